@@ -55,3 +55,13 @@ export function verdictOn({ reach, aim }: Aim, figure: number): Verdict {
   if (share >= 1) return "met";
   return share >= TOLERANCE ? "within a tenth" : "MISSED";
 }
+
+/** A figure in the unit of its aim, with as many digits as mean something. */
+export function inUnit(figure: number, { unit }: Pick<Aim, "unit">): string {
+  if (unit === "x") return figure.toFixed(2);
+  const digits = figure >= 100 || unit === "MB" ? 0 : figure >= 10 ? 1 : 2;
+  return `${figure.toFixed(digits)} ${unit}`;
+}
+
+/** Such as "at least 0.50". */
+export const aimText = (aim: Aim): string => `${aim.reach} ${inUnit(aim.aim, aim)}`;

@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { AIMS, verdictOn } from "./aims.ts";
+import { AIMS, type Aim, type AimId, aimText, verdictOn } from "./aims.ts";
 import { bucketCounts, median, percentile } from "./figures.ts";
 import { readOptions } from "./options.ts";
 import { parseStat } from "./processes.ts";
+import { recordFigures } from "./record.ts";
 
 describe("figures of the bench", () => {
   test("a percentile is the value below which that share of the measurements lies", () => {
@@ -34,6 +36,25 @@ describe("figures of the bench", () => {
     expect([3, 2.7, 2.6].map((ratio) => verdictOn(AIMS.trades, ratio))).toEqual(["met", "within a tenth", "MISSED"]);
     expect([55, 61, 62].map((us) => verdictOn(AIMS.server64, us))).toEqual(["met", "within a tenth", "MISSED"]);
     expect(verdictOn(AIMS.detail, Number.NaN)).toBe("MISSED");
+  });
+
+  test("the document of the figures states every aim as the bench judges by it", () => {
+    const page = readFileSync(new URL("../../docs/performance.md", import.meta.url), "utf8");
+    const rows = new Set(page.split("\n"));
+    const aims: Aim[] = Object.values(AIMS);
+    const missing = aims.filter(({ what }) => ![...rows].some((row) => row.startsWith(`| ${what} |`)));
+    const other = aims.filter((aim) => ![...rows].some((row) => row.startsWith(`| ${aim.what} | ${aimText(aim)} |`)));
+    expect({ missing, other }).toEqual({ missing: [], other: [] });
+  });
+
+  test("figures are recorded in the rows of their aims, and other rows stay", () => {
+    const row = (what: AimId, now: string) => `| ${AIMS[what].what} | ${aimText(AIMS[what])} | ${now} | 7 |`;
+    const page = ["| what | aim | now | before |", row("single", "-"), row("detail", "0.10"), ""].join("\n");
+    const recorded = recordFigures(page, new Map([["single", 0.8123]] as const));
+    expect(recorded).toBe(
+      ["| what | aim | now | before |", row("single", "0.81 ms"), row("detail", "0.10"), ""].join("\n"),
+    );
+    expect(() => recordFigures(page, new Map([["list", 1]] as const))).toThrow("no row for list of 20");
   });
 
   test("parts that do not exist are refused by name", () => {

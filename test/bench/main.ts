@@ -2,8 +2,10 @@
  * Speed as ratios within one run on one machine, because absolute figures of a shared machine mean little, and what one
  * request costs in CPU. `npm run bench -- --only trades,reads --seconds 4 --history 1000000`
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { LOAD_GENERATOR } from "./load.ts";
 import { readOptions } from "./options.ts";
+import { recordFigures } from "./record.ts";
 import { Report } from "./report.ts";
 import { answerFloor, replayFloor } from "./rows/floors.ts";
 import { growingAnswers } from "./rows/growth.ts";
@@ -15,7 +17,7 @@ import { backupSize, diskSizes } from "./rows/sizes.ts";
 import { oneConnection, tradeCosts, tradesOverPgbench, twoServers, warmUp } from "./rows/trading.ts";
 import { openStage } from "./stage.ts";
 
-const { parts, seconds, history } = readOptions(process.argv.slice(2));
+const { parts, seconds, history, record } = readOptions(process.argv.slice(2));
 const report = new Report();
 const stage = await openStage();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stage.close().finally(() => process.exit(1)));
@@ -48,5 +50,9 @@ try {
   await proveBooks(stage, report);
 } finally {
   await stage.close();
+}
+if (record) {
+  const page = new URL("../../docs/performance.md", import.meta.url);
+  writeFileSync(page, recordFigures(readFileSync(page, "utf8"), report.figures));
 }
 process.exitCode = report.conclude() ? 0 : 1;

@@ -12,6 +12,8 @@ export interface BenchOptions {
   seconds: number;
   /** Trades that the tenant has before anything is measured. */
   history: number;
+  /** Writes the figures into the documents. */
+  record: boolean;
 }
 
 /** @throws TypeError for an option, part or number that does not exist */
@@ -22,6 +24,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       only: { type: "string" },
       seconds: { type: "string", default: "4" },
       history: { type: "string", default: "20000" },
+      record: { type: "boolean", default: false },
     },
   });
   const names = values.only?.split(",") ?? USUAL;
@@ -34,6 +37,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     parts: new Set(parts),
     seconds: positive("--seconds", values.seconds),
     history: positive("--history", values.history),
+    record: values.record,
   };
 }
 

@@ -1,4 +1,4 @@
-import { AIMS, type Aim, type AimId, verdictOn } from "./aims.ts";
+import { AIMS, type Aim, type AimId, aimText, inUnit, verdictOn } from "./aims.ts";
 
 /** The figures of a run, printed as they come and judged together at its end. */
 export class Report {
@@ -12,6 +12,10 @@ export class Report {
   /** Takes a figure that has an aim; undefined where this machine cannot tell it. */
   figure(id: AimId, value: number | undefined): void {
     if (value !== undefined) this.#figures.set(id, value);
+  }
+
+  get figures(): ReadonlyMap<AimId, number> {
+    return this.#figures;
   }
 
   /** What fails the run whatever its figures say. */
@@ -28,17 +32,9 @@ export class Report {
       const aim: Aim = AIMS[id];
       const verdict = verdictOn(aim, figure);
       held = held && verdict !== "MISSED";
-      const sign = aim.reach === "at least" ? ">=" : "<=";
-      console.log(
-        `${aim.what.padEnd(50)} ${inUnit(figure, aim).padStart(12)}   aim ${sign} ${inUnit(aim.aim, aim).padEnd(12)} ${verdict}`,
-      );
+      console.log(`${aim.what.padEnd(50)} ${inUnit(figure, aim).padStart(12)}   ${aimText(aim).padEnd(20)} ${verdict}`);
     }
     for (const line of this.#troubles) console.log(`NOT RIGHT: ${line}`);
     return held;
   }
-}
-
-function inUnit(figure: number, { unit }: Aim): string {
-  const digits = figure >= 100 || unit === "MB" ? 0 : figure >= 10 ? 1 : 2;
-  return unit === "x" ? figure.toFixed(2) : `${figure.toFixed(digits)} ${unit}`;
 }

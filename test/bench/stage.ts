@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { SignJWT } from "jose";
 import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
@@ -11,6 +12,8 @@ import { newOperator, type Operator } from "../support/operator.ts";
 import { createMarkets, fundTraders, TRADERS, traderOf } from "./scene.ts";
 
 const TENANT = "bench";
+/** As long as `pmctl up` waits for its servers. */
+const END_WITHIN_MS = 30_000;
 const SERVE_OPTIONS = ["--port", "0", "--ops-port", "0", "-o", "ndjson", "--quiet"];
 
 /** Nothing that a trader is held back by, and capital for all markets. */
@@ -127,7 +130,10 @@ async function startServer(args: string[], cwd: string, children: Set<ChildProce
     pid: child.pid ?? 0,
     end: async (signal) => {
       child.kill(signal);
-      await ended;
+      const tooLate = delay(END_WITHIN_MS, "too late", { ref: false });
+      if ((await Promise.race([ended, tooLate])) !== "too late") return;
+      child.kill("SIGKILL");
+      throw new Error(`The server did not end within ${END_WITHIN_MS / 1000} s of ${signal}`);
     },
   };
 }
