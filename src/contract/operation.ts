@@ -47,6 +47,8 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   optionalUser?: true;
   /** `?format=csv` returns the page as a table. */
   csv?: true;
+  /** With `Accept: application/x-ndjson` it answers all that its filters select, a line of JSON each. */
+  lines?: true;
   /** Answers with an `ETag`; a change honours `If-Match`. */
   tagged?: true;
   /** With `Policy-Ttl` the change ends by itself. */
@@ -80,6 +82,9 @@ export type Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.
   Access;
 
 type Untagged = Omit<Row<z.ZodObject, z.ZodType>, "tag">;
+
+/** The media type of an answer in lines of JSON. */
+export const AUDIT_LINES = "application/x-ndjson";
 
 export const NoInput = z.object({});
 

@@ -42,6 +42,7 @@ import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./pages/playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { isAnsweredBy, type Route, type RouteServices } from "./routes.ts";
+import { auditRoute } from "./streams/audit-route.ts";
 import { StreamHub } from "./streams/stream-hub.ts";
 import { streamRoute } from "./streams/stream-route.ts";
 
@@ -53,7 +54,10 @@ export interface TenantSiteOptions {
   tenantId: string;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
-  /** The stream of events needs the tail, providers' webhooks need the sequencer, and the widget needs the cursors. */
+  /**
+   * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors, and the log
+   * in lines needs the connection for checks.
+   */
   services: {
     handlers: Handlers;
     isSealed: IsSealed;
@@ -62,6 +66,7 @@ export interface TenantSiteOptions {
     refusals?: RefusalLog;
     security?: SecurityLog;
     cursors?: Cursors;
+    checks?: Pool;
   };
   /** Used for API keys, the shared request count, and the first data of streams and the widget. */
   pool: Pool;
@@ -161,22 +166,24 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   };
   const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute({ ...streaming, hub })] : [])];
   const served = operationIds.filter((id) => handlers[id] !== undefined || isAnsweredBy(ownRoutes, id));
+  const routeServices: RouteServices = {
+    tenantId,
+    handlers,
+    identities,
+    adminHosts: new AdminHosts(options.adminHosts ?? []),
+    webhookSecrets: options.webhookSecrets ?? {},
+    stripeSecrets: options.stripeSecrets ?? [],
+    kycProvider: options.kycProvider,
+    sequencer,
+    countWebhook: limits.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
+  };
   const app = createApp({
     door,
     cors,
-    services: {
-      tenantId,
-      handlers,
-      identities,
-      adminHosts: new AdminHosts(options.adminHosts ?? []),
-      webhookSecrets: options.webhookSecrets ?? {},
-      stripeSecrets: options.stripeSecrets ?? [],
-      kycProvider: options.kycProvider,
-      sequencer,
-      countWebhook: limits.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
-    },
+    services: routeServices,
     documents: [
       ...ownRoutes,
+      ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
       ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
       ...widgetRoutes(options, keys),
     ],

@@ -9,7 +9,14 @@ import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import type { Session } from "../tenant/session.ts";
 import { knownToOperator, readAnchors } from "./anchors-in-file.ts";
-import { type ChainReport, chainReport, type VerifyOptions, verifyFile, verifyOverApi } from "./walk-log.ts";
+import {
+  type ChainReport,
+  chainReport,
+  type LogText,
+  type VerifyOptions,
+  verifyFile,
+  verifyOverApi,
+} from "./walk-log.ts";
 
 export type Verify = (api: Api, options: VerifyOptions) => Promise<ChainReport>;
 
@@ -32,14 +39,14 @@ interface Terms {
  * @param incremental begins where this directory's last verification ended
  */
 export async function verificationOf(
-  { tenant, services }: Session,
+  { tenant, services, logText }: Session,
   { anchor, incremental, note }: Terms & { incremental: boolean },
 ): Promise<Verification> {
   const { id, directory } = tenant;
   const keys = services?.auditKeys ?? auditSecretsOf(tenant).map(auditKey);
   const { anchors } = await knownToOperator(tenant, keys);
   return {
-    verify: chainVerifier(services, keys),
+    verify: chainVerifier(services, keys, logText),
     from: incremental ? await readVerifiedPoint(directory, id) : undefined,
     anchors: [...anchors, ...(await statedAnchors(id, keys, { anchor, note }))],
     keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
@@ -55,15 +62,16 @@ export async function verificationOfFile(named: string | undefined, file: string
 }
 
 /**
- * Straight from the database, or page by page over HTTP; both recompute every link.
+ * Straight from the database, or over HTTP; both recompute every link.
  * @param keys every key that has sealed entries; used over HTTP, since the services hold their own
  */
 export function chainVerifier(
   services: Pick<TenantServices, "checks" | "auditKeys"> | undefined,
   keys: readonly AuditKey[],
+  logText?: LogText,
 ): Verify {
   return async (api, options) => {
-    if (!services) return verifyOverApi(api, keys, options);
+    if (!services) return verifyOverApi(api, keys, { ...options, logText });
     const { from, anchors, onProgress } = options;
     const total = Number((await services.checks.read((sql) => readLog(sql))).last.seq);
     const { head, count, ...walked } = await verifyChain(services.checks, services.auditKeys, {

@@ -20,6 +20,9 @@ const PAGE = 200;
 /** An entry as it travels over HTTP and stands in an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];
 
+/** The log after an entry as texts of whole lines, as an export has them; undefined where it comes in pages alone. */
+export type LogText = (after: bigint) => Promise<AsyncIterable<string> | undefined>;
+
 /** The result of a verification, as `audit verify` prints it. */
 export interface ChainReport {
   verified: boolean;
@@ -32,6 +35,8 @@ export interface ChainReport {
 
 /** Where to begin, and the anchors that the chain must hold. */
 export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
+  /** How the log is read over HTTP; in pages unless given. */
+  logText?: LogText | undefined;
   onProgress?: (checked: number, count: number) => void;
 }
 
@@ -44,10 +49,10 @@ export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
 export async function verifyOverApi(
   api: Api,
   keys: readonly AuditKey[],
-  { from, anchors, onProgress }: VerifyOptions = {},
+  { from, anchors, onProgress, logText }: VerifyOptions = {},
 ): Promise<ChainReport> {
   const { head, count, problem } = await api.getAuditStatus({});
-  const walked = await walkChain(sealedPages(entriesAfter(api, from?.seq ?? 0n)), {
+  const walked = await walkChain(sealedText(await textAfter(api, logText, from?.seq)), {
     keys,
     head: { seq: BigInt(count), hash: head },
     from,
@@ -80,7 +85,7 @@ export async function verifyFile(
   keys: readonly AuditKey[],
   { anchors, onProgress }: VerifyOptions = {},
 ): Promise<ChainReport> {
-  const walked = await walkChain(sealedPages(entriesOfFile(file)), {
+  const walked = await walkChain(sealedFile(file), {
     keys,
     anchors,
     onPage: (seq) => onProgress?.(Number(seq), Number(seq)),
@@ -110,13 +115,34 @@ export async function* entriesAfter(api: Api, seq: bigint = GENESIS.seq): AsyncG
   } while (cursor !== undefined);
 }
 
-async function* entriesOfFile(file: string): AsyncGenerator<Entry[]> {
-  let page: Entry[] = [];
+/** The log after an entry as an export has it, at once or page by page. */
+export async function textAfter(
+  api: Api,
+  logText: LogText | undefined,
+  seq: bigint = GENESIS.seq,
+): Promise<AsyncIterable<string>> {
+  return (await logText?.(seq)) ?? pagesAsText(entriesAfter(api, seq));
+}
+
+async function* pagesAsText(pages: AsyncIterable<readonly Entry[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+}
+
+async function* sealedText(texts: AsyncIterable<string>): AsyncGenerator<SealedLines[]> {
+  for await (const text of texts)
+    yield text
+      .trimEnd()
+      .split("\n")
+      .map((line) => sealedLine(line, "The server's answer"));
+}
+
+async function* sealedFile(file: string): AsyncGenerator<SealedLines[]> {
+  let page: SealedLines[] = [];
   let line = 0;
   try {
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
       line += 1;
-      if (text !== "") page.push(entryOf(text, file, line));
+      if (text !== "") page.push(sealedLine(text, `${file}:${line}`));
       if (page.length === PAGE) {
         yield page;
         page = [];
@@ -129,15 +155,34 @@ async function* entriesOfFile(file: string): AsyncGenerator<Entry[]> {
   if (page.length > 0) yield page;
 }
 
-function entryOf(text: string, file: string, line: number): Entry {
-  const entry = parseJson(text) as Entry | undefined;
-  if (typeof entry?.seq !== "number" || typeof entry.payloadText !== "string" || typeof entry.hash !== "string")
-    throw new Fault("USAGE", `${file}:${line} is not an audit entry as \`pmctl audit export\` writes it`);
-  return entry;
+const BEFORE_PAYLOAD = /^\{"seq":(\d+),"type":"([^"\\]*)","actor":"([^"\\]*)","payload":/;
+const AFTER_PAYLOAD = /^,"hash":"([^"\\]*)","ts":"([^"\\]*)","keyId":"([^"\\]*)"$/;
+const SEALED_TEXT = ',"payloadText":';
+
+/**
+ * An exported entry as it was sealed. A line of the usual form holds its payload exactly as it was sealed, so it need not be
+ * parsed and compared, which would cost more than its HMAC.
+ */
+function sealedLine(line: string, place: string): SealedLines {
+  const end = line.lastIndexOf(SEALED_TEXT);
+  const payloadText = parseJson(line.slice(end + SEALED_TEXT.length, -1));
+  const before = BEFORE_PAYLOAD.exec(line);
+  if (end > 0 && line.endsWith("}") && typeof payloadText === "string" && before) {
+    const [{ length }, seq, type, actor] = before;
+    const after = AFTER_PAYLOAD.exec(line.slice(length + payloadText.length, end));
+    if (after && line.startsWith(payloadText, length)) {
+      const [, hash = "", ts, keyId] = after;
+      return { lines: `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payloadText}`, hash };
+    }
+  }
+  return sealedLines(entryOf(line, place));
 }
 
-async function* sealedPages(pages: AsyncIterable<readonly Entry[]>): AsyncGenerator<SealedLines[]> {
-  for await (const page of pages) yield page.map(sealedLines);
+function entryOf(text: string, place: string): Entry {
+  const entry = parseJson(text) as Entry | undefined;
+  if (typeof entry?.seq !== "number" || typeof entry.payloadText !== "string" || typeof entry.hash !== "string")
+    throw new Fault("USAGE", `${place} is not an audit entry as \`pmctl audit export\` writes it`);
+  return entry;
 }
 
 /** People and tools read the `payload` object, so it is what is verified where it differs from the sealed text. */

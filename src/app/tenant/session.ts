@@ -1,3 +1,4 @@
+import { auditLinesOf } from "../../client/audit-lines.ts";
 import { eventSource } from "../../client/event-source.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api } from "../../contract/operations.ts";
@@ -5,6 +6,7 @@ import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
+import type { LogText } from "../audit/walk-log.ts";
 import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
@@ -24,6 +26,8 @@ export interface Session {
   api(userId?: string, options?: { policyTtlSec?: number | undefined }): Api;
   /** The events of these markets, or of all open ones, until the signal is given. */
   events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
+  /** The audit log after an entry, as texts of whole lines. */
+  logText: LogText;
   close(): Promise<void>;
 }
 
@@ -63,6 +67,7 @@ function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Rec
         userToken: userId === undefined ? undefined : () => tokenOf(userId),
       }),
     events: (markets, signal) => eventSource({ ...access, markets, signal }),
+    logText: (after) => auditLinesOf(access, after),
     close: async () => {},
   };
 }
@@ -75,15 +80,23 @@ async function overDatabase(
   // Before the database is started: a missing secret is reported at once.
   const auditSecrets = auditSecretsOf(tenant);
   const databaseUrl = databaseUrlOf(tenant);
-  const [{ openAsServer }, { serviceOptions }, { openTenant }, { localApi }, { localEvents }, { onMismatch }] =
-    await Promise.all([
-      import("./tenant-database.ts"),
-      import("./tenant-services.ts"),
-      import("../../services/tenant/tenant.ts"),
-      import("../../client/local-api.ts"),
-      import("../../client/local-events.ts"),
-      import("../../services/answers.ts"),
-    ]);
+  const [
+    { openAsServer },
+    { serviceOptions },
+    { openTenant },
+    { localApi },
+    { localEvents },
+    { onMismatch },
+    { openLogLines },
+  ] = await Promise.all([
+    import("./tenant-database.ts"),
+    import("./tenant-services.ts"),
+    import("../../services/tenant/tenant.ts"),
+    import("../../client/local-api.ts"),
+    import("../../client/local-events.ts"),
+    import("../../services/answers.ts"),
+    import("../../services/audit/audit-lines.ts"),
+  ]);
   const { connection } = await openAsServer(tenant, databaseUrl);
   const services = await openTenant({ ...serviceOptions(tenant, connection, auditSecrets), readers: 2, viewBytes: 0 });
   const stopNoting = onMismatch(({ operation, problem }) =>
@@ -101,6 +114,7 @@ async function overDatabase(
         user: userId === undefined ? undefined : { id: requireUserId(userId) },
       }),
     events: (markets, signal) => localEvents(services, { markets, signal }),
+    logText: async (after) => (await openLogLines(services.checks, { after })).pages,
     close: async () => {
       stopNoting();
       await services.close();

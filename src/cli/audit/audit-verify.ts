@@ -2,7 +2,7 @@ import { fstatSync } from "node:fs";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Verification } from "../../app/audit/verify-log.ts";
-import type { ChainReport } from "../../app/audit/walk-log.ts";
+import type { ChainReport, Entry, LogText } from "../../app/audit/walk-log.ts";
 import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -49,7 +49,8 @@ export function registerExport(noun: Command, host: Host): void {
       .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
       .option("--out <file>", "write to a file; replaces it when it is there"),
     { names: "file entries head" },
-    ({ options, io }) => withSession(options, io, (session) => runAuditExport({ out: options.out }, session.api(), io)),
+    ({ options, io }) =>
+      withSession(options, io, ({ api, logText }) => runAuditExport({ out: options.out, logText }, api(), io)),
   );
 }
 
@@ -100,22 +101,27 @@ const exportedView: View<Exported, Exported> = {
   ],
 };
 
+interface ExportOptions {
+  out?: string | undefined;
+  logText?: LogText;
+}
+
 /**
- * Page by page, however long the log is. A file appears when it is complete. A device or a pipe is written to as it
+ * Piece by piece, however long the log is. A file appears when it is complete. A device or a pipe is written to as it
  * stands, since a rename would replace it by a file.
  */
-export async function runAuditExport({ out }: { out?: string | undefined }, api: Api, { output }: Io) {
-  const { entriesAfter } = await import("../../app/audit/walk-log.ts");
+export async function runAuditExport({ out, logText }: ExportOptions, api: Api, { output }: Io) {
+  const { textAfter } = await import("../../app/audit/walk-log.ts");
   const target = out === undefined ? undefined : await targetOf(out);
   const handle = target && (await open(target.written, "w", 0o600).catch(unwritable(target.written)));
   let [entries, head] = [0, GENESIS_HASH];
   try {
-    for await (const page of entriesAfter(api)) {
-      const text = page.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+    for await (const text of await textAfter(api, logText)) {
       const wanted = handle ? await handle.writeFile(text).then(() => true) : await output.stream(text);
       if (!wanted) return;
-      entries += page.length;
-      head = page.at(-1)?.hash ?? head;
+      const lines = text.trimEnd().split("\n");
+      entries += lines.length;
+      head = (JSON.parse(lines.at(-1) ?? "") as Entry).hash;
       output.progress(`${entries} entries exported`);
     }
     if (target?.replaced !== undefined) await handle?.sync();

@@ -109,7 +109,8 @@ export const auditOperations = {
     summary: "List the entries of the audit log, newest first.",
     input: AuditFilter,
     output: AuditPage,
-    refusals: [],
+    refusals: ["OVERLOADED"],
+    lines: true,
   }),
   getAuditStatus: operatorRead({
     path: "/v1/audit/status",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Operation, TAGS } from "../../contract/operation.ts";
+import { AUDIT_LINES, type Operation, TAGS } from "../../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
 import { streamOperation } from "../../contract/resources/stream.ts";
 import { planInput } from "../input.ts";
@@ -73,6 +73,9 @@ export function openApiDocument({ served = operationIds, baseUrl, stream = true 
   };
 }
 
+const LINES_DESCRIPTION =
+  "Every entry that the filters select, an `AuditEntry` in each line, oldest first, as the log is when it is asked for; `limit` and `cursor` do not apply. `Audit-Last-Seq` is the `seq` of the last line, 0 for none: an answer that ends before it broke off. At most four at a time.";
+
 function headers(...names: (keyof typeof HEADERS)[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
@@ -137,6 +140,7 @@ function describe(
       : {}),
     responses: responsesOf(operation, {
       ...json(properties[`${id}.output`] ?? {}, components),
+      ...(operation.lines ? { [AUDIT_LINES]: { schema: { type: "string", description: LINES_DESCRIPTION } } } : {}),
       ...(operation.csv ? { "text/csv": { schema: { type: "string" } } } : {}),
     }),
   };

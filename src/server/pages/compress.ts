@@ -13,15 +13,20 @@ const ENCODERS = {
 
 export type Encoding = keyof typeof ENCODERS;
 
-/** The encoding to use for this `Accept-Encoding` (RFC 9110, 12.5.3); undefined for none. A weight of zero refuses. */
-export function chooseEncoding(accepted: string | undefined): Encoding | undefined {
-  const named = new Set(
+/** What an `Accept` or `Accept-Encoding` names, in lower case. A weight of zero refuses (RFC 9110, 12.4.2). */
+export function namedIn(accepted: string | undefined): ReadonlySet<string | undefined> {
+  return new Set(
     (accepted ?? "")
       .toLowerCase()
       .split(",")
       .filter((entry) => !/;\s*q=0(\.0*)?\s*$/.test(entry))
       .map((entry) => entry.split(";")[0]?.trim()),
   );
+}
+
+/** The encoding to use for this `Accept-Encoding`; undefined for none. */
+export function chooseEncoding(accepted: string | undefined): Encoding | undefined {
+  const named = namedIn(accepted);
   return (Object.keys(ENCODERS) as Encoding[]).find((encoding) => named.has(encoding));
 }
 

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { AUDIT_LINES } from "../contract/operation.ts";
+import { operations } from "../contract/operations.ts";
+import { isLoopback } from "../domain/access/networks.ts";
+import { Fault } from "../domain/fault.ts";
+import { parseJson } from "../domain/parse-json.ts";
+import { connectionFailure, faultFrom, retryAfterSec } from "./http-answer.ts";
+import type { HttpApiOptions } from "./http-api.ts";
+
+const MAX_WAITS = 3;
+const NEWLINE = 0x0a;
+
+/**
+ * The audit log of a running server after `after`, as texts of whole lines. Undefined for a server that answers with pages
+ * alone, as those of earlier versions do.
+ * @throws Fault what the server refuses; UNREACHABLE when the answer ends before its last line
+ */
+export async function auditLinesOf(
+  options: Pick<HttpApiOptions, "url" | "apiKey" | "fetch" | "onWait">,
+  after: bigint,
+): Promise<AsyncIterable<string> | undefined> {
+  const { url, apiKey, fetch: request, onWait } = options;
+  const target = `${url.replace(/\/+$/, "")}${operations.listAudit.path}?after=${after}`;
+  const headers = {
+    "x-api-key": apiKey,
+    accept: `${AUDIT_LINES}, application/json;q=0.5`,
+    // On this machine compression costs more than it saves.
+    "accept-encoding": isLoopback(new URL(url).hostname) ? "identity" : "gzip",
+  };
+  for (let waits = 0; ; waits++) {
+    const response = await reached(url, request(target, { headers, redirect: "manual" }));
+    if (response.ok && response.body) {
+      if (response.headers.get("content-type")?.startsWith(AUDIT_LINES))
+        return wholeLines(url, response, response.body);
+      await response.body.cancel();
+      return undefined;
+    }
+    const fault = faultFrom(response, parseJson(await reached(url, response.text())));
+    if (response.status !== 429 || waits === MAX_WAITS) throw fault;
+    onWait?.(`${fault.message}: trying again in ${retryAfterSec(response)} s`);
+    await delay(retryAfterSec(response) * 1000);
+  }
+}
+
+async function* wholeLines(
+  url: string,
+  { headers }: Response,
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<string> {
+  const expected = headers.get("audit-last-seq");
+  let rest: Uint8Array[] = [];
+  let text = "";
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reached(url, reader.read());
+      if (done) break;
+      const end = value.lastIndexOf(NEWLINE) + 1;
+      if (end > 0) {
+        text = Buffer.concat([...rest, value.subarray(0, end)]).toString();
+        yield text;
+        rest = [];
+      }
+      if (end < value.length) rest.push(value.subarray(end));
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+  const last = text === "" ? 0 : seqOf(text.slice(text.lastIndexOf("\n", text.length - 2) + 1));
+  if (rest.length > 0 || String(last) !== expected)
+    throw new Fault("UNREACHABLE", `${url} sent the audit log up to entry ${last} only, of ${expected}`);
+}
+
+function seqOf(line: string): unknown {
+  const entry = parseJson(line);
+  return typeof entry === "object" && entry !== null && "seq" in entry ? entry.seq : undefined;
+}
+
+async function reached<T>(url: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    const { reason, fault } = connectionFailure(error);
+    throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
+  }
+}

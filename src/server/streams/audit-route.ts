@@ -1,0 +1,79 @@
+import { Readable } from "node:stream";
+import { constants, createGzip } from "node:zlib";
+import { AUDIT_LINES, type Operation } from "../../contract/operation.ts";
+import { operations } from "../../contract/operations.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { openLogLines } from "../../services/audit/audit-lines.ts";
+import { decodeInput } from "../../services/invoke.ts";
+import { authenticate } from "../access/authenticate.ts";
+import type { Exchange } from "../exchange.ts";
+import { assembleInput, planInput } from "../input.ts";
+import { namedIn } from "../pages/compress.ts";
+import type { Answer, Header } from "../responses.ts";
+import { operationRoute, type Route, type RouteServices } from "../routes.ts";
+
+/** Logs that are sent at a time. Each takes two pages of memory and turns at the connection for checks. */
+const MOST = 4;
+const RETRY_AFTER_SEC = 10;
+
+/**
+ * The log as lines, for clients that accept them: all entries that the list's filters select, oldest first, as the log is
+ * when it is asked for. `Audit-Last-Seq` names the last of them: an answer that ends before it broke off.
+ * Other clients get the list.
+ * @param reader of a connection that traders do not wait for
+ */
+export function auditRoute(services: RouteServices, reader: Reader): Route {
+  const { identities, adminHosts } = services;
+  const list = operationRoute("listAudit", services);
+  invariant(list, "operators list the log");
+  const operation: Operation = operations.listAudit;
+  const plan = planInput(operation);
+  let open = 0;
+  async function* counted(pages: AsyncIterable<string>): AsyncGenerator<string> {
+    open += 1;
+    try {
+      yield* pages;
+    } finally {
+      open -= 1;
+    }
+  }
+  return {
+    ...list,
+    async answer(exchange) {
+      if (!namedIn(exchange.header("accept")).has(AUDIT_LINES)) return list.answer(exchange);
+      adminHosts.require(exchange);
+      await authenticate(exchange, operation, identities);
+      const { input } = await assembleInput(exchange, plan);
+      const { type, actor, after = 0 } = decodeInput("listAudit", input);
+      if (open >= MOST)
+        throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: RETRY_AFTER_SEC });
+      const { last, pages } = await openLogLines(reader, { type, actor, after: BigInt(after) });
+      return answerOf(exchange, last, counted(pages));
+    },
+  };
+}
+
+function answerOf(exchange: Exchange, last: bigint, pages: AsyncGenerator<string>): Answer {
+  const isZipped = namedIn(exchange.header("accept-encoding")).has("gzip");
+  const headers: Header[] = [
+    ["audit-last-seq", String(last)],
+    ["vary", "Accept, Accept-Encoding"],
+    ...(isZipped ? ([["content-encoding", "gzip"]] as const) : []),
+  ];
+  return {
+    status: 200,
+    contentType: AUDIT_LINES,
+    headers,
+    body: exchange.isHead ? "" : ReadableStream.from(isZipped ? zipped(pages) : encoded(pages)),
+  };
+}
+
+async function* encoded(pages: AsyncIterable<string>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const text of pages) yield Buffer.from(text);
+}
+
+/** At the fastest level: lines shrink to a fifth, and a slower one would take the processor from traders. */
+function zipped(pages: AsyncIterable<string>): AsyncIterable<Uint8Array<ArrayBuffer>> {
+  return Readable.from(pages).compose(createGzip({ level: constants.Z_BEST_SPEED }));
+}

@@ -1,0 +1,90 @@
+import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
+import { invariant } from "../../domain/fault.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { type AuditFilter, listAuditEntries } from "../../queries/audit.ts";
+import { ENTRY_END, FIELD_END, type LinesQuery, readPacked } from "../../queries/audit-lines.ts";
+
+/** About 150 kB from the database. */
+const PAGE = 400;
+const FIELDS = 7;
+/** PostgreSQL's code for a text that is not what its type wants. */
+const INVALID_TEXT = "22P02";
+
+/** A part of the log, as it is when it is asked for. */
+export interface LogLines {
+  /** The last entry to come; 0 for none. */
+  last: bigint;
+  /** Lines of JSON, several in each text, each ended by a newline. */
+  pages: AsyncGenerator<string>;
+}
+
+/**
+ * The entries after `after`, oldest first, a line of JSON each. Every page is a short statement of its own, so that a slow
+ * reader holds neither a snapshot nor more than two pages; entries never change, so they still belong together.
+ */
+export async function openLogLines(reader: Reader, filter: AuditFilter & { after: bigint }): Promise<LogLines> {
+  const { type, actor, after } = filter;
+  const [newest] = await reader.read((sql) => listAuditEntries(sql, { type, actor, limit: 1 }));
+  const last = newest && newest.seq > after ? newest.seq : 0n;
+  return { last, pages: pagesUpTo(reader, { ...filter, upTo: last, limit: PAGE }) };
+}
+
+async function* pagesUpTo(reader: Reader, query: LinesQuery): AsyncGenerator<string> {
+  if (query.upTo === 0n) return;
+  let next = readPage(reader, query);
+  for (;;) {
+    const { text, last } = await next;
+    // Ends the answer before its last line, which a client takes for what it is.
+    invariant(last !== undefined, "entries stay, and so does the last one");
+    const isLast = last >= query.upTo;
+    if (!isLast) {
+      // The database writes it while this one is sent.
+      next = readPage(reader, { ...query, after: last });
+      next.catch(() => {});
+    }
+    yield text;
+    if (isLast) return;
+  }
+}
+
+interface Page {
+  text: string;
+  /** The last entry in it; undefined for none. */
+  last: bigint | undefined;
+}
+
+async function readPage(reader: Reader, query: LinesQuery): Promise<Page> {
+  try {
+    const { packed, last, areObjects } = await reader.read((sql) => readPacked(sql, query));
+    if (last === undefined) return { text: "", last };
+    const text = areObjects ? linesOf(packed) : undefined;
+    if (text !== undefined) return { text, last };
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === INVALID_TEXT)) throw error;
+  }
+  // One of the entries was tampered with.
+  const entries = await reader.read((sql) => listAuditEntries(sql, query));
+  const within = entries.filter(({ seq }) => seq <= query.upTo);
+  return { text: within.map(lineOf).join(""), last: within.at(-1)?.seq };
+}
+
+/** Payloads go into the lines as they are, for they are lines of JSON; undefined where a field holds a separator. */
+function linesOf(packed: string): string | undefined {
+  let text = "";
+  for (const entry of packed.split(ENTRY_END)) {
+    const fields = entry.split(FIELD_END);
+    const [keyId = "", seq, ts = "", type = "", actor = "", hash, payload = ""] = fields;
+    if (fields.length !== FIELDS) return undefined;
+    text +=
+      `{"seq":${seq},"type":${JSON.stringify(type)},"actor":${JSON.stringify(actor)},"payload":${payload}` +
+      `,"hash":${JSON.stringify(hash)},"ts":${JSON.stringify(ts)},"keyId":${JSON.stringify(keyId)}` +
+      `,"payloadText":${JSON.stringify(payload)}}\n`;
+  }
+  return text;
+}
+
+/** The line of an entry that was tampered with: a payload that is no JSON object is shown as an empty one. */
+function lineOf({ seq, type, actor, hash, ts, keyId, payloadText }: AuditEntry): string {
+  const payload = payloadOf({ payloadText });
+  return `${JSON.stringify({ seq: Number(seq), type, actor, payload, hash, ts, keyId, payloadText })}\n`;
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifyOverApi } from "../../src/app/audit/walk-log.ts";
+import { auditLinesOf } from "../../src/client/audit-lines.ts";
+import { httpApi } from "../../src/client/http-api.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { ADMIN_KEY, AUDIT_SECRET, PUBLIC_KEY } from "./support/harness.ts";
+import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+
+const USERS = 450;
+
+let tenant: ServedTenant;
+let access: { url: string; apiKey: string; fetch: typeof fetch };
+beforeAll(async () => {
+  tenant = await serveTenant();
+  access = { url: tenant.url, apiKey: ADMIN_KEY, fetch };
+  // More than a page of the stream, with names that need escapes.
+  await Promise.all(Array.from({ length: USERS }, (_, index) => tenant.deposit(`usr_"${index}"\u{1f600}`, 1 + index)));
+});
+afterAll(() => tenant.close());
+
+const ask = (query = "", headers: Record<string, string> = {}) =>
+  fetch(`${tenant.url}/v1/audit${query}`, {
+    headers: { "x-api-key": ADMIN_KEY, accept: "application/x-ndjson", ...headers },
+  });
+
+/** The lines of an export that reads the list page by page. */
+async function listed(filter: { type?: string; actor?: string; after?: number } = {}): Promise<string[]> {
+  const lines: string[] = [];
+  for (let after = filter.after ?? 0; ; ) {
+    const { entries } = await httpApi(access).listAudit({ ...filter, after, limit: 200 });
+    lines.push(...entries.map((entry) => JSON.stringify(entry)));
+    const last = entries.at(-1);
+    if (!last) return lines;
+    after = last.seq;
+  }
+}
+
+async function collect(texts: AsyncIterable<string> | undefined): Promise<string> {
+  let all = "";
+  for await (const text of texts ?? []) all += text;
+  return all;
+}
+
+const verify = () =>
+  verifyOverApi(httpApi(access), [auditKey(AUDIT_SECRET)], { logText: (after) => auditLinesOf(access, after) });
+
+describe("the audit log in lines", () => {
+  test.each([
+    ["the whole of it", {}],
+    ["what an actor did", { actor: "provider:test" }],
+    ["a type", { type: "wallet.credited" }],
+    ["what came after an entry", { after: 20 }],
+    ["nothing", { actor: "admin:nobody" }],
+  ])("has the bytes of an export, and names its last entry: %s", async (_, filter) => {
+    const expected = await listed(filter);
+    const query = new URLSearchParams(
+      Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]),
+    );
+    for (const encoding of ["identity", "gzip"]) {
+      const response = await ask(`?${query}`, { "accept-encoding": encoding });
+      expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+      expect(response.headers.get("content-encoding")).toBe(encoding === "gzip" ? "gzip" : null);
+      expect(response.headers.get("audit-last-seq")).toBe(String(JSON.parse(expected.at(-1) ?? '{"seq":0}').seq));
+      expect(await response.text()).toBe(expected.map((line) => `${line}\n`).join(""));
+    }
+  });
+
+  test("is for operators alone, and clients that do not ask for lines get pages", async () => {
+    expect((await ask("", { "x-api-key": PUBLIC_KEY })).status).toBe(403);
+    expect((await ask("?after=x")).status).toBe(400);
+    for (const accept of ["*/*", "application/json", "application/x-ndjson;q=0, application/json"])
+      expect((await ask("", { accept })).headers.get("content-type")).toBe("application/json");
+  });
+
+  test("verifies, and a payload that was tampered with is found", async () => {
+    expect(await verify()).toMatchObject({ verified: true });
+    const { sql } = tenant.backend;
+    const [row] = await sql`select payload from audit where seq = 7`;
+    for (const payload of ['{"amount":"1"}', "[1]", "no JSON", '{"a":\n1}']) {
+      await sql`update audit set payload = ${payload} where seq = 7`;
+      const lines = (await (await ask("?after=6")).text()).split("\n");
+      expect(JSON.parse(lines[0] ?? "")).toMatchObject({ seq: 7, payloadText: payload });
+      expect(await verify()).toMatchObject({ verified: false, broken: { seq: 7 } });
+    }
+    await sql`update audit set payload = ${row?.payload} where seq = 7`;
+  });
+
+  test("that ends before its last line is not taken for the whole", async () => {
+    const response = await ask();
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const cut = async (length: number) => {
+      const answer = new Response(bytes.slice(0, length), { headers: response.headers });
+      return collect(await auditLinesOf({ ...access, fetch: async () => answer }, 0n));
+    };
+    expect(await cut(bytes.length)).toHaveLength(new TextDecoder().decode(bytes).length);
+    const lastLine = bytes.lastIndexOf(10, -2) + 1;
+    for (const length of [lastLine, lastLine + 10, 0])
+      await expect(cut(length)).rejects.toMatchObject({ code: "UNREACHABLE" });
+  });
+
+  test("comes in pages from a server that knows no lines", async () => {
+    const answer = async () => Response.json({ entries: [], cursor: null });
+    expect(await auditLinesOf({ ...access, fetch: answer }, 0n)).toBeUndefined();
+  });
+});
