@@ -132,7 +132,7 @@ export class Sequencer {
     const [first, second] = this.#flights;
     const { next } = this.#queue;
     if (!first || second || !next || this.#queue.length < first.jobs.length) return false;
-    return canBeFollowed(first) && !needsOwnBatch(next.command) && this.#state.isFresh && !this.#turns.isOver;
+    return first.mayBeFollowed && !needsOwnBatch(next.command) && this.#state.isFresh && !this.#turns.isOver;
   }
 
   /** Executes a batch on the state that the first one will leave, and sends it behind. */
@@ -163,7 +163,8 @@ export class Sequencer {
     const prepared = this.#state.prepare(jobs);
     const answer = this.#committer.send(prepared, head);
     this.#state.advance(prepared);
-    const flight: Flight = { jobs, prepared, state: "under way", landed: Promise.resolve() };
+    const mayBeFollowed = canBeFollowed({ jobs, prepared });
+    const flight: Flight = { jobs, prepared, mayBeFollowed, state: "under way", landed: Promise.resolve() };
     flight.landed = this.#land(flight, answer);
     this.#flights.push(flight);
     return flight;
