@@ -11,6 +11,7 @@ export class Client {
   readonly #open: () => Sql;
   readonly #deadlineMs: number;
   #sql: Sql;
+  #isClosed = false;
 
   /**
    * @param open makes a fresh client
@@ -42,11 +43,14 @@ export class Client {
   /** Leaves the connection behind, with whatever is open on it. */
   renew(): void {
     const left = this.#sql;
-    this.#sql = this.#open();
+    // A client opened after the close would be closed by nothing, and keep the process from ending.
+    if (!this.#isClosed) this.#sql = this.#open();
     void left.end({ timeout: 0 });
   }
 
+  /** Waits 5 s at the most for what is in flight. Whatever is asked afterwards counts as lost. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#sql.end({ timeout: 5 });
   }
 }

@@ -19,7 +19,7 @@ export interface Pool {
    * connection was lost. A read of the pool itself meanwhile is of another moment.
    */
   snapshot<T>(query: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
-  /** Waits for what is in flight, so many seconds at the most. */
+  /** Waits for what is in flight, so many seconds at the most. Whatever is asked afterwards is rejected. */
   end(options: { timeout: number }): Promise<void>;
 }
 
@@ -57,6 +57,8 @@ interface Clients {
   shared: Sql;
   /** Each has one connection, and one snapshot at a time. */
   alone: readonly Sql[];
+  /** What they have not answered yet. */
+  underWay: Set<Promise<unknown>>;
 }
 
 /**
@@ -66,16 +68,23 @@ interface Clients {
  * @param open makes a fresh client with so many connections
  */
 export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadlineMs }: PoolOptions): Pool {
-  const openClients = (): Clients => ({ shared: open(max), alone: Array.from({ length: snapshots }, () => open(1)) });
+  const openClients = (): Clients => ({
+    shared: open(max),
+    alone: Array.from({ length: snapshots }, () => open(1)),
+    underWay: new Set(),
+  });
   const places = new Places(snapshots);
   let clients = openClients();
+  // Clients opened after the pool's end would be closed by nothing, and keep the process from ending.
+  let hasEnded = false;
 
   async function once<T>(work: (clients: Clients) => PromiseLike<T>): Promise<T> {
+    if (hasEnded) throw Object.assign(new Error("The pool has ended"), { code: "CONNECTION_ENDED" });
     const used = clients;
     try {
-      return await withinDeadline(work(used), deadlineMs);
+      return await withinDeadline(untilAnswered(used, work(used)), deadlineMs);
     } catch (error) {
-      if (used === clients && isLoss(error)) {
+      if (used === clients && !hasEnded && isLoss(error)) {
         clients = openClients();
         void endAll(used, DRAIN_SEC).catch(() => undefined);
       }
@@ -88,7 +97,7 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
       return await once(work);
     } catch (error) {
       // After the deadline no caller waits any longer.
-      if (!isLoss(error) || error instanceof ConnectionLost) throw error;
+      if (hasEnded || !isLoss(error) || error instanceof ConnectionLost) throw error;
       return once(work);
     }
   }
@@ -108,7 +117,10 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
           return inOneTransaction(sql, query);
         }),
       ),
-    end: ({ timeout }) => endAll(clients, timeout),
+    end: ({ timeout }) => {
+      hasEnded = true;
+      return endAll(clients, timeout);
+    },
   };
 }
 
@@ -150,8 +162,22 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-async function endAll({ shared, alone }: Clients, timeout: number): Promise<void> {
-  await Promise.all([shared, ...alone].map((sql) => sql.end({ timeout })));
+function untilAnswered<T>({ underWay }: Clients, work: PromiseLike<T>): Promise<T> {
+  const answer = Promise.resolve(work);
+  const forget = () => underWay.delete(answer);
+  underWay.add(answer);
+  answer.then(forget, forget);
+  return answer;
+}
+
+/**
+ * Waits for what is under way before it ends the clients: when its end finds queries that wait for a connection, the driver
+ * (postgres 3.4.9) opens one for them and never closes it, which keeps the process from ending. A timeout of 0 rejects them.
+ */
+async function endAll({ shared, alone, underWay }: Clients, timeout: number): Promise<void> {
+  await withinDeadline(Promise.allSettled(underWay), timeout * 1000).catch(() => undefined);
+  const left = underWay.size === 0 ? timeout : 0;
+  await Promise.all([shared, ...alone].map((sql) => sql.end({ timeout: left })));
 }
 
 /** A number of places, each held by one caller at a time, given in the order of asking. */

@@ -79,4 +79,17 @@ describe("a client of the journal", () => {
     expect(opened).toBe(1);
     await client.close();
   });
+
+  test("opens nothing again once it was closed, neither for what was cut off by then nor for what is asked later", async () => {
+    const client = clientWith(5000);
+    await client.use(one);
+    const cutOff = client.use((sql) => sql`select pg_sleep(20)`).catch((error: unknown) => error);
+    const closed = client.close();
+    await kill();
+    await closed;
+    expect(await cutOff).toBeInstanceOf(ConnectionLost);
+    await expect(client.use(one)).rejects.toBeInstanceOf(ConnectionLost);
+    client.renew();
+    expect(opened).toBe(1);
+  });
 });

@@ -267,6 +267,37 @@ describe("a snapshot", () => {
   });
 });
 
+describe("a pool that has ended", () => {
+  test("opens no client again, neither for a question that its end cut off nor for later ones", async () => {
+    let opened = 0;
+    const ending = openPool(
+      (max) => {
+        opened += 1;
+        return connect(database.connection, { name: "ending", max });
+      },
+      { max: 1, deadlineMs: DEADLINE_MS },
+    );
+    await ending.read(one);
+    const cutOff = ending.read((sql) => sql.unsafe(`select ${SLEEP}`)).catch((error: Error) => error);
+    await ending.end({ timeout: 0 });
+    expect(await cutOff).toBeInstanceOf(Error);
+    for (const late of [ending.read(one), ending.snapshot(one), ending.write(one)])
+      await expect(late).rejects.toMatchObject({ code: "CONNECTION_ENDED" });
+    expect(opened).toBe(2);
+  });
+
+  test("has answered what waited for a connection, and leaves no connection behind", async () => {
+    const answers = Array.from({ length: 300 }, () => pool.read(one));
+    await pool.end({ timeout: 5 });
+    for (const answer of await Promise.all(answers)) expect(answer).toEqual([{ one: 1 }]);
+    await vi.waitFor(async () => {
+      const sessions = await admin`
+        select pid from pg_stat_activity where application_name = 'pmctl victim' and datname = current_database()`;
+      expect(sessions).toHaveLength(0);
+    });
+  });
+});
+
 describe("the types of reads", () => {
   test("let nothing that changes rows be called where it may run twice", () => {
     const never = () => {
