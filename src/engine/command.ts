@@ -1,7 +1,10 @@
 import type { Draft } from "./draft.ts";
 import { type Need, SINGLE, type Table } from "./rows.ts";
 
-/** One kind of change of a tenant. Its name in `commands.ts` is the `type` of its commands. */
+/**
+ * One kind of change of a tenant. Its name in `commands.ts` is the `type` of its commands. What moves money or creates
+ * something records an identifier, so that no two processes seal the same entry for two such commands.
+ */
 export interface CommandKind<C, Result> {
   /** The rows that it may read. Any other row is not loaded, so reading it would wrongly find nothing. */
   needs: (command: C) => Need[];

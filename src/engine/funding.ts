@@ -111,9 +111,12 @@ function entryOf({ id, traderId, amountMicro }: Withdrawal) {
   return { withdrawalId: id, userId: traderId, amount: decimalFromMicro(amountMicro) };
 }
 
-/** Credits money that an operator has taken in outside pmctl; the entry names the operator and the reason. */
+/**
+ * Credits money that an operator has taken in outside pmctl; the entry names the operator and the reason. The `id` tells its
+ * entry from that of an equal credit through another server at the same instant.
+ */
 export const creditWallet: CommandKind<
-  { traderId: string; amountMicro: bigint },
+  { id: string; traderId: string; amountMicro: bigint },
   { balanceMicro: bigint; ts: number }
 > = {
   needs: ({ traderId }) => [
@@ -121,10 +124,15 @@ export const creditWallet: CommandKind<
     need("account", walletOf(traderId)),
     need("account", externalOf("operator")),
   ],
-  decide(draft, { traderId, amountMicro }, now) {
+  decide(draft, { id, traderId, amountMicro }, now) {
     ensureTrader(draft, traderId, now);
     draft.transfer(externalOf("operator"), walletOf(traderId), amountMicro);
-    draft.record("wallet.credited", { userId: traderId, amount: decimalFromMicro(amountMicro), provider: "operator" });
+    draft.record("wallet.credited", {
+      creditId: id,
+      userId: traderId,
+      amount: decimalFromMicro(amountMicro),
+      provider: "operator",
+    });
     return { balanceMicro: draft.account(walletOf(traderId)).balanceMicro, ts: now };
   },
 };

@@ -63,12 +63,12 @@ describe("withdrawals", () => {
 });
 
 test("an operator's credit comes from outside, and the record names the user, not the operator", () => {
-  const { draft, result } = world.run({ type: "creditWallet", traderId: "ann", amountMicro: usd(5) });
+  const { draft, result } = world.run({ type: "creditWallet", id: "crd_1", traderId: "ann", amountMicro: usd(5) });
   expect(draft.transfers).toEqual([
     { debit: "external:operator", credit: "wallet:ann", amountMicro: usd(5), entry: 0 },
   ]);
   expect(result.balanceMicro).toBe(usd(105));
   expect(draft.audit).toEqual([
-    { type: "wallet.credited", payload: { userId: "ann", amount: "5", provider: "operator" } },
+    { type: "wallet.credited", payload: { creditId: "crd_1", userId: "ann", amount: "5", provider: "operator" } },
   ]);
 });

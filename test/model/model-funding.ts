@@ -74,7 +74,11 @@ export function judgeCredit(state: State, { body, params, actor, during }: Reque
     userOf(state, id, during).balance += amount;
     state.flows.push({ provider: "operator", amount });
     return [
-      moved(state, { type: "wallet.credited", user: id, amount, about: {}, extra: { provider: "operator" } }, actor),
+      moved(
+        state,
+        { type: "wallet.credited", user: id, amount, about: {}, extra: { creditId: anyId, provider: "operator" } },
+        actor,
+      ),
     ];
   };
   return [{ answer, commit }];

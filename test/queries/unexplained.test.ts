@@ -30,7 +30,7 @@ beforeAll(async () => {
   await live.run({ type: "requestWithdrawal", id: "w3", traderId: "bob", amountMicro: DOLLAR });
   for (const id of ["a1", "a2"])
     await live.run({ type: "submitSuitability", id, traderId: "ann", answers: { q1: 3, q2: 1 } });
-  await live.run({ type: "creditWallet", traderId: "carl", amountMicro: 3n * DOLLAR });
+  await live.run({ type: "creditWallet", id: "crd_1", traderId: "carl", amountMicro: 3n * DOLLAR });
   await live.run({ ...config(), capitalMicro: 60_000n * DOLLAR } as ReturnType<typeof config>);
   // Payments of every kind: paid, refunded before and after, taken back beyond the wallet, disputed and won.
   const paid = (traderId: string | undefined, dollars: bigint, received = true): PaymentFact => {

@@ -73,6 +73,8 @@ export type AuditPayloads = {
   "user.restricted": { userId: string; restricted: boolean; state: TraderState };
   "session.revoked": { userId: string; revokeBefore: string };
   "wallet.credited": {
+    /** Of an operator's credit, which has no reference of a payment. */
+    creditId?: string;
     userId: string;
     amount: string;
     /** The part of the amount that paid what the user owed. */

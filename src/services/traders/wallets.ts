@@ -81,7 +81,7 @@ function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWa
   return submit(
     context,
     "creditWallet",
-    { type: "creditWallet", traderId: id, amountMicro: amount },
+    { type: "creditWallet", id: context.newId("crd"), traderId: id, amountMicro: amount },
     { ...caller, reason: words },
     ({ balanceMicro, ts }) => ({ userId: id, amount, balanceUsd: balanceMicro, ts }),
   );

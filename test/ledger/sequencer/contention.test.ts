@@ -100,6 +100,22 @@ describe("two processes on one tenant", () => {
     },
   );
 
+  test("equal credits of one instant both take effect, although the answer to one of them is lost", async () => {
+    // While the clock is behind the log, all entries carry the time of the last one.
+    bench.database.stepClock(-60_000);
+    const nothing: Command = { type: "resumeMarket", marketId: "nowhere" };
+    for (const process of [0, 1] as const)
+      expect(code(await bench.run(bench.submit(nothing, process)))).toBe("MARKET_NOT_FOUND");
+    const [journal] = bench.journals;
+    journal.faults.slow = 1;
+    journal.plan.push({ statement: "commit", fate: "answerLost" });
+    const before = bench.balance("wallet:u0");
+    const credit = (id: string): Command => ({ type: "creditWallet", id, traderId: "u0", amountMicro: DOLLAR });
+    const heard = await bench.run(Promise.all([bench.submit(credit("c0"), 0), bench.submit(credit("c1"), 1)]));
+    expect(heard.map(code)).toEqual(["answered", "answered"]);
+    expect(bench.balance("wallet:u0") - before).toBe(2n * DOLLAR);
+  });
+
   test("both processes make progress, however busy the other is", async () => {
     const stream = async (process: 0 | 1) => {
       let answered = 0;

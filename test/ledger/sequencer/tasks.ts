@@ -105,7 +105,10 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
       claimedJurisdiction: undefined,
     });
   }
-  if (dice < 0.68) return fixed(aboutTrader(id, traderId, random));
+  if (dice < 0.68) {
+    const command = aboutTrader(id, traderId, random);
+    return (attempt) => (command.type === "creditWallet" ? { ...command, id: attempt } : command);
+  }
   if (dice < 0.79) {
     const amountMicro = dollars(random.pick([5, 5, 40]));
     const reference = `tx${random.int(0, 12)}`;
@@ -164,7 +167,7 @@ const ownerOf = (withdrawal: number) => TRADERS[withdrawal % TRADERS.length] ?? 
 
 function aboutTrader(id: number, traderId: string, random: Random): Command {
   const dice = random.next();
-  if (dice < 0.2) return { type: "creditWallet", traderId, amountMicro: dollars(random.int(1, 20)) };
+  if (dice < 0.2) return { type: "creditWallet", id: `c${id}`, traderId, amountMicro: dollars(random.int(1, 20)) };
   if (dice < 0.4) return { type: "restrictUser", traderId, restricted: random.chance(0.4) };
   if (dice < 0.5)
     return {
