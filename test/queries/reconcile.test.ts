@@ -52,6 +52,25 @@ describe("reconciliation names every check that a change in the database breaks,
     });
   });
 
+  test.each([
+    ["the state of an open market", "book", "market_id", "m1"],
+    ["the state of a settled market", "book", "market_id", "old"],
+    ["the terms of an open market", "market", "id", "m1"],
+    ["the terms of a settled market", "market", "id", "old"],
+  ])("%s that vanished", async (_, table, column, id) => {
+    const differences = await found((sql) => sql`delete from ${sql(table)} where ${sql(column)} = ${id}`);
+    expect(differences.escrow).toBeGreaterThanOrEqual(DOLLAR);
+  });
+
+  test("a market of which nothing is left but its escrow", async () => {
+    const balance = await number((sql) => sql`select balance_micro as n from account where id = 'escrow:m1'`);
+    const differences = await found(async (sql) => {
+      await sql`delete from book where market_id = 'm1'`;
+      await sql`delete from market where id = 'm1'`;
+    });
+    expect(differences).toMatchObject({ escrow: 2n * balance + DOLLAR });
+  });
+
   test("an account that vanished", async () => {
     const balance = await number((sql) => sql`select balance_micro as n from account where id = 'wallet:bob'`);
     expect(await found((sql) => sql`delete from account where id = 'wallet:bob'`)).toEqual({ accounts: balance });

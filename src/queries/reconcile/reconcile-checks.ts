@@ -1,4 +1,4 @@
-import { accountOf, isOfKind } from "../../ledger/account-sql.ts";
+import { accountOf, isOfKind, ownerOf } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { hedges, trades } from "./reconcile-entries.ts";
 import { standingChecks } from "./reconcile-standing.ts";
@@ -59,20 +59,28 @@ function accounts(sql: ReadSql) {
     )`;
 }
 
-/** Per market: escrow = YES outstanding = NO outstanding, traders' shares being those of `outstanding`; 0 once settled. */
+/**
+ * Per market: escrow = YES outstanding = NO outstanding, traders' shares being those of `outstanding`; 0 once settled. A
+ * market has a row in both of its tables and an escrow has a market: what is missing counts as a dollar.
+ */
 export function escrows(sql: ReadSql) {
   return sql`
     escrows as (
-      select m.id as place, a.balance_micro as stated,
-             case when b.status = 'settled' then 0
-                  else b.yes_micro + m.house_yes_micro + coalesce(t.yes_shares, 0) end as expected,
-             case when b.status = 'settled' then abs(coalesce(a.balance_micro, 0))
-                  else abs(coalesce(a.balance_micro, 0) - (b.yes_micro + m.house_yes_micro + coalesce(t.yes_shares, 0)))
-                     + abs(coalesce(a.balance_micro, 0) - (b.no_micro + m.house_no_micro + coalesce(t.no_shares, 0)))
-             end as difference
-        from market m
-        join book b on b.market_id = m.id
-        left join account a on a.id = ${accountOf(sql, "escrow", "m.id")}
+      select coalesce(m.id, ${ownerOf(sql, "escrow", "a.id")}) as place, a.balance_micro as stated,
+             case when m.status = 'settled' then 0 else m.yes_micro + coalesce(t.yes_shares, 0) end as expected,
+             case when m.status = 'settled' then abs(coalesce(a.balance_micro, 0))
+                  else abs(coalesce(a.balance_micro, 0) - coalesce(m.yes_micro + coalesce(t.yes_shares, 0), 0))
+                     + abs(coalesce(a.balance_micro, 0) - coalesce(m.no_micro + coalesce(t.no_shares, 0), 0))
+             end
+           + case when m.is_whole then 0 else 1000000 end as difference
+        from (
+          select coalesce(m.id, b.market_id) as id, b.status, m.id = b.market_id as is_whole,
+                 b.yes_micro + m.house_yes_micro as yes_micro, b.no_micro + m.house_no_micro as no_micro
+            from market m
+            full join book b on b.market_id = m.id
+        ) m
+        full join (select id, balance_micro from account where ${isOfKind(sql, "escrow", "id")}) a
+          on a.id = ${accountOf(sql, "escrow", "m.id")}
         left join outstanding t on t.market_id = m.id
     )`;
 }
