@@ -33,13 +33,9 @@ export class Memory implements Reader {
     return (this.#rows.get(table, key) ?? undefined) as Tables[T] | undefined;
   }
 
-  missing(needs: Iterable<Need>): Need[] {
-    const missing = new RowMap<Need>();
-    for (const need of needs) {
-      const { table, key } = need;
-      if (!this.#rows.has(table, key)) missing.set(table, key, need);
-    }
-    return [...missing.values()];
+  /** Whether the row is here, or the knowledge that there is none. */
+  knows({ table, key }: Need): boolean {
+    return this.#rows.has(table, key);
   }
 
   learn(loaded: Loaded[]): void {
