@@ -38,12 +38,16 @@ export function centsFromMicro(micro: bigint): number {
   return Number(micro / 10_000n);
 }
 
+const ZERO = "0".charCodeAt(0);
+
 /** Plain decimal text without trailing zeros ("25", "0.05"), as in audit payloads. */
 export function decimalFromMicro(micro: bigint): string {
-  const sign = micro < 0n ? "-" : "";
-  const digits = (micro < 0n ? -micro : micro).toString().padStart(7, "0");
-  const fraction = digits.slice(-6).replace(/0+$/, "");
-  return `${sign}${digits.slice(0, -6)}${fraction === "" ? "" : `.${fraction}`}`;
+  if (micro < 0n) return `-${decimalFromMicro(-micro)}`;
+  const digits = micro.toString().padStart(7, "0");
+  const point = digits.length - 6;
+  let end = digits.length;
+  while (end > point && digits.charCodeAt(end - 1) === ZERO) end -= 1;
+  return end === point ? digits.slice(0, point) : `${digits.slice(0, point)}.${digits.slice(point, end)}`;
 }
 
 /** The micro-dollars of a text that {@link decimalFromMicro} made. */

@@ -38,6 +38,8 @@ export interface TradeResult {
   hedgeRef: HedgeRef | null;
 }
 
+const FEES_ACCOUNT = need("account", FEES);
+
 function needsOfTrade({ marketId, traderId }: PlaceTrade | SellShares): Need[] {
   return [
     TENANT,
@@ -46,7 +48,7 @@ function needsOfTrade({ marketId, traderId }: PlaceTrade | SellShares): Need[] {
     need("portfolio", traderId),
     need("account", walletOf(traderId)),
     need("account", escrowOf(marketId)),
-    need("account", FEES),
+    FEES_ACCOUNT,
   ];
 }
 
@@ -60,8 +62,9 @@ export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
   decide(draft, command, now) {
     const { marketId, traderId, amountMicro } = command;
     const fill = fillBuy(draft, command, traderId, now);
-    draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);
-    draft.transfer(walletOf(traderId), FEES, fill.feeMicro);
+    const wallet = walletOf(traderId);
+    draft.transfer(wallet, escrowOf(marketId), amountMicro - fill.feeMicro);
+    draft.transfer(wallet, FEES, fill.feeMicro);
     ensureTrader(draft, traderId, now);
     const held = heldOf(draft, command);
     const position = putPosition(draft, held, {
@@ -91,8 +94,9 @@ export const sellShares: CommandKind<SellShares, TradeResult> = {
     const held = heldOf(draft, command);
     invariant(sharesMicro > 0n && held.sharesMicro >= sharesMicro, "only shares that are held can be sold");
     const releasedMicro = (held.costMicro * sharesMicro) / held.sharesMicro;
-    draft.transfer(escrowOf(marketId), walletOf(traderId), fill.amountMicro - fill.feeMicro);
-    draft.transfer(escrowOf(marketId), FEES, fill.feeMicro);
+    const escrow = escrowOf(marketId);
+    draft.transfer(escrow, walletOf(traderId), fill.amountMicro - fill.feeMicro);
+    draft.transfer(escrow, FEES, fill.feeMicro);
     const position = putPosition(draft, held, {
       sharesMicro: held.sharesMicro - sharesMicro,
       costMicro: held.costMicro - releasedMicro,

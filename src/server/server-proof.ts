@@ -23,9 +23,10 @@ export function proving(
   return (req, res) => {
     const { socket, method } = req;
     const nonce = method === "GET" || method === "HEAD" ? nonceOf(req.url) : undefined;
+    if (nonce === undefined) return handle(req, res);
     const { localAddress: address, localPort: port } = socket;
     const isCommand = isFromThisMachine(socket) && req.headers["x-forwarded-for"] === undefined;
-    if (nonce === undefined || address === undefined || port === undefined || !isCommand) return handle(req, res);
+    if (address === undefined || port === undefined || !isCommand) return handle(req, res);
     const prove = (): void => {
       const body = proofBody(signProof(secret, tenant, nonce, { address, port }));
       res.writeHead(

@@ -130,25 +130,23 @@ function quietEpoch({ epoch }: Head, now: number): bigint {
 }
 
 function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: string, key: AuditKey): void {
-  const firstSeq = batch.next.seq + 1n;
+  const { next } = batch;
+  const firstSeq = next.seq + 1n;
   for (const { type, payload } of draft.audit) {
     const text: { [key: string]: Json | undefined } = reason === undefined ? payload : { ...payload, reason };
-    const unsealed: Omit<AuditEntry, "hash"> = {
-      seq: batch.next.seq + 1n,
-      type,
-      actor,
-      payloadText: canonicalJson(text),
-      ts,
-      keyId: key.id,
-    };
-    const hash = auditHash(key, batch.next.hash, auditLines(unsealed));
-    batch.audit.push({ ...unsealed, hash });
-    batch.next = { ...batch.next, seq: unsealed.seq, hash };
+    const seq = next.seq + 1n;
+    const entry: AuditEntry = { seq, type, actor, payloadText: canonicalJson(text), ts, keyId: key.id, hash: "" };
+    entry.hash = auditHash(key, next.hash, auditLines(entry));
+    batch.audit.push(entry);
+    next.seq = seq;
+    next.hash = entry.hash;
   }
-  draft.transfers.forEach(({ debit, credit, amountMicro, entry }, leg) => {
+  let leg = 0;
+  for (const { debit, credit, amountMicro, entry } of draft.transfers) {
     invariant(entry < draft.audit.length, "an audit entry tells of each transfer");
     batch.transfers.push({ debit, credit, amountMicro, seq: firstSeq + BigInt(entry), leg });
-  });
+    leg += 1;
+  }
   for (const trade of draft.trades) batch.trades.push({ ...trade, seq: firstSeq });
   if (draft.before !== null && (batch.before === null || draft.before < batch.before)) batch.before = draft.before;
 }

@@ -53,7 +53,7 @@ export class Committer {
     const sent: { prepared?: Prepared; swapped?: boolean } = {};
     const work = async (reading: HeadReading): Promise<boolean> => {
       await this.#state.catchUp(reading);
-      await this.#state.load(submissions);
+      await this.#state.load(this.#state.missing(submissions));
       sent.prepared = this.#state.prepare(submissions);
       // Read again even here: the lock is gone, unnoticed, if the connection died since it was asked for.
       if (!sent.prepared.batch) return this.#unmoved(reading.head, sent.prepared);

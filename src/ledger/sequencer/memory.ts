@@ -3,8 +3,11 @@ import { RowMap } from "../../engine/row-map.ts";
 import type { Need, Position, Table, Tables } from "../../engine/rows.ts";
 import type { Loaded } from "../load.ts";
 
-/** Past so many rows memory starts afresh with the next batch, which costs one load per row in use. */
-const MAX_ROWS = 50_000;
+/**
+ * Past so many rows memory starts afresh with the next batch, which costs one load per row in use: when those in use are
+ * more, it does so again and again. A row takes 300 bytes.
+ */
+const MAX_ROWS = 100_000;
 
 /**
  * Rows that live within another one (the keyring's keys), that the next trade changes (holders), or that are not read
@@ -33,13 +36,9 @@ export class Memory implements Reader {
     return (this.#rows.get(table, key) ?? undefined) as Tables[T] | undefined;
   }
 
-  missing(needs: Iterable<Need>): Need[] {
-    const missing = new RowMap<Need>();
-    for (const need of needs) {
-      const { table, key } = need;
-      if (!this.#rows.has(table, key)) missing.set(table, key, need);
-    }
-    return [...missing.values()];
+  /** Whether the row is here, or the knowledge that there is none. */
+  knows({ table, key }: Need): boolean {
+    return this.#rows.has(table, key);
   }
 
   learn(loaded: Loaded[]): void {

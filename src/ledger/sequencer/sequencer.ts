@@ -7,6 +7,7 @@ import { later } from "./database-clock.ts";
 import { faultOf, leftNothing, overloaded } from "./faults.ts";
 import { canBeFollowed, type Flight } from "./flight.ts";
 import { type Answer, type Job, settle } from "./job.ts";
+import { awaitsCommit } from "./memory.ts";
 import type { SequencerOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
 import { State } from "./state.ts";
@@ -139,9 +140,10 @@ export class Sequencer {
   async #sendSecond(jobs: Job[], first: Flight): Promise<void> {
     if (jobs.length === 0) return;
     let failure: { error: unknown } | undefined;
-    if (this.#state.needsQuiet(jobs)) await first.landed;
+    const missing = this.#state.missing(jobs);
+    if (missing.some(awaitsCommit)) await first.landed;
     else
-      await this.#state.load(jobs).catch(async (error: unknown) => {
+      await this.#state.load(missing).catch(async (error: unknown) => {
         failure = { error };
         await first.landed;
       });
@@ -154,7 +156,7 @@ export class Sequencer {
   /** One round trip when every row is in memory. */
   async #launch(jobs: Job[]): Promise<Flight> {
     await this.#state.refresh();
-    await this.#state.load(jobs);
+    await this.#state.load(this.#state.missing(jobs));
     return this.#send(jobs);
   }
 

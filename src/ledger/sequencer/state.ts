@@ -1,10 +1,12 @@
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { invariant } from "../../domain/fault.ts";
+import { RowMap } from "../../engine/row-map.ts";
+import type { Need } from "../../engine/rows.ts";
 import { type Head, sameHead } from "../commit.ts";
 import type { HeadReading, Journal } from "../journal.ts";
 import { needsOfSubmission, type Prepared, prepareBatch, type Submission } from "./batch.ts";
 import { DatabaseClock } from "./database-clock.ts";
-import { awaitsCommit, Memory } from "./memory.ts";
+import { Memory } from "./memory.ts";
 
 /**
  * What this process believes of the database: its rows, its head and its clock, each as the last batch sent will leave
@@ -79,13 +81,17 @@ export class State {
     this.#clock.observe(now);
   }
 
-  /** Whether the submissions need rows that a loader reads wrongly while a batch is under way. */
-  needsQuiet(submissions: readonly Submission[]): boolean {
-    return this.#memory.missing(submissions.flatMap(needsOfSubmission)).some(awaitsCommit);
+  /** The rows that the submissions need and memory lacks, each once. */
+  missing(submissions: readonly Submission[]): Need[] {
+    const missing = new RowMap<Need>();
+    for (const submission of submissions)
+      for (const need of needsOfSubmission(submission))
+        if (!this.#memory.knows(need)) missing.set(need.table, need.key, need);
+    return [...missing.values()];
   }
 
-  async load(submissions: readonly Submission[]): Promise<void> {
-    const missing = this.#memory.missing(submissions.flatMap(needsOfSubmission));
+  /** @param missing as `missing` gives them */
+  async load(missing: Need[]): Promise<void> {
     if (missing.length > 0) this.#memory.learn(await this.#journal.load(missing));
   }
 

@@ -194,9 +194,9 @@ const STEPS_PER_MS = 4096;
  * @param nowMs milliseconds since the epoch, with their fraction
  */
 export function newId(prefix: string, nowMs: number): string {
-  const ms = Math.floor(nowMs);
-  const step = Math.floor((nowMs - ms) * STEPS_PER_MS);
-  const time = ms.toString(16).padStart(12, "0") + step.toString(16).padStart(3, "0");
+  const time = Math.floor(nowMs * STEPS_PER_MS)
+    .toString(16)
+    .padStart(15, "0");
   // Node draws the randomness of UUIDs in advance, many at a time; the digits taken hold no version or variant.
   const uuid = randomUUID();
   return `${prefix}_${time}${uuid.slice(0, 5)}${uuid.slice(24)}`;
