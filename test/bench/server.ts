@@ -22,7 +22,7 @@ const server = await serveTenant({
   sweep: !flags.includes("--no-sweep"),
 });
 const stopped = once(process, "SIGTERM");
-endStart();
+endStart(server.answered);
 console.log(JSON.stringify({ url: server.url, opsUrl: server.opsUrl }));
 await stopped;
 await server.close();

@@ -1,8 +1,15 @@
-import { expect, test } from "vitest";
-import { nurseryMb } from "../../src/app/serve/heap.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { endStart, nurseryMb } from "../../src/app/serve/heap.ts";
 import { DEFAULT_MEMORY_MB } from "../../src/config/schema/server-limits.ts";
 
 const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 test.each([
   ["the default favours speed", DEFAULT_MEMORY_MB, 16 * GIB, 64],
@@ -13,4 +20,27 @@ test.each([
   ["a container of 256 MiB", DEFAULT_MEMORY_MB, 0.25 * GIB, 2],
 ])("the nursery follows from server.memoryMb and the machine: %s", (_, memoryMb, machineBytes, expected) => {
   expect(nurseryMb(memoryMb, machineBytes)).toBe(expected);
+});
+
+test("a server gives back what its work left behind once no request came for a while, and only if it is worth it", () => {
+  vi.useFakeTimers();
+  const gc = vi.fn();
+  vi.stubGlobal("gc", gc);
+  vi.spyOn(process, "cpuUsage").mockReturnValue({ user: 0, system: 0 });
+  const resident = vi.spyOn(process.memoryUsage, "rss").mockReturnValue(90 * MIB);
+  let answered = 0;
+  endStart(() => answered);
+  expect(gc).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(60_000);
+  expect(gc).toHaveBeenCalledTimes(1);
+  resident.mockReturnValue(200 * MIB);
+  for (let look = 0; look < 5; look++) {
+    answered += 1;
+    vi.advanceTimersByTime(5000);
+  }
+  expect(gc).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(5000);
+  expect(gc).toHaveBeenCalledTimes(2);
+  vi.advanceTimersByTime(60_000);
+  expect(gc).toHaveBeenCalledTimes(2);
 });

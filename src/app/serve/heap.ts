@@ -29,6 +29,12 @@ const CALLS_OF_V8 = 3000;
  */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: "1", NODE_DISABLE_COMPILE_CACHE: "1" };
 
+/** How long a server has to do nothing before it is collected: no request, and less than this of CPU. */
+const QUIET_MS = 5000;
+const QUIET_CPU_US = 100_000;
+/** A collection takes 100 ms, so it has to give back as much as a walk of the log leaves behind. */
+const WORTH_BYTES = 12 * MIB;
+
 /**
  * The size of V8's young generation for a server that may take so much memory under full load. A smaller one is collected
  * more often, and copies more answers that are still on their way: see docs/operations.md for what each size costs.
@@ -87,11 +93,29 @@ export function limitHeap(directory: string, tenant: string): void {
   );
 }
 
-/** Gives back what only the start needed: a nursery full of it, and modules' texts. */
-export function endStart(): void {
+/**
+ * Gives back what only the start needed: a nursery full of it, and modules' texts. From then on also what later work left
+ * behind, such as the walk of the log after the start, once there is no more of it: V8 collects when it allocates, which a
+ * server that does nothing hardly does.
+ * @param answered requests so far: a collection would hold up those of a server that has any
+ */
+export function endStart(answered: () => number): void {
   setFlagsFromString(`${TURBOFAN_CALLS}=${CALLS_OF_V8}`);
-  // An ordinary collection keeps the nursery at the size that the start made it grow to.
-  globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
+  const { gc } = globalThis;
+  if (!gc) return;
+  // An ordinary collection keeps the nursery at the size that it has grown to.
+  const collect = () => gc({ type: "major", execution: "sync", flavor: "last-resort" });
+  collect();
+  let lowest = process.memoryUsage.rss();
+  let before = { cpu: process.cpuUsage(), requests: answered() };
+  setInterval(() => {
+    const { user, system } = process.cpuUsage(before.cpu);
+    const isQuiet = answered() === before.requests && user + system < QUIET_CPU_US;
+    before = { cpu: process.cpuUsage(), requests: answered() };
+    if (!isQuiet || process.memoryUsage.rss() < lowest + WORTH_BYTES) return;
+    collect();
+    lowest = process.memoryUsage.rss();
+  }, QUIET_MS).unref();
 }
 
 function memoryMbOf(directory: string, tenant: string): number {

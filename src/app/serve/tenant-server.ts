@@ -35,6 +35,8 @@ export interface TenantServer {
   /** Undefined when it speaks plain HTTP. */
   certificate: ServedCertificate | undefined;
   services: TenantServices;
+  /** Requests that the API has answered. */
+  answered(): number;
   close(): Promise<void>;
 }
 
@@ -109,6 +111,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     opsUrl,
     certificate,
     services,
+    answered: () => metrics.requests.total,
     close: async () => {
       stopWatching();
       stopFollowing?.();

@@ -67,7 +67,7 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   const server = await serveTenant({ ...ready, port, host, opsPort, https, sweep });
   const { url, opsUrl, certificate } = server;
   if (certificate) io.output.note(describeCertificate(certificate, url));
-  endStart();
+  endStart(server.answered);
   await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
   await showPage({ url: `${url}/embed/markets`, host: host ?? ready.config.server.host }, options, io.output);
   if (!stopped.aborted) await once(stopped, "abort");

@@ -42,6 +42,11 @@ export class RequestMetrics {
     };
   }
 
+  /** All requests so far. */
+  get total(): number {
+    return this.#routes.reduce((total, { byBound }) => byBound.reduce((sum, count) => sum + count, total), 0);
+  }
+
   /** The Prometheus text format, version 0.0.4. */
   text(): string {
     const used = this.#routes.filter(({ byStatus }) => byStatus.size > 0);

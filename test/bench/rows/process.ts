@@ -5,8 +5,8 @@ import { memoryOf } from "../processes.ts";
 import type { Report } from "../report.ts";
 import type { BenchServer, Stage } from "../stage.ts";
 
-/** How long a fresh server is left alone: its start's garbage is collected, and its first walk of the log is over. */
-const SETTLING_MS = 5000;
+/** How long a fresh server is left alone: its first walk of the log is over, and what that left behind was collected. */
+const SETTLING_MS = 20_000;
 
 /** @param server that has carried all loads of the run */
 export function loadedMemory(report: Report, server: BenchServer): void {
