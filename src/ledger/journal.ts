@@ -33,12 +33,12 @@ export interface Journal {
   /** Whether the entry is in the chain. */
   contains(entry: { seq: bigint; hash: string }): Promise<boolean>;
   /**
-   * Waits for the turn among processes that write at the same time, and reads the head. Commits do not need it: it only keeps
-   * them from meeting.
+   * Waits for the turn among processes that write at the same time, and reads the head and what changed since `known`. Commits
+   * do not need it: it only keeps them from meeting.
    */
-  takeTurn(): Promise<Turn>;
+  takeTurn(known: Head | null): Promise<Turn>;
   /** What trades of another process changed, see `loadTouched`. */
-  loadTouched(from: Head, to: bigint): Promise<Loaded[] | null>;
+  loadTouched(from: Head): Promise<Loaded[] | null>;
   /** Runs `work` with the head row locked: the slow path, on which no other writer can overtake. */
   exclusively<T>(work: (reading: HeadReading) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -46,6 +46,8 @@ export interface Journal {
 
 export interface Turn {
   reading: HeadReading;
+  /** See `loadTouched`; null as well when nothing was known. */
+  touched: Loaded[] | null;
   /** Gives it up, whatever the state of the connection. */
   end: () => void;
 }
@@ -80,7 +82,7 @@ export function openJournal(
     ...(options.synchronous ? { synchronous: true } : {}),
   });
   const loader = open(10_000 + GRACE_MS, { name: "loader", max: options.readers ?? 2, statementTimeoutMs: 10_000 });
-  const turns = open(TURN_DEADLINE_MS, { name: "turn", max: 1 });
+  const turns = open(TURN_DEADLINE_MS, { name: "turn", max: 1, genericPlans: true });
   const rewriteHead = (epoch: string) =>
     writer.write((sql) => reading(sql, `update head set epoch = ${epoch} where id = 1 returning ${HEAD}`));
   return {
@@ -95,7 +97,7 @@ export function openJournal(
         return rows.length === 1;
       }),
     takeTurn: turnsOn(turns),
-    loadTouched: (from, to) => loader.use((sql) => loadTouched(sql, from, to)),
+    loadTouched: (from) => loader.use((sql) => loadTouched(sql, from)),
     exclusively: (work) => exclusively(writer, work),
     close: async () => {
       await Promise.all([writer, loader, turns].map((client) => client.close()));
@@ -146,7 +148,7 @@ const TURN_DEADLINE_MS = 3000;
  * A lock on a row of its own, in a transaction that writes nothing: the database gives it to the one that has waited longest, and
  * at once when its holder is gone. The settings hold behind a pooler of transactions too.
  */
-function turnsOn(client: Client): () => Promise<Turn> {
+function turnsOn(client: Client): Journal["takeTurn"] {
   let ended = Promise.resolve();
   const end = () => {
     ended = client
@@ -156,10 +158,10 @@ function turnsOn(client: Client): () => Promise<Turn> {
         () => client.renew(),
       );
   };
-  return async () => {
+  return async (known) => {
     await ended;
     try {
-      return { reading: await takeTurn(client), end };
+      return { ...(await takeTurn(client, known)), end };
     } catch (error) {
       end();
       throw error;
@@ -167,16 +169,19 @@ function turnsOn(client: Client): () => Promise<Turn> {
   };
 }
 
-async function takeTurn(client: Client): Promise<HeadReading> {
-  const answers = await client.use((sql) =>
-    sql.unsafe(`
+/** What changed is asked for behind the lock, so that the process can go on as soon as it has the turn. */
+async function takeTurn(client: Client, known: Head | null): Promise<Omit<Turn, "end">> {
+  const [answers, touched] = await client.use((sql) => {
+    const lock = sql.unsafe(`
         begin isolation level read committed;
         set local lock_timeout = ${TURN_WAIT_MS};
         set local idle_in_transaction_session_timeout = ${TURN_IDLE_MS};
         select id from turn for update;
-        select ${HEAD} from head where id = 1`),
-  );
-  return headOf(answers.flat().at(-1));
+        select ${HEAD} from head where id = 1`);
+    // The driver sends a query when its answer is asked for, which must not be after the others.
+    return Promise.all([lock.execute(), known && loadTouched(sql, known)]);
+  });
+  return { reading: headOf(answers.flat().at(-1)), touched };
 }
 
 /**

@@ -4,51 +4,51 @@ import type { Loaded } from "./load.ts";
 import { TABLES } from "./tables.ts";
 
 /** Beyond so many entries it is cheaper to load what is needed anew. */
-const MAX_ENTRIES = 4000n;
+const MAX_ENTRIES = 4000;
 
 interface Entry {
   seq: bigint;
   hash: string;
 }
 
+/** Entries after `$1`, and one more than are followed. */
+const SINCE = `seq > $1::bigint and seq <= $1::bigint + ${MAX_ENTRIES + 1}`;
+
+const KNOWN = `
+  select bool_and(type = 'trade.executed' or seq = $1::bigint)
+         and bool_or(seq = $1::bigint and hash = $2) and count(*) <= ${MAX_ENTRIES + 1} as known
+    from audit
+   where seq >= $1::bigint and seq <= $1::bigint + ${MAX_ENTRIES + 1}`;
+
+// Looked up row by row: a plan made for any range would rather read whole tables.
+const POSITIONS = `
+  select ${TABLES.position.selected("p")}
+    from (select distinct trader_id, market_id, side from trade where ${SINCE}) t
+   cross join lateral (
+     select * from position where trader_id = t.trader_id and market_id = t.market_id and side = t.side offset 0
+   ) p`;
+const ACCOUNTS = `
+  select ${TABLES.account.selected("a")}
+    from (select debit as id from transfer where ${SINCE} union select credit from transfer where ${SINCE}) t
+   cross join lateral (select * from account where account.id = t.id offset 0) a`;
+const MARKET_STATES = `
+  select ${TABLES.marketState.selected("b")}
+    from (select distinct market_id from trade where ${SINCE}) t
+   cross join lateral (select * from book where book.market_id = t.market_id offset 0) b`;
+
 /**
- * The accounts, market states and positions that the entries after `from` up to `to` changed, as they stand. Null when these
+ * The accounts, market states and positions that the entries after `from` changed, as they stand. Null when these
  * tell of anything but trades, or the log does not hold `from`. A trade changes besides them what a trader's positions add up to,
- * the trader's row where it is new, and stored answers.
+ * the trader's row where it is new, and stored answers. All queries are sent at once.
  */
-export async function loadTouched(sql: ReadSql, from: Entry, to: bigint): Promise<Loaded[] | null> {
-  if (to <= from.seq || to - from.seq > MAX_ENTRIES) return null;
-  // Looked up row by row: a plan made for any range would rather read whole tables.
-  const [after, last] = [String(from.seq), String(to)];
+export async function loadTouched(sql: ReadSql, from: Entry): Promise<Loaded[] | null> {
+  const after = String(from.seq);
+  const read = (query: string, ...more: string[]) => sql.unsafe(query, [after, ...more], { prepare: true });
   const [known, positions, accounts, marketStates] = await Promise.all([
-    sql`
-      select bool_and(type = 'trade.executed' or seq = ${after}::bigint)
-             and bool_or(seq = ${after}::bigint and hash = ${from.hash}) as known
-        from audit
-       where seq between ${after}::bigint and ${last}::bigint`,
-    sql`
-      select ${sql.unsafe(TABLES.position.selected("p"))}
-        from (select distinct trader_id, market_id, side
-                from trade
-               where seq > ${after}::bigint and seq <= ${last}::bigint) t
-       cross join lateral (
-         select *
-           from position
-          where trader_id = t.trader_id and market_id = t.market_id and side = t.side
-         offset 0
-       ) p`,
-    sql`
-      select ${sql.unsafe(TABLES.account.selected("a"))}
-        from (select debit as id from transfer where seq > ${after}::bigint and seq <= ${last}::bigint
-              union
-              select credit from transfer where seq > ${after}::bigint and seq <= ${last}::bigint) t
-       cross join lateral (select * from account where account.id = t.id offset 0) a`,
-    sql`
-      select ${sql.unsafe(TABLES.marketState.selected("b"))}
-        from (select distinct market_id
-                from trade
-               where seq > ${after}::bigint and seq <= ${last}::bigint) t
-       cross join lateral (select * from book where book.market_id = t.market_id offset 0) b`,
+    read(KNOWN, from.hash),
+    read(POSITIONS),
+    read(ACCOUNTS),
+    read(MARKET_STATES),
   ]);
   if (known[0]?.known !== true) return null;
   return [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sealCheck } from "../../src/domain/audit/seal.ts";
 import type { Need } from "../../src/engine/rows.ts";
-import type { HeadReading } from "../../src/ledger/journal.ts";
+import { type HeadReading, openJournal } from "../../src/ledger/journal.ts";
 import { loadRows } from "../../src/ledger/load.ts";
 import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade, until } from "./sequencer/live.ts";
 
@@ -29,28 +29,47 @@ const waiting = () =>
        where application_name = 'pmctl turn' and wait_event_type = 'Lock' and datname = current_database()`,
   );
 
-test("a turn that ends is given to the process that waits, with the head as it stands then", async () => {
-  const first = await journal(0).takeTurn();
-  const second = journal(1).takeTurn();
+test("a turn that ends is given to the process that waits, with the head as it stands then and what has changed", async () => {
+  const first = await journal(0).takeTurn(null);
+  const second = journal(1).takeTurn(first.reading.head);
   await waiting();
-  await live.run(deposit("u1", DOLLAR, "meanwhile"));
+  await live.run(trade("m0", "u1"));
   first.end();
-  const { reading, end } = await second;
+  const { reading, touched, end } = await second;
   end();
+  expect(touched).toEqual(await journal(0).loadTouched(first.reading.head));
+  expect(touched?.map(({ key }) => key)).toContain("wallet:u1");
   expect(reading.head).toEqual((await journal(0).readHead()).head);
   expect(reading.head.seq).toBe(first.reading.head.seq + 1n);
 });
 
+test("a turn is given, and tells what has changed, on a connection where one statement waits for the other", async () => {
+  const { host, port, user, database } = live.database.server;
+  const url = `postgresql://${user}@${encodeURIComponent(host)}:${port}/${database}`;
+  const pooled = openJournal({ url, pooled: true }, { restricted: false, isSealed: sealCheck([KEY]) });
+  try {
+    const { head } = await pooled.readHead();
+    await live.run(trade("m1", "u0"));
+    const { reading, touched, end } = await pooled.takeTurn(head);
+    end();
+    expect(reading.head.seq).toBe(head.seq + 1n);
+    expect(touched).toEqual(await journal(0).loadTouched(head));
+    (await pooled.takeTurn(reading.head)).end();
+  } finally {
+    await pooled.close();
+  }
+});
+
 test("the turn of a process whose connection is gone is free at once", async () => {
-  const gone = await journal(0).takeTurn();
-  const next = journal(1).takeTurn();
+  const gone = await journal(0).takeTurn(null);
+  const next = journal(1).takeTurn(null);
   await waiting();
   await live.owner`
     select pg_terminate_backend(pid) from pg_stat_activity
      where application_name = 'pmctl turn' and state = 'idle in transaction' and datname = current_database()`;
   (await next).end();
   gone.end();
-  (await journal(0).takeTurn()).end();
+  (await journal(0).takeTurn(null)).end();
 });
 
 test("what trades changed is found, as it stands, and nothing else", async () => {
@@ -81,6 +100,6 @@ test("what follows anything but trades, or another log, is not told: all is load
   expect(await touchedSince(before)).toBeNull();
 });
 
-async function touchedSince({ head }: HeadReading) {
-  return journal(0).loadTouched(head, (await journal(0).readHead()).head.seq);
+function touchedSince({ head }: HeadReading) {
+  return journal(0).loadTouched(head);
 }

@@ -26,8 +26,8 @@ export class TimeMachine {
       confirmHead: async () => shift(await journal.confirmHead()),
       commit: async (batch) => shift(await journal.commit(batch)),
       fence: async () => shift(await journal.fence()),
-      takeTurn: async () => {
-        const turn = await journal.takeTurn();
+      takeTurn: async (known) => {
+        const turn = await journal.takeTurn(known);
         return { ...turn, reading: shift(turn.reading) };
       },
       exclusively: (work) => journal.exclusively((reading: HeadReading) => work(shift(reading))),

@@ -4,6 +4,7 @@ import { RowMap } from "../../engine/row-map.ts";
 import type { Need } from "../../engine/rows.ts";
 import { type Head, sameHead } from "../commit.ts";
 import type { HeadReading, Journal } from "../journal.ts";
+import type { Loaded } from "../load.ts";
 import { needsOfSubmission, type Prepared, prepareBatch, type Submission } from "./batch.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { Memory } from "./memory.ts";
@@ -48,17 +49,17 @@ export class State {
   }
 
   /**
-   * Believes a reading, whatever other processes have written: what their trades changed is read again, and after anything else
-   * memory starts afresh. Returns whether none has written.
+   * Believes a reading, whatever other processes have written: what their trades changed is read again, unless it came with the
+   * reading, and after anything else memory starts afresh. Returns whether none has written.
    */
-  async catchUp({ head, now }: HeadReading): Promise<boolean> {
+  async catchUp({ head, now }: HeadReading, read?: Loaded[] | null): Promise<boolean> {
     this.#clock.observe(now);
     const known = this.#head;
     const stands = known !== null && sameHead(known, head);
     if (!stands) {
       // A quiet batch raises the epoch, and no entry tells what it wrote.
       const follows = known?.epoch === head.epoch;
-      const touched = follows ? await this.#journal.loadTouched(known, head.seq) : null;
+      const touched = !follows ? null : read === undefined ? await this.#journal.loadTouched(known) : read;
       if (touched) this.#memory.follow(touched);
       else this.#memory.forget();
     }

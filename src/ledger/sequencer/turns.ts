@@ -39,9 +39,9 @@ export class Turns {
     if (!this.isOver) return true;
     this.end();
     try {
-      const { reading, end } = await this.#journal.takeTurn();
+      const { reading, touched, end } = await this.#journal.takeTurn(this.#state.head);
       this.#held = { until: this.#monotonic() + TURN_MS, end };
-      const isQuiet = await this.#state.catchUp(reading);
+      const isQuiet = await this.#state.catchUp(reading, touched);
       if (!isQuiet) this.#othersWroteAt = this.#monotonic();
       else if (this.#othersWroteAt !== null && this.#monotonic() - this.#othersWroteAt > ALONE_AFTER_MS) {
         this.#othersWroteAt = null;

@@ -13,8 +13,8 @@ export function guardJournal(journal: Journal, evidence: Evidence): Journal {
     ...journal,
     readHead: async () => required(await journal.readHead()),
     confirmHead: async () => required(await journal.confirmHead()),
-    takeTurn: async () => {
-      const turn = await journal.takeTurn();
+    takeTurn: async (known) => {
+      const turn = await journal.takeTurn(known);
       return required(turn.reading).then(
         () => turn,
         (error) => {

@@ -251,12 +251,12 @@ export class FakeDatabase {
   }
 
   /** As src/ledger/touched.ts finds them. */
-  touched(from: Head, to: bigint): Loaded[] | null {
-    const [after, last] = [Number(from.seq), Number(to)];
-    const entries = this.audit.slice(after, last);
+  touched(from: Head): Loaded[] | null {
+    const after = Number(from.seq);
+    const entries = this.audit.slice(after);
     if (this.audit[after - 1]?.hash !== from.hash || !entries.every(({ type }) => type === "trade.executed"))
       return null;
-    const since = <T extends { seq: bigint }>(rows: T[]) => rows.filter(({ seq }) => seq > from.seq && seq <= to);
+    const since = <T extends { seq: bigint }>(rows: T[]) => rows.filter(({ seq }) => seq > from.seq);
     const trades = since(this.trades);
     const accounts = new Set(since(this.transfers).flatMap(({ debit, credit }) => [debit, credit]));
     const positions = new Set(trades.map((trade) => positionKey(trade.traderId, trade.marketId, trade.side)));

@@ -119,12 +119,12 @@ export class FakeJournal implements Journal {
     return parts.flat();
   }
 
-  loadTouched(from: Head, to: bigint): Promise<Loaded[] | null> {
-    return this.#query(() => this.#database.touched(from, to));
+  loadTouched(from: Head): Promise<Loaded[] | null> {
+    return this.#query(() => this.#database.touched(from));
   }
 
   /** On a connection of its own, whose loss may go unnoticed: then the server ends it after a while. */
-  takeTurn(): Promise<Turn> {
+  takeTurn(known: Head | null): Promise<Turn> {
     const session = this.#database.connect();
     const fate = this.#fate("turn");
     return new Promise((resolve, reject) => {
@@ -153,7 +153,12 @@ export class FakeJournal implements Journal {
             const stalls = this.#scheduler.random.chance(this.faults.answerLost);
             if (!stalls) after(() => this.#database.endTurn(session));
           };
-          if (fate === "answered" || fate === "warned") hear(() => resolve({ reading, end }));
+          // What changed is read after the head, so another process may have written in between.
+          if (fate === "answered" || fate === "warned")
+            after(() => {
+              const touched = known && this.#database.touched(known);
+              hear(() => resolve({ reading, touched, end }));
+            });
           else hear(() => reject(new ConnectionLost(new Error("simulated"))));
         }),
       );
