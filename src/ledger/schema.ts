@@ -23,8 +23,8 @@ const UNCHAINED: readonly TableFacts[] = [
   { name: "request_count", server: "delete", vouchedBy: undefined },
   // A forged row would accuse an address or a key. Without it the log of the edge begins anew.
   { name: "security_event", server: "delete", vouchedBy: "mac" },
-  // One row that processes lock in turn; it says nothing.
-  { name: "turn", server: "update", vouchedBy: undefined },
+  // One row that processes lock in turn. Its constraint says all that it can hold.
+  { name: "turn", server: "update", vouchedBy: "chain" },
   // Forged rows would skip events or hold them back. Without them each receiver begins at the head, and `webhook replay`
   // tells what it missed.
   { name: "webhook_delivery", server: "delete", vouchedBy: "mac" },

@@ -44,10 +44,14 @@ export async function* dumpDatabase(
     let rows = 0;
     for (const { copy } of await tables(sql)) {
       yield pass(Buffer.from(`${copy} from stdin\n`));
-      for await (const chunk of await sql.unsafe(`${copy} to stdout`).readable()) {
+      const copied = await sql.unsafe(`${copy} to stdout`).readable();
+      for await (const chunk of copied) {
         rows += countRows(chunk as Buffer);
         yield pass(chunk as Buffer);
       }
+      // The driver (postgres 3.4.9) pauses its socket after a large chunk and goes on when the stream is read, which a stream
+      // that ended with that chunk is not: the next answer would never be heard.
+      copied._read(0);
       yield pass(END_OF_ROWS);
     }
     // The driver reconnects by itself; whatever came after that would be of another snapshot.
