@@ -174,6 +174,14 @@ describe("a batch that does not fit the database fails as a whole", () => {
     await refusedWith(await onlyFault("cat", "tx_1"), "23505");
   });
 
+  test("a trade under the id of another one", async () => {
+    const batch = await onlyFault("cat", "tx_9");
+    const trades = opening()
+      .trades.slice(0, 1)
+      .map((taken) => ({ ...taken, seq: batch.next.seq }));
+    await refusedWith({ ...batch, trades }, "23505");
+  });
+
   test("an account that would be overdrawn", async () => {
     const batch = await onlyFault("cat", "tx_9");
     const row = batch.writes.find(({ key }) => key === "wallet:cat")?.row;
