@@ -18,8 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => tenant.close());
 
-const ask = (query = "", headers: Record<string, string> = {}) =>
+const ask = (query = "", headers: Record<string, string> = {}, init: RequestInit = {}) =>
   fetch(`${tenant.url}/v1/audit${query}`, {
+    ...init,
     headers: { "x-api-key": ADMIN_KEY, accept: "application/x-ndjson", ...headers },
   });
 
@@ -68,8 +69,66 @@ describe("the audit log in lines", () => {
   test("is for operators alone, and clients that do not ask for lines get pages", async () => {
     expect((await ask("", { "x-api-key": PUBLIC_KEY })).status).toBe(403);
     expect((await ask("?after=x")).status).toBe(400);
-    for (const accept of ["*/*", "application/json", "application/x-ndjson;q=0, application/json"])
-      expect((await ask("", { accept })).headers.get("content-type")).toBe("application/json");
+  });
+
+  test.each([
+    ["*/*", "application/json"],
+    ["application/json", "application/json"],
+    ["application/x-ndjson;q=0", "application/json"],
+    ["application/x-ndjson;q=0.000, application/json;q=0", "application/json"],
+    ["application/json, application/x-ndjson;q=0.1", "application/json"],
+    ["application/x-ndjson;q=0.8, application/*;q=0.9, */*;q=0.1", "application/json"],
+    ["application/x-ndjson;q=0.5, */*", "application/json"],
+    ["Application/X-NDJSON; Q=0.5, application/json;q=0.4", "application/x-ndjson"],
+    ["application/json, application/x-ndjson", "application/x-ndjson"],
+    ["application/x-ndjson;q=0.2, application/json;q=0.1, */*", "application/x-ndjson"],
+  ])("comes to those who prefer it or like both as much: %s gets %s", async (accept, expected) => {
+    const response = await ask("?after=440", { accept });
+    expect(response.headers.get("content-type")).toBe(expected);
+    await response.text();
+  });
+
+  test.each(["cursor=x", "limit=1", "limit=50&after=3"])("has no pages to choose with %s", async (query) => {
+    const response = await ask(`?${query}`);
+    expect([response.status, response.headers.get("error-code")]).toEqual([400, "BAD_REQUEST"]);
+    const [name] = query.split("=");
+    expect(await response.json()).toEqual({ error: `${name}: lines have no pages; after says where they begin` });
+  });
+
+  test("goes to four at a time, however many ask at once", async () => {
+    const statuses: number[] = [];
+    let asked: Promise<void>[] = [];
+    await tenant.backend.sql.begin(async (sql) => {
+      await sql`lock table audit`;
+      asked = Array.from({ length: 40 }, async () => {
+        const response = await ask();
+        statuses.push(response.status);
+        await response.text();
+      });
+      await expect.poll(() => statuses).toEqual(Array(36).fill(429));
+    });
+    await Promise.all(asked);
+    expect(statuses.slice(36)).toEqual([200, 200, 200, 200]);
+  });
+
+  test("leaves its place free, however it ends", async () => {
+    for (let round = 0; round < 5; round++) {
+      const leaver = new AbortController();
+      const { sql } = tenant.backend;
+      const left = await sql.begin(async (held) => {
+        await held`lock table audit`;
+        const asked = ask("", {}, { signal: leaver.signal }).catch((error: Error) => error.name);
+        // It is under way, for its statement waits for the lock; others may too.
+        await expect.poll(() => sql`select from pg_locks where not granted`).not.toHaveLength(0);
+        leaver.abort();
+        return asked;
+      });
+      expect(left).toBe("AbortError");
+      const begun = await ask();
+      expect(begun.status).toBe(200);
+      await begun.body?.cancel();
+      await expect.poll(async () => (await ask("", {}, { method: "HEAD" })).status).toBe(200);
+    }
   });
 
   test("verifies, and a payload that was tampered with is found", async () => {

@@ -74,7 +74,7 @@ export function openApiDocument({ served = operationIds, baseUrl, stream = true 
 }
 
 const LINES_DESCRIPTION =
-  "Every entry that the filters select, an `AuditEntry` in each line, oldest first, as the log is when it is asked for; `limit` and `cursor` do not apply. `Audit-Last-Seq` is the `seq` of the last line, 0 for none: an answer that ends before it broke off. At most four at a time.";
+  "Every entry that the filters select, an `AuditEntry` in each line, oldest first, as the log is when it is asked for; `limit` and `cursor` are refused. `Audit-Last-Seq` is the `seq` of the last line, 0 for none: an answer that ends before it broke off. At most four at a time.";
 
 function headers(...names: (keyof typeof HEADERS)[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

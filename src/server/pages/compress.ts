@@ -13,21 +13,28 @@ const ENCODERS = {
 
 export type Encoding = keyof typeof ENCODERS;
 
-/** What an `Accept` or `Accept-Encoding` names, in lower case. A weight of zero refuses (RFC 9110, 12.4.2). */
-export function namedIn(accepted: string | undefined): ReadonlySet<string | undefined> {
-  return new Set(
-    (accepted ?? "")
+/** What an `Accept` or `Accept-Encoding` names, in lower case, and its weight; zero refuses (RFC 9110, 12.4.2). */
+export function weightsIn(accepted = ""): ReadonlyMap<string, number> {
+  return new Map(
+    accepted
       .toLowerCase()
       .split(",")
-      .filter((entry) => !/;\s*q=0(\.0*)?\s*$/.test(entry))
-      .map((entry) => entry.split(";")[0]?.trim()),
+      .map((entry) => {
+        const [name = "", ...parameters] = entry.split(";").map((part) => part.trim());
+        const weight = parameters.find((parameter) => parameter.startsWith("q="));
+        return [name, weight === undefined ? 1 : Number(weight.slice(2)) || 0];
+      }),
   );
+}
+
+/** Whether an `Accept-Encoding` names an encoding, and does not refuse it. */
+export function accepts(accepted: string | undefined, encoding: string): boolean {
+  return (weightsIn(accepted).get(encoding) ?? 0) > 0;
 }
 
 /** The encoding to use for this `Accept-Encoding`; undefined for none. */
 export function chooseEncoding(accepted: string | undefined): Encoding | undefined {
-  const named = namedIn(accepted);
-  return (Object.keys(ENCODERS) as Encoding[]).find((encoding) => named.has(encoding));
+  return (Object.keys(ENCODERS) as Encoding[]).find((encoding) => accepts(accepted, encoding));
 }
 
 /** Compresses an answer's text for this client. */

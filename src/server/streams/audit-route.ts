@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { finished, pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 import { AUDIT_LINES, type Operation } from "../../contract/operation.ts";
 import { operations } from "../../contract/operations.ts";
@@ -9,7 +9,7 @@ import { decodeInput } from "../../services/invoke.ts";
 import { authenticate } from "../access/authenticate.ts";
 import type { Exchange } from "../exchange.ts";
 import { assembleInput, planInput } from "../input.ts";
-import { namedIn } from "../pages/compress.ts";
+import { accepts, weightsIn } from "../pages/compress.ts";
 import type { Answer, Header } from "../responses.ts";
 import { operationRoute, type Route, type RouteServices } from "../routes.ts";
 
@@ -30,32 +30,40 @@ export function auditRoute(services: RouteServices, reader: Reader): Route {
   const operation: Operation = operations.listAudit;
   const plan = planInput(operation);
   let open = 0;
-  async function* counted(pages: AsyncIterable<string>): AsyncGenerator<string> {
-    open += 1;
-    try {
-      yield* pages;
-    } finally {
-      open -= 1;
-    }
-  }
   return {
     ...list,
     async answer(exchange) {
-      if (!namedIn(exchange.header("accept")).has(AUDIT_LINES)) return list.answer(exchange);
+      if (!prefersLines(exchange.header("accept"))) return list.answer(exchange);
       adminHosts.require(exchange);
       await authenticate(exchange, operation, identities);
       const { input } = await assembleInput(exchange, plan);
       const { type, actor, after = 0 } = decodeInput("listAudit", input);
+      for (const name of ["cursor", "limit"])
+        if (Object.hasOwn(input, name))
+          throw new Fault("BAD_REQUEST", `${name}: lines have no pages; after says where they begin`);
       if (open >= MOST)
         throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: RETRY_AFTER_SEC });
+      // Counted before anything is awaited, until the response ends: sent whole, refused, or left by its client.
+      open += 1;
+      finished(exchange.res, () => {
+        open -= 1;
+      });
       const { last, pages } = await openLogLines(reader, { type, actor, after: BigInt(after) });
-      return answerOf(exchange, last, counted(pages));
+      return answerOf(exchange, last, pages);
     },
   };
 }
 
+/** Lines come to a client that names them and likes JSON no better. */
+function prefersLines(accepted: string | undefined): boolean {
+  const weights = weightsIn(accepted);
+  const json = ["application/json", "application/*", "*/*"].find((range) => weights.has(range));
+  const weight = weights.get(AUDIT_LINES) ?? 0;
+  return weight > 0 && weight >= (weights.get(json ?? "") ?? 0);
+}
+
 function answerOf(exchange: Exchange, last: bigint, pages: AsyncGenerator<string>): Answer {
-  const isZipped = namedIn(exchange.header("accept-encoding")).has("gzip");
+  const isZipped = accepts(exchange.header("accept-encoding"), "gzip");
   const headers: Header[] = [
     ["audit-last-seq", String(last)],
     ["vary", "Accept, Accept-Encoding"],
@@ -75,5 +83,6 @@ async function* encoded(pages: AsyncIterable<string>): AsyncGenerator<Uint8Array
 
 /** At the fastest level: lines shrink to a fifth, and a slower one would take the processor from traders. */
 function zipped(pages: AsyncIterable<string>): AsyncIterable<Uint8Array<ArrayBuffer>> {
-  return Readable.from(pages).compose(createGzip({ level: constants.Z_BEST_SPEED }));
+  // The callback takes the error of a client that leaves in the middle, which would end the process.
+  return pipeline(Readable.from(pages), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
 }
