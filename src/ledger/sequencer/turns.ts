@@ -5,6 +5,8 @@ import type { State } from "./state.ts";
 const TURN_MS = 10;
 /** How long after another process's last write this one goes on taking turns. */
 const ALONE_AFTER_MS = 1000;
+/** How long the head is locked without asking for a turn after one was not to be had: waiting for it costs the lock timeout. */
+const WITHOUT_TURNS_MS = 5000;
 
 /**
  * Turns of processes that write at the same time: while one commits several batches the others collect theirs, so that none
@@ -17,6 +19,7 @@ export class Turns {
   /** When another process was last seen to have written; null while this process is alone. */
   #othersWroteAt: number | null = null;
   #held: { until: number; end: () => void } | null = null;
+  #noTurnsUntil = Number.NEGATIVE_INFINITY;
 
   constructor(journal: Journal, state: State, monotonic: () => number) {
     this.#journal = journal;
@@ -38,6 +41,7 @@ export class Turns {
   async begin(): Promise<boolean> {
     if (!this.isOver) return true;
     this.end();
+    if (this.#monotonic() < this.#noTurnsUntil) return false;
     try {
       const { reading, touched, end } = await this.#journal.takeTurn(this.#state.head);
       this.#held = { until: this.#monotonic() + TURN_MS, end };
@@ -52,6 +56,7 @@ export class Turns {
       // Whatever is wrong with the database, the slow path meets it too, and says so.
       this.#state.forget();
       this.end();
+      this.#noTurnsUntil = this.#monotonic() + WITHOUT_TURNS_MS;
       return false;
     }
   }

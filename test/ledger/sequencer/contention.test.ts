@@ -211,6 +211,15 @@ describe("a command that the database refuses", () => {
     },
   );
 
+  test("a turn that was not to be had is not asked for again at once: the head is locked without it", async () => {
+    const [journal] = bench.journals;
+    await bench.run(bench.submit(depositOf("theirs"), 1));
+    refuseAll(journal, "turn");
+    for (const reference of ["first", "second", "third"])
+      expect(code(await bench.run(bench.submit(depositOf(reference))))).toBe("answered");
+    expect(journal.sent.get("turn")).toBe(1);
+  });
+
   test("two thousand good commands around three bad ones all go through", async () => {
     const bad = [100, 1023, 1700];
     const commands = Array.from({ length: 2000 }, (_, index) =>
