@@ -14,5 +14,10 @@ create unlogged table ledger_checkpoint (
   digest      text     not null,
   key_id      text     not null,
   mac         text     not null,
-  constraint ledger_checkpoint_is_one_row check (id = 1)
+  constraint ledger_checkpoint_is_one_row check (id = 1),
+  -- Servers read the row at each question: it stays small whatever a login writes.
+  constraint ledger_checkpoint_hash check (octet_length(hash) = 64 and hash ~ '^[0-9a-f]*$'),
+  constraint ledger_checkpoint_digest check (octet_length(digest) in (0, 64) and digest ~ '^[0-9a-f]*$'),
+  constraint ledger_checkpoint_key_id check (octet_length(key_id) <= 32),
+  constraint ledger_checkpoint_mac check (octet_length(mac) = 64 and mac ~ '^[0-9a-f]*$')
 );

@@ -322,3 +322,13 @@ test("a server that is not ready because of its audit log says which way the log
   const readiness = evaluateServer({ ports: [], running }).find(({ check }) => check === "readiness");
   expect(readiness).toMatchObject({ status: "fail", found: expect.stringContaining("set-back") });
 });
+
+test("a server that is not ready because its ledger does not add up leads to where it does not", () => {
+  const running = { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity: "ledger" };
+  expect(evaluateServer({ ports: [], running }).at(-1)).toEqual({
+    check: "ledger",
+    status: "fail",
+    found: "/readyz answers 503, and the ledger does not add up",
+    remedy: "pmctl reconcile --explain shows where",
+  });
+});

@@ -263,8 +263,10 @@ describe("a checkpoint counts for nothing", () => {
     };
     const before = forged;
     expect(await rests(watchOf({ keys: [next], ...quiet }), await seal())).toBe(false);
-    expect(forged).toBe(before);
+    // The seal is as bad as any other.
+    expect(forged).toBe(before + 1);
     expect(await rests(watchOf({ keys: [next, KEY], ...quiet }), await seal())).toBe(true);
+    expect(forged).toBe(before + 1);
     expect(await rests(watchOf({ tenantId: "other", ...quiet }), await seal())).toBe(false);
     for (const tamper of [
       (sql: Sql) => sql`update audit set hash = repeat('a', 64) where seq = (select max(seq) from audit)`,
@@ -354,4 +356,87 @@ test("a ledger within the limit is compared whole by each question", async () =>
   const last = await small.reconcile();
   expect(off(last)).toEqual({});
   expect(last.verifiedAt).toBeGreaterThan(first.verifiedAt);
+});
+
+test("the row takes no long texts, and one that grew long without its checks counts as none and is replaced", async () => {
+  const { verifiedAt } = await watchOf().reconcile({ full: true });
+  for (const [column, text] of Object.entries({ hash: "A", digest: "a", mac: "a", key_id: "a" })) {
+    const long = live.owner`update ledger_checkpoint set ${live.owner(column)} = repeat(${text}, 65)`;
+    await expect(long).rejects.toMatchObject({ code: "23514" });
+  }
+  const before = forged;
+  const { recent } = await after(async (sql) => {
+    for (const column of ["hash", "digest", "mac", "key_id"])
+      await sql`alter table ledger_checkpoint drop constraint ${sql(`ledger_checkpoint_${column}`)}`;
+    await sql`update ledger_checkpoint set mac = repeat('a', 1000000), verified_at = verified_at + 1000000`;
+    const found = await watchOn(sql).reconcile();
+    expect(await watchOn(sql).reconcile()).toEqual(found);
+  });
+  expect(recent.verifiedAt).toBeGreaterThan(verifiedAt);
+  expect(forged).toBe(before);
+});
+
+test("a checkpoint that is locked, or cannot be read or written, stops no comparison and is waited for at no time", async () => {
+  const { verifiedAt } = await watchOf().reconcile({ full: true });
+  const [lock, reader] = [await live.owner.reserve(), await live.owner.reserve()];
+  const codes: unknown[] = [];
+  const watch = watchOn(reader, {
+    onError: (error) => codes.push(error instanceof Error && "code" in error ? error.code : error),
+    pool: { read: async (query) => await query(reader), write: async () => Promise.reject("not written") },
+  });
+  try {
+    await lock`begin`;
+    await lock`lock table ledger_checkpoint in access exclusive mode`;
+    await reader`begin`;
+    const found = await watch.reconcile();
+    expect(off(found)).toEqual({});
+    expect(found.verifiedAt).toBeGreaterThan(verifiedAt);
+    await lock`rollback`;
+    await reader`drop table ledger_checkpoint`;
+    expect(off(await watch.reconcile())).toEqual({});
+  } finally {
+    await lock`rollback`;
+    await reader`rollback`;
+    lock.release();
+    reader.release();
+  }
+  // Both times it is looked for by the question and by the comparison of everything, which then stores its own.
+  expect(codes).toEqual(["55P03", "55P03", "not written", "42P01", "42P01", "not written"]);
+});
+
+describe("what a comparison has found is not forgotten", () => {
+  const alter = (micro: number) => live.owner`update trade set fee_micro = fee_micro + ${micro} where id = 'm1-ann'`;
+  const expected = { trades: 1n, hours: 1n };
+
+  test("when it was an explanation", async () => {
+    const watch = watchOf();
+    await watch.reconcile({ full: true });
+    await alter(1);
+    expect(off(await watch.reconcile())).toEqual({});
+    const explained = await watch.explain();
+    expect(off({ checks: explained, verifiedAt: 0 })).toEqual(expected);
+    expect(explained.flatMap(({ places }) => places).length).toBeGreaterThan(0);
+    expect(watch.problem).toBeDefined();
+    expect(off(await watch.reconcile())).toEqual(expected);
+    expect(off(await watchOf().reconcile())).toEqual(expected);
+    await alter(-1);
+    await watch.explain();
+    expect(watch.problem).toBeUndefined();
+    expect(await watchOf().reconcile()).toMatchObject({ verifiedAt: watch.verifiedAt });
+  });
+
+  test("by a process that has not found it itself, once it is on record, when an older clean row is put back", async () => {
+    await watchOf().reconcile({ full: true });
+    const clean = await stored();
+    await alter(1);
+    expect(off(await watchOf().reconcile({ full: true }))).toEqual(expected);
+    await live.run({ type: "recordReconciliation", ok: false, discrepancyMicro: 2n });
+    await live.owner`update ledger_checkpoint set ${live.owner(clean as never)}`;
+    expect(off(await watchOf().reconcile())).toEqual(expected);
+    await alter(-1);
+    const { verifiedAt } = await watchOf().reconcile({ full: true });
+    expect(await watchOf().reconcile()).toMatchObject({ verifiedAt });
+    await live.run({ type: "recordReconciliation", ok: true, discrepancyMicro: 0n });
+    expect(await watchOf().reconcile()).toMatchObject({ verifiedAt });
+  });
 });

@@ -25,6 +25,7 @@ const UNPROVEN_REMEDY =
   "No key is sent to it. If it is yours, serve from this directory, or with a certificate that an authority signed; if not, find out whose it is";
 const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to date with pmctl apply, and serve again";
 const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
+const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
 async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
@@ -68,6 +69,8 @@ export function evaluateServer({ ports, running, unproven }: ServerFacts): Check
 function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>): Check {
   if (ready === undefined) return skipped("readiness", "the server tells it on its own machine only");
   if (ready === GOOD) return ok("readiness", "/readyz is good");
+  if (integrity === "ledger")
+    return fail("ledger", `/readyz answers ${ready}, and the ledger does not add up`, LEDGER_REMEDY);
   return integrity === undefined || integrity === "ok"
     ? fail("readiness", `/readyz answers ${ready}`, REMEDY)
     : fail("readiness", `/readyz answers ${ready}, and the audit log does not hold (${integrity})`, AUDIT_REMEDY);

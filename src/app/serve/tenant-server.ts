@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
+
 import { signAnchor } from "../../domain/audit/anchor.ts";
 import { operatorText } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -17,7 +18,7 @@ import { Metrics } from "../../server/observe/metrics.ts";
 import { type RunningServer, startServer } from "../../server/server.ts";
 import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
-import { startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
+import { SYSTEM_ACTOR, startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import { adminHostOf, dialledHost } from "../doors/find-server.ts";
 import { removeRunFile, writeRunFile } from "../doors/run-file.ts";
@@ -141,13 +142,18 @@ async function soundAtStart(services: TenantServices, tenant: string): Promise<L
 
 /** Compares the ledger in the background, and pages where it does not add up. */
 function watchLedger({ services, metrics, log }: Serving): void {
-  const { ledgerWatch, security } = services;
+  const { ledgerWatch, security, sequencer } = services;
   ledgerWatch.start({
     onProblem: ({ checks }) => {
       security.note("integrity.failed", "reconciliation", NO_ORIGIN);
       const off = checks.filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
       const discrepancy = usdFromMicro(discrepancyOf(checks));
       log.error({ event: "integrity.failed", kind: "ledger", checks: off, discrepancy }, "THE LEDGER DOES NOT ADD UP");
+      // On record no row put back into the database undoes it, for any process.
+      const command = { type: "recordReconciliation", ok: false, discrepancyMicro: discrepancyOf(checks) } as const;
+      sequencer
+        .submit({ command, actor: SYSTEM_ACTOR })
+        .catch((error: unknown) => log.error({ err: error }, "The finding cannot be put on record"));
     },
     onError: (error) => log.error({ err: error }, "The ledger cannot be compared"),
   });

@@ -22,7 +22,7 @@ interface Diagnosis {
 }
 
 /** Checks whose failure ends with exit code 8, on which operators are paged. */
-const EVIDENCE: readonly string[] = ["audit chain", "anchors", "on record"];
+const EVIDENCE: readonly string[] = ["audit chain", "anchors", "on record", "ledger"];
 
 const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
 
@@ -41,7 +41,7 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenant]", "the tenant to look at; all of the directory unless given")
       .option("--pre", "only what must be there before a tenant is set up")
       .description(
-        "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold or the database differs from it. Changes and starts nothing",
+        "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold, the ledger does not add up or the database differs from it. Changes and starts nothing",
       ),
     { names: "ok checks" },
     runDoctor,

@@ -39,8 +39,8 @@ const LOG_LINES: { readonly [event in SecurityEvent]: { level: "info" | "warn" |
   "connections.refused": { level: "warn", text: "Connections were refused" },
   "integrity.failed": { level: "error", text: "THE LEDGER DOES NOT AGREE WITH ITSELF" },
 };
-/** Of `integrity.failed` with the reason `checkpoint`: another hand writes to the database. */
-const FORGED_CHECKPOINT = "The ledger's checkpoint was forged: it counts for nothing";
+/** Of `integrity.failed` with the reason `checkpoint`: another hand writes to the database, or the key that sealed it is no longer listed. */
+const UNSEALED_CHECKPOINT = "No listed audit key sealed the ledger's checkpoint: it counts for nothing";
 
 /** The code that detects these writes the log line itself, with more than an entry holds. */
 function isLoggedElsewhere({ event, reason }: SecurityEntry): boolean {
@@ -58,7 +58,7 @@ export function watchSecurity(security: SecurityLog, metrics: Metrics, log: Logg
       if (isLoggedElsewhere(entry)) return;
       const { ts, ...fields } = entry;
       const { level, text } = LOG_LINES[entry.event];
-      const line = entry.reason === "checkpoint" ? FORGED_CHECKPOINT : text;
+      const line = entry.reason === "checkpoint" ? UNSEALED_CHECKPOINT : text;
       log[level]({ ...fields, ts: new Date(ts).toISOString() }, line);
     },
     dropped: (events) => metrics.countSecurityEventsDropped(events),

@@ -11,7 +11,13 @@ import { invariant } from "../../domain/fault.ts";
 import { type CheckpointReading, readCheckpoint, storeCheckpoint } from "../../ledger/unchained/ledger-checkpoint.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
-import { type Check, NOTHING_OFF, reconcileLedger } from "../../queries/reconcile/reconcile.ts";
+import {
+  type Check,
+  type ExplainedCheck,
+  explainLedger,
+  NOTHING_OFF,
+  reconcileLedger,
+} from "../../queries/reconcile/reconcile.ts";
 import { reconcileSince } from "../../queries/reconcile/reconcile-since.ts";
 import { cancelStatement } from "../../queries/server.ts";
 import { batchReads } from "../read-batch.ts";
@@ -39,17 +45,17 @@ export interface LedgerWatchOptions {
   keys: readonly [AuditKey, ...AuditKey[]];
   wholeUpTo?: bigint | undefined;
   advanceAfter?: bigint | undefined;
-  /** Called for a stored checkpoint that the audit key did not seal: once for each. */
+  /** Called for a stored checkpoint that no listed audit key sealed: once for each. */
   onForged?: (() => void) | undefined;
-  /** Called when a checkpoint could not be stored, which makes later questions slower and no answer wrong. */
+  /** Called when a checkpoint could not be read or stored, which makes later questions slower and no answer wrong. */
   onError?: ((error: unknown) => void) | undefined;
   /** Waits, or returns early when the signal aborts. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** What a reconciliation has found. */
-export interface LedgerFinding {
-  checks: readonly Check[];
+export interface LedgerFinding<C extends Check = Check> {
+  checks: readonly C[];
   /** The state that was last compared whole, from the first row on; milliseconds by the database's clock. */
   verifiedAt: number;
 }
@@ -73,15 +79,16 @@ export class LedgerWatch {
   readonly #sleep: NonNullable<LedgerWatchOptions["sleep"]>;
   // All questions that come while a comparison is under way share the next one.
   readonly #recent = batchReads(async () => new Map([[LEDGER, await this.#compareRecent()]]));
-  readonly #whole = batchReads(async () => new Map([[LEDGER, await this.#compareAll()]]));
+  readonly #whole = batchReads(async () => new Map([[LEDGER, await this.#compareAll(reconcileLedger)]]));
+  readonly #explained = batchReads(async () => new Map([[LEDGER, await this.#compareAll(explainLedger)]]));
   /** The last full comparison of this process, by its monotonic clock. */
-  #full: (LedgerFinding & { endedAt: number; tookMs: number }) | undefined;
+  #full: (LedgerFinding & { startedAt: number; tookMs: number }) | undefined;
   /** The last forged checkpoint that was told of. */
   #forged: string | undefined;
   /** Of another process's comparison, as far as this one has read of it. */
   #storedAt: number | undefined;
-  /** The session in which everything is being compared. */
-  #comparing: number | undefined;
+  /** The sessions in which everything is being compared. */
+  readonly #comparing = new Set<number>();
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
   constructor(options: LedgerWatchOptions) {
@@ -108,10 +115,17 @@ export class LedgerWatch {
     return found;
   }
 
+  /** Compares everything, and finds the places too. */
+  async explain(): Promise<readonly ExplainedCheck[]> {
+    const found = await this.#explained(LEDGER);
+    invariant(found, "an explanation that ended has found something or nothing");
+    return found.checks;
+  }
+
   /** One round of the background: a full comparison when one is due, or one of many new entries. */
   async round(): Promise<void> {
     const { isDue, isFar } = await this.#options.checks.snapshot(async (sql) => {
-      const reading = await readCheckpoint(sql);
+      const reading = await readCheckpoint(sql, this.#options.onError);
       const usable = this.#usable(reading);
       return { isDue: this.#isDue(reading, usable), isFar: usable !== undefined && this.#isFar(reading, usable) };
     });
@@ -148,8 +162,7 @@ export class LedgerWatch {
   /** Ends a comparison that is under way, which may take long, rather than wait for it. */
   async stop(): Promise<void> {
     this.#running?.abort.abort();
-    const comparing = this.#comparing;
-    if (this.#running && comparing !== undefined)
+    for (const comparing of this.#running ? this.#comparing : [])
       await this.#options.pool.read((sql) => cancelStatement(sql, comparing)).catch(() => {});
     await this.#running?.ended;
   }
@@ -160,7 +173,7 @@ export class LedgerWatch {
    */
   async #compareRecent(): Promise<LedgerFinding | undefined> {
     const found = await this.#options.checks.snapshot(async (sql) => {
-      const reading = await readCheckpoint(sql);
+      const reading = await readCheckpoint(sql, this.#options.onError);
       const usable = reading.head.seq > this.#wholeUpTo ? this.#usable(reading) : undefined;
       if (!usable || !(await this.#agrees(sql, usable))) return undefined;
       const moved = this.#isFar(reading, usable) ? await reconcileSince(sql, reading.head) : undefined;
@@ -182,40 +195,38 @@ export class LedgerWatch {
   }
 
   /** Everything, from the first row on. A large ledger's checkpoint says what came of it, to all processes. */
-  async #compareAll(): Promise<LedgerFinding> {
+  async #compareAll<C extends Check>(compare: (sql: ReadSql) => Promise<C[]>): Promise<LedgerFinding<C>> {
     const startedAt = performance.now();
     const { reading, checks, digest } = await this.#options.checks.snapshot(async (sql) => {
-      const reading = await readCheckpoint(sql);
+      const reading = await readCheckpoint(sql, this.#options.onError);
       this.#running?.abort.signal.throwIfAborted();
-      this.#comparing = reading.backend;
-      const checks = await reconcileLedger(sql).finally(() => {
-        this.#comparing = undefined;
-      });
+      this.#comparing.add(reading.backend);
+      const checks = await compare(sql).finally(() => this.#comparing.delete(reading.backend));
       const isKept = reading.head.seq > this.#wholeUpTo && holds({ checks });
       return { reading, checks, digest: isKept ? (await reconcileSince(sql, reading.head)).digest : "" };
     });
     const found = { checks, verifiedAt: reading.readAt };
-    const endedAt = performance.now();
-    this.#full = { ...found, endedAt, tookMs: endedAt - startedAt };
+    // An explanation may run beside another comparison: what began later knows more.
+    if (startedAt >= (this.#full?.startedAt ?? 0))
+      this.#full = { ...found, startedAt, tookMs: performance.now() - startedAt };
     if (reading.head.seq > this.#wholeUpTo)
       await this.#store({ ...reading.head, verifiedAt: reading.readAt, ok: holds(found), digest }, reading);
     return found;
   }
 
   /** The stored checkpoint, if an answer may rest on it. */
-  #usable({ stored, isOfThisLog }: CheckpointReading): LedgerCheckpoint | undefined {
+  #usable({ stored, isOfThisLog, isRefuted }: CheckpointReading): LedgerCheckpoint | undefined {
     if (!stored || !this.#isGenuine(stored)) return undefined;
     this.#storedAt = stored.verifiedAt;
     // What this process has found itself is not undone by an older checkpoint, which anybody can put back.
     const isOutvoted = this.problem !== undefined && stored.verifiedAt <= this.problem.verifiedAt;
-    return stored.ok && isOfThisLog && !isOutvoted ? stored : undefined;
+    return stored.ok && isOfThisLog && !isRefuted && !isOutvoted ? stored : undefined;
   }
 
   #isGenuine(stored: SealedCheckpoint): boolean {
     const { tenantId, keys, onForged } = this.#options;
     if (isSealedCheckpoint(tenantId, stored, keys)) return true;
-    // One of a key that is no longer listed counts for nothing, but was not forged.
-    if (this.#forged !== stored.mac && keys.some(({ id }) => id === stored.keyId)) onForged?.();
+    if (this.#forged !== stored.mac) onForged?.();
     this.#forged = stored.mac;
     return false;
   }

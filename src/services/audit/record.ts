@@ -1,36 +1,26 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
-import { invariant } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { listSecurityRows } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import { listAuditEntries } from "../../queries/audit.ts";
-import {
-  COUNTING_CHECKS,
-  discrepancyOf,
-  type ExplainedCheck,
-  explainLedger,
-} from "../../queries/reconcile/reconcile.ts";
+import { COUNTING_CHECKS, discrepancyOf, type ExplainedCheck } from "../../queries/reconcile/reconcile.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
-import { batchReads } from "../read-batch.ts";
 
-const LEDGER = "ledger";
 const FLUSH_TIMEOUT_MS = 1_000;
 
 /** The audit log, the security log and the check of the ledger. */
 export function recordHandlers(context: ServiceContext) {
-  // An explanation reads the whole ledger: all requests during one share the next.
-  const explain = batchReads(async () => new Map([[LEDGER, await context.checks.read(explainLedger)]]));
   return {
     listAudit: (input) => listAudit(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
     listSecurityEvents: (input) => listSecurityEvents(context, input),
     reconcile: (input, caller) => reconcile(context, input, caller),
-    explainLedger: async () => {
-      const checks = await explain(LEDGER);
-      invariant(checks, "an explanation that ended has found something or nothing");
+    explainLedger: async (_, caller) => {
+      const checks = await context.ledgerWatch.explain();
+      if (discrepancyOf(checks) !== 0n) noteDiscrepancy(context, caller);
       return checks.map(ledgerCheck);
     },
   } satisfies Handlers;
@@ -89,7 +79,7 @@ async function reconcile(context: ServiceContext, { full }: Input<"reconcile">, 
   const { checks, verifiedAt } = await context.ledgerWatch.reconcile({ full: full === "true" });
   const discrepancyMicro = discrepancyOf(checks);
   const ok = discrepancyMicro === 0n;
-  if (!ok) context.security.note("integrity.failed", "reconciliation", caller.origin ?? NO_ORIGIN);
+  if (!ok) noteDiscrepancy(context, caller);
   caller.onVerified?.(verifiedAt);
   return submit(
     context,
@@ -98,6 +88,10 @@ async function reconcile(context: ServiceContext, { full }: Input<"reconcile">, 
     caller,
     ({ checkedAt }) => ({ ok, discrepancy: discrepancyMicro, checkedAt, verifiedAt }),
   );
+}
+
+function noteDiscrepancy({ security }: ServiceContext, { origin = NO_ORIGIN }: Caller): void {
+  security.note("integrity.failed", "reconciliation", origin);
 }
 
 function ledgerCheck(check: ExplainedCheck): Result<"explainLedger">[number] {
