@@ -18,8 +18,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "a micro-dollar of the escrow is lost",
     file: "src/engine/trade.ts",
-    right: "draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);",
-    wrong: "draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro - 1n);",
+    right: "draft.transfer(wallet, escrowOf(marketId), amountMicro - fill.feeMicro);",
+    wrong: "draft.transfer(wallet, escrowOf(marketId), amountMicro - fill.feeMicro - 1n);",
   },
   {
     name: "an answer in memory outlives the commit that changes it",
