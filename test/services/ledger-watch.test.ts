@@ -288,7 +288,7 @@ test("of two servers, each rests on what the other has compared, and neither on 
   expect(await other.reconcile()).toMatchObject({ verifiedAt });
   const clean = await stored();
   await live.owner`update trade set fee_micro = fee_micro + 1 where id = 'm1-ann'`;
-  // An old row: nobody has read it since.
+  // An old row, which no comparison has read since.
   expect(off(await other.reconcile())).toEqual({});
   const expected = { trades: 1n, hours: 1n };
   expect(off(await one.reconcile({ full: true }))).toEqual(expected);

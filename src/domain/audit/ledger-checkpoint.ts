@@ -24,7 +24,7 @@ export interface SealedCheckpoint extends LedgerCheckpoint {
   mac: string;
 }
 
-/** Seals a checkpoint, so that nobody without the audit key can write one. */
+/** Seals a checkpoint: only with the audit key can one be written that counts. */
 export function sealCheckpoint(tenant: string, checkpoint: LedgerCheckpoint, key: AuditKey): SealedCheckpoint {
   return { ...checkpoint, keyId: key.id, mac: macOf(tenant, checkpoint, key) };
 }

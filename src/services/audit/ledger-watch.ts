@@ -39,7 +39,7 @@ export interface LedgerWatchOptions {
   tenantId: string;
   /** For long reads, each of one moment. */
   checks: Pick<Pool, "snapshot">;
-  /** Stores the checkpoint, and ends a comparison that nobody waits for any more. */
+  /** Stores the checkpoint, and ends a comparison once the server stops. */
   pool: Pick<Pool, "read" | "write">;
   /** The current audit key first. */
   keys: readonly [AuditKey, ...AuditKey[]];
