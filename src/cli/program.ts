@@ -12,6 +12,7 @@ import { exitLine, topicList } from "./output/help-topics.ts";
 import { FORMATS, Output } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
 import { NOUNS, type Noun } from "./registry.ts";
+import { keepThreadPoolAwake } from "./thread-pool.ts";
 
 /** Where a command reads and writes; the process's own streams unless a test gives others. */
 export interface Streams {
@@ -33,6 +34,7 @@ export async function main(
 ): Promise<ExitCode> {
   const host = new CommandHost(streams, interrupts);
   const program = createProgram(streams);
+  const letThreadPoolSleep = keepThreadPoolAwake();
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
     // Before commander parses: `--fields ?` comes without the arguments that the command requires.
@@ -45,6 +47,8 @@ export async function main(
     return host.exitCode;
   } catch (error) {
     return outputFor(program.opts<Globals>(), streams).fail(error);
+  } finally {
+    letThreadPoolSleep();
   }
 }
 

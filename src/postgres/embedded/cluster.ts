@@ -4,6 +4,7 @@ import { ClusterError } from "./errors.ts";
 import { findSite } from "./home.ts";
 import { ensureStarted, isReady, restartAfterCrash, stop } from "./lifecycle.ts";
 import { createDatabase, maintenanceDatabase, prepareCluster } from "./maintenance.ts";
+import { type Begin, inSteps } from "./steps.ts";
 
 /** What `pmctl db status` shows. When the server is down, the fields say what they would be. */
 export interface ClusterStatus {
@@ -17,7 +18,10 @@ export interface ClusterStatus {
   version: string;
 }
 
-/** One PostgreSQL server for all databases of an operator's directory. Every method may be called by several processes at once. */
+/**
+ * One PostgreSQL server for all databases of an operator's directory. Every method may be called by several processes at
+ * once, and ends in time: the error of one that does not come to an end says at which step it was given up.
+ */
 export interface Cluster {
   /**
    * Starts the server if needed, creating the cluster on first use. It outlives this process.
@@ -42,15 +46,23 @@ export interface ClusterOptions {
   packageRoot?: string;
   /** Where root keeps what its server cannot reach elsewhere: copies of the programs, and clusters of closed directories. */
   systemDir?: string;
+  /** How long one step may take. */
+  stepLimitMs?: number;
 }
+
+/** Longer than initdb and the wait for another command's copy of the programs, which end by themselves after 120 s. */
+const longestStepMs = 150_000;
 
 /** The embedded PostgreSQL of an operator's directory, kept under `<directory>/.pmctl/`. Touches nothing yet. */
 export function embeddedCluster(directory: string, options: ClusterOptions = {}): Cluster {
-  const { packageRoot, systemDir = "/var/lib/pmctl" } = options;
+  const { packageRoot, systemDir = "/var/lib/pmctl", stepLimitMs = longestStepMs } = options;
   const findPackageRoot = () => packageRoot ?? findPackage();
   const places = { directory, systemDir, findPackageRoot };
   // Looked up each time: the home may move between two calls.
   const site = () => findSite(directory);
+
+  const inTime = <T>(work: (begin: Begin) => Promise<T>) =>
+    inSteps(stepLimitMs, `The embedded PostgreSQL of ${directory}`, work);
 
   const describe = (database: string, running: boolean, version: string): ClusterStatus => {
     const target = connectionTo(site(), database);
@@ -60,28 +72,36 @@ export function embeddedCluster(directory: string, options: ClusterOptions = {})
 
   return {
     connection: (database, user) => connectionTo(site(), database, user),
-    stop: () => stop(directory),
-    restartAfterCrash: () => restartAfterCrash(places),
-    createDatabase: async (name) => createDatabase(site(), name),
+    stop: () => inTime((begin) => stop(directory, begin)),
+    restartAfterCrash: () => inTime((begin) => restartAfterCrash(places, begin)),
 
-    async start(database) {
-      await ensureStarted(places);
-      try {
-        return describe(maintenanceDatabase, true, await prepareCluster(site(), database));
-      } catch (error) {
-        const { host } = connectionTo(site(), maintenanceDatabase);
-        throw new ClusterError(
-          `The embedded PostgreSQL runs but does not answer in ${host}. If its directory was moved or /tmp was emptied, stop it (pmctl db stop) and start it again.`,
-          { cause: error },
-        );
-      }
-    },
+    createDatabase: (name) =>
+      inTime((begin) => {
+        begin("creating a database");
+        return createDatabase(site(), name);
+      }),
 
-    async status(database = maintenanceDatabase) {
-      const running = await isReady(directory);
-      const version = running ? await prepareCluster(site(), undefined).catch(() => undefined) : undefined;
-      return describe(database, running, version ?? serverVersion(await packageVersion(findPackageRoot())));
-    },
+    start: (database) =>
+      inTime(async (begin) => {
+        await ensureStarted(places, begin);
+        begin("waiting for the server's answer");
+        try {
+          return describe(maintenanceDatabase, true, await prepareCluster(site(), database));
+        } catch (error) {
+          const { host } = connectionTo(site(), maintenanceDatabase);
+          throw new ClusterError(
+            `The embedded PostgreSQL runs but does not answer in ${host}. If its directory was moved or /tmp was emptied, stop it (pmctl db stop) and start it again.`,
+            { cause: error },
+          );
+        }
+      }),
+
+    status: (database = maintenanceDatabase) =>
+      inTime(async (begin) => {
+        const running = await isReady(directory, begin);
+        const version = running ? await prepareCluster(site(), undefined).catch(() => undefined) : undefined;
+        return describe(database, running, version ?? serverVersion(await packageVersion(findPackageRoot())));
+      }),
   };
 }
 

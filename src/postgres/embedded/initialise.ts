@@ -6,6 +6,7 @@ import type { Binaries } from "./binaries.ts";
 import { ClusterError, unlessMissing } from "./errors.ts";
 import type { Site } from "./home.ts";
 import { asOptions, initialSettings, machineSettings, ownerRole, superuser } from "./settings.ts";
+import type { Begin } from "./steps.ts";
 
 const timeoutMs = 120_000;
 const shownLines = 15;
@@ -16,7 +17,14 @@ const unfinishedPrefix = "data.new-";
  * included, so that a kill leaves either nothing or a whole cluster.
  * @throws ClusterError with initdb's output when it fails, or when the data is of another major version.
  */
-export async function initialise(site: Site, binaries: Binaries, account: Account, version: string): Promise<void> {
+export async function initialise(
+  site: Site,
+  binaries: Binaries,
+  account: Account,
+  version: string,
+  begin: Begin,
+): Promise<void> {
+  begin("creating the database's files");
   for (const name of await readdir(site.home)) {
     // An orphaned initdb may still be writing there. What it adds goes away next time.
     if (name.startsWith(unfinishedPrefix)) await rm(join(site.home, name), { recursive: true }).catch(() => undefined);
@@ -36,6 +44,7 @@ export async function initialise(site: Site, binaries: Binaries, account: Accoun
     ...["--encoding", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
     ...["--no-instructions", ...asOptions({ ...initialSettings, ...(await machineSettings()) })],
   ]);
+  begin("creating the database's owner");
   // In single-user mode, before anyone can connect: there is no moment at which the cluster exists without its owner.
   await run(
     account,

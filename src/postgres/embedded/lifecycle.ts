@@ -11,6 +11,7 @@ import { initialise } from "./initialise.ts";
 import { withLock } from "./lock.ts";
 import { bringUp, findPostmaster, settle, shutDown } from "./postmaster.ts";
 import { prepareSocketDirectory, socketDirectory } from "./socket.ts";
+import type { Begin } from "./steps.ts";
 
 /** Where a cluster lies, and what it is made from. */
 export interface Places {
@@ -25,45 +26,49 @@ export interface Places {
 const lockWaitMs = 90_000;
 
 /** Whether a server accepts connections. */
-export async function isReady(directory: string): Promise<boolean> {
+export async function isReady(directory: string, begin: Begin): Promise<boolean> {
+  begin("looking for a server that runs");
   return (await findPostmaster(findSite(directory).dataDir))?.isReady ?? false;
 }
 
 /** Starts the server unless it is ready, creating the cluster on first use. */
-export async function ensureStarted(places: Places): Promise<void> {
+export async function ensureStarted(places: Places, begin: Begin): Promise<void> {
   const { directory, findPackageRoot } = places;
-  if ((await isReady(directory)) && (await hasRules(findSite(directory)))) return;
+  if ((await isReady(directory, begin)) && (await hasRules(findSite(directory)))) return;
   // First, so that a platform without the package is left untouched.
   findPackageRoot();
   await createRoot(findSite(directory).root);
-  await exclusively(directory, async () => {
-    if (!(await settle(findSite(directory).dataDir))) await launch(places);
+  await exclusively(directory, begin, async () => {
+    if (!(await settle(findSite(directory).dataDir))) await launch(places, begin);
+    begin("comparing the rules of who may connect");
     await enforceAccess(findSite(directory));
   });
 }
 
 /** Starts the server when it ended by a crash, never when it was stopped on purpose. Resolves to whether it started it. */
-export async function restartAfterCrash(places: Places): Promise<boolean> {
+export async function restartAfterCrash(places: Places, begin: Begin): Promise<boolean> {
   const { directory } = places;
   const { dataDir } = findSite(directory);
+  begin("looking for a server that runs");
   // Without the lock first: a server process asks this every few seconds while its database is away.
   if (!existsSync(dataDir) || (await findPostmaster(dataDir))) return false;
-  return exclusively(directory, async () => {
+  return exclusively(directory, begin, async () => {
     const site = findSite(directory);
     if ((await settle(site.dataDir)) || (await endedOnPurpose(site))) return false;
-    await launch(places);
+    await launch(places, begin);
     return true;
   });
 }
 
 /** Shuts the server down, and remembers that this was wanted. Resolves to false when it was not running. */
-export async function stop(directory: string): Promise<boolean> {
+export async function stop(directory: string, begin: Begin): Promise<boolean> {
   if (!existsSync(findSite(directory).dataDir)) return false;
-  return exclusively(directory, async () => {
+  return exclusively(directory, begin, async () => {
     const site = findSite(directory);
     await markStopped(site.home);
     const found = await findPostmaster(site.dataDir);
     if (!found) return false;
+    begin("waiting for the server's end");
     await shutDown(site, found.pid);
     // Nothing may stay in /tmp. Not empty means that another program uses it, which the next start will say.
     await rmdir(socketDirectory(site.home)).catch(() => undefined);
@@ -72,23 +77,33 @@ export async function stop(directory: string): Promise<boolean> {
 }
 
 /** Creates what is missing and starts the server, which must not be alive. Needs the lock. */
-async function launch({ directory, systemDir, findPackageRoot }: Places): Promise<void> {
+async function launch({ directory, systemDir, findPackageRoot }: Places, begin: Begin): Promise<void> {
+  begin("preparing the database's directory");
   const packageRoot = findPackageRoot();
   const account = await serverAccount(findSite(directory).dataDir);
   const site = await prepareHome(directory, systemDir, account);
-  const copiesDir = async () => (account.isCaller ? site.root : createSystemDirectory(systemDir));
+  begin("comparing and trying the database's programs");
+  const copiesDir = async () => {
+    begin("copying the database's programs");
+    return account.isCaller ? site.root : createSystemDirectory(systemDir);
+  };
   const binaries = await prepareBinaries(packageRoot, copiesDir, account);
-  await initialise(site, binaries, account, await packageVersion(packageRoot));
+  await initialise(site, binaries, account, await packageVersion(packageRoot), begin);
+  begin("starting the server");
   await prepareSocketDirectory(socketDirectory(site.home), account);
   await clearStopped(site.home);
   await bringUp(site, binaries, account);
 }
 
 /** Holds the lock for starting and stopping, which lies beside the home because the home may move. */
-async function exclusively<T>(directory: string, work: () => Promise<T>): Promise<T> {
+async function exclusively<T>(directory: string, begin: Begin, work: () => Promise<T>): Promise<T> {
   const { root } = findSite(directory);
+  begin("waiting for the lock of starting and stopping");
   try {
-    return await withLock(join(root, "postgres.lock"), lockWaitMs, work);
+    return await withLock(join(root, "postgres.lock"), lockWaitMs, () => {
+      begin("waiting for a server that starts or stops already");
+      return work();
+    });
   } catch (error) {
     if (error instanceof ClusterError) throw error;
     throw new ClusterError(`The embedded PostgreSQL of ${root} failed: ${String(error)}`, { cause: error });
