@@ -24,6 +24,21 @@ export function compiledEncoder(schema: z.core.$ZodType): Encoder {
   return encoder;
 }
 
+const decoders = new WeakMap<z.ZodType, z.ZodType>();
+
+/**
+ * A schema that decodes as the given one does, by a function that is generated at first use. Where that finds a fault, zod
+ * itself decodes once more and names it.
+ */
+export function compiledDecoder(schema: z.ZodType): z.ZodType {
+  let decoder = decoders.get(schema);
+  if (!decoder) {
+    decoder = z.compile(schema);
+    decoders.set(schema, decoder);
+  }
+  return decoder;
+}
+
 /** A schema that decodes what the given one encodes. */
 function turnAround(schema: z.core.$ZodType): z.ZodType {
   const { def } = (schema as z.core.$ZodTypes)._zod;

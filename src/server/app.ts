@@ -1,12 +1,13 @@
-import { STATUS_CODES } from "node:http";
+import { type RequestListener, STATUS_CODES } from "node:http";
 import { H3 } from "h3";
 import { FastResponse } from "srvx";
+import { NodeRequest } from "srvx/node";
 import { operationIds } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Cors } from "./cors.ts";
 import { nextRequestId } from "./exchange.ts";
 import type { FrontDoor } from "./front-door.ts";
-import { errorBody, SECURITY_HEADERS, toFault } from "./responses.ts";
+import { errorBody, SECURITY_HEADERS, sendRest, toFault } from "./responses.ts";
 import { isAnsweredBy, operationRoute, type Route, type RouteServices } from "./routes.ts";
 
 export interface AppOptions {
@@ -26,6 +27,19 @@ export function createApp({ door, cors, services, documents }: AppOptions): H3 {
   for (const route of [...routes, ...headRoutes(routes), ...preflightRoutes(routes, cors), unknownRoute()])
     app.on(route.method, route.path, door.handler(route));
   return app;
+}
+
+/**
+ * Passes Node's requests to h3. h3's own listener ends each response once more, and waits for that; here all but streams
+ * have been written when their handler returns.
+ * @throws what h3 throws before it calls a handler
+ */
+export function listenerOf({ fetch: handle }: H3): RequestListener {
+  return (req, res) => {
+    const answered = handle(new NodeRequest({ req, res }));
+    if (answered instanceof Promise) void answered.then((response) => sendRest(res, response));
+    else sendRest(res, answered);
+  };
 }
 
 /** HEAD is answered wherever GET is, by the same route; the front door leaves the body out. */

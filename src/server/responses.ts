@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { FastResponse } from "srvx";
+import { sendNodeResponse } from "srvx/node";
 import { Fault } from "../domain/fault.ts";
 import type { Wire } from "../services/answers.ts";
 import type { Standing } from "./rate-limiter.ts";
@@ -87,7 +88,7 @@ export function addRateLimit(head: Head, { limit, remaining, resetSec }: Standin
   head.push("ratelimit-reset", String(resetSec));
 }
 
-/** What h3 is given for an answer that is written already: srvx finds the head sent, and adds nothing. */
+/** What h3 is given for an answer that is written already. */
 const WRITTEN = new FastResponse(null);
 
 /**
@@ -97,11 +98,11 @@ const WRITTEN = new FastResponse(null);
  * @returns what the h3 handler returns: the rest of the answer, where it is a stream
  */
 export function send(res: ServerResponse, { status, body, byteLength }: Answer, head: Head, isHead: boolean): Response {
-  if (body instanceof ReadableStream) {
+  if (body instanceof ReadableStream && !isHead) {
     res.writeHead(status, head);
-    return isHead ? WRITTEN : new FastResponse(body);
+    return new FastResponse(body);
   }
-  if (body === "") {
+  if (body === "" || body instanceof ReadableStream) {
     res.writeHead(status, head).end();
     return WRITTEN;
   }
@@ -110,4 +111,9 @@ export function send(res: ServerResponse, { status, body, byteLength }: Answer, 
   if (isHead) res.end();
   else res.end(body);
   return WRITTEN;
+}
+
+/** Sends what `send` has left to send: a stream, or an answer that h3 gave by itself. */
+export function sendRest(res: ServerResponse, response: Response): void {
+  if (response !== WRITTEN) void sendNodeResponse(res, response);
 }

@@ -1,7 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { toNodeHandler } from "h3";
 import { type ConnectionLimits, connectionLimits } from "../domain/access/connection-limits.ts";
 import { NO_ORIGIN } from "../domain/access/security.ts";
 import type { IntegrityProblem } from "../domain/audit/audit-link.ts";
@@ -13,6 +12,7 @@ import {
   forgetOldSecurityEvents,
 } from "../ledger/unchained/forget.ts";
 import type { Pool } from "../postgres/pool.ts";
+import { listenerOf } from "./app.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { type OnRefused, RefusalReport } from "./connections/connection-refusals.ts";
 import { Connections } from "./connections/connections.ts";
@@ -111,7 +111,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     if (!admitted) connections.note("rate", socket);
     return admitted;
   };
-  const handle = proving(toNodeHandler(site.app), tenantId, options.proofSecret, admitProof);
+  const handle = proving(listenerOf(site.app), tenantId, options.proofSecret, admitProof);
   const server = createListener(handle, connections, keyPair);
   const isDraining = () => site.door.draining;
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });

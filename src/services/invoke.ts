@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { compiledDecoder } from "../contract/compiled.ts";
 import {
   type Input,
   type OperationId,
@@ -95,11 +96,11 @@ export interface Invocation<Id extends OperationId> {
   wire: Wire<WireResult<Id>>;
   replayed: boolean;
   /** The version of what was read or changed, where the operation is `tagged`. */
-  tag?: string;
+  tag?: string | undefined;
   /** The last audit entry that it wrote; undefined for a stored answer, whose entry belongs to the first request. */
-  seal?: Seal;
+  seal?: Seal | undefined;
   /** When what the operation `verifies` was last verified from its beginning on, in milliseconds. */
-  verifiedAt?: number;
+  verifiedAt?: number | undefined;
 }
 
 /**
@@ -128,12 +129,13 @@ export async function perform<Id extends OperationId>(
 ): Promise<Invocation<Id>> {
   const handler = handlers[id] as Handler<Id> | undefined;
   if (!handler) throw new Fault("NOT_FOUND", "Not found");
-  const auditHeaders: Pick<Invocation<Id>, "seal" | "verifiedAt"> = {};
-  const onSealed = (seal: Seal) => {
-    auditHeaders.seal = seal;
+  let seal: Seal | undefined;
+  let verifiedAt: number | undefined;
+  const onSealed = (last: Seal) => {
+    seal = last;
   };
-  const onVerified = (verifiedAt: number) => {
-    auditHeaders.verifiedAt = verifiedAt;
+  const onVerified = (at: number) => {
+    verifiedAt = at;
   };
   const { method, auth } = operations[id];
   // Trader reads carry no audit headers, so nothing is collected for them.
@@ -142,12 +144,11 @@ export async function perform<Id extends OperationId>(
   if (result instanceof Answered) {
     const { text, replayed, tag } = result;
     const wire = Wire.ofText<WireResult<Id>>(text);
-    if (replayed) return { wire, replayed };
-    return { wire, replayed, ...(tag === undefined ? {} : { tag }), ...auditHeaders };
+    return replayed ? { wire, replayed } : { wire, replayed, tag, seal, verifiedAt };
   }
   if (result instanceof Tagged)
-    return { wire: Wire.ofValue(encodeResult(id, result.value)), replayed: false, tag: result.tag, ...auditHeaders };
-  return { wire: encodeOnce(id, result), replayed: false, ...auditHeaders };
+    return { wire: Wire.ofValue(encodeResult(id, result.value)), replayed: false, tag: result.tag, seal, verifiedAt };
+  return { wire: encodeOnce(id, result), replayed: false, seal, verifiedAt };
 }
 
 /** The same work, with failures of the database as Faults. */
@@ -175,7 +176,7 @@ function databaseFault(error: unknown): Fault | undefined {
 
 /** @throws Fault BAD_REQUEST naming the field */
 export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
-  const parsed = operations[id].input.safeParse(input);
+  const parsed = compiledDecoder(operations[id].input).safeParse(input);
   if (parsed.success) return parsed.data as Input<Id>;
   throw new Fault("BAD_REQUEST", describeIssue(parsed.error.issues[0]));
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { compiledDecoder } from "../../src/contract/compiled.ts";
 import { encode, interpret } from "../../src/contract/encode.ts";
 import { operationIds, operations } from "../../src/contract/operations.ts";
 import { streamEvents } from "../../src/contract/resources/stream.ts";
@@ -136,6 +137,28 @@ test("a compiled encoder gives what zod gives, and finds the same mismatches", (
     );
     expect(fitting, name).toBeGreaterThan(0);
   }
+});
+
+test("a compiled decoder takes what zod takes, makes the same of it, and names the same faults", () => {
+  const taken = new Set<string>();
+  for (const id of operationIds) {
+    const schema: z.ZodType = operations[id].input;
+    const decoder = compiledDecoder(schema);
+    const examples = schema.meta()?.examples;
+    const exemplary = Array.isArray(examples) ? [fc.constantFrom<unknown>(...examples)] : [];
+    const requests = mostlyFitting(schema).map((value) => interpret(schema, value).wire);
+    fc.assert(
+      fc.property(fc.oneof(...exemplary, requests, nearly(schema)), (value) => {
+        const { data, error } = decoder.safeParse(value);
+        const byZod = schema.safeParse(value);
+        expect({ data, issues: error?.issues }, id).toStrictEqual({ data: byZod.data, issues: byZod.error?.issues });
+        if (byZod.success) taken.add(id);
+      }),
+      { numRuns: 20, seed: 14 },
+    );
+  }
+  expect(taken).toContain("placeTrade");
+  expect(taken.size).toBeGreaterThan(operationIds.length / 2);
 });
 
 describe("what does not fit is told as well as it can be:", () => {
