@@ -51,7 +51,7 @@ export class Sequencer {
     this.#onError = onError ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
     this.#state = new State(journal, auditKey, this.#monotonic);
-    this.#turns = new Turns(journal, this.#state, this.#monotonic);
+    this.#turns = new Turns({ journal, state: this.#state, monotonic: this.#monotonic, after: this.#after });
     this.#committer = new Committer({
       journal,
       state: this.#state,
@@ -91,12 +91,13 @@ export class Sequencer {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
+    this.#turns.end();
     await new Promise<void>((resolve) => this.#defer(resolve));
   }
 
   async #run(): Promise<void> {
     // The callers of this turn of the event loop all belong to the first batch.
-    await Promise.resolve();
+    await new Promise<void>((resolve) => this.#defer(resolve));
     while (this.#queue.length > 0 || this.#flights.length > 0) {
       const [first] = this.#flights;
       if (!first) await this.#sendFirst();
@@ -107,7 +108,7 @@ export class Sequencer {
           this.#wake = resolve;
         });
     }
-    this.#turns.end();
+    this.#turns.rest();
     // In the same turn of the event loop as the look at the queue: a command that came after it would wait for ever.
     this.#running = null;
   }

@@ -1,12 +1,21 @@
 import type { Journal } from "../journal.ts";
 import type { State } from "./state.ts";
 
-/** How long a process keeps its turn. With three of them none waits longer than 25 ms. */
-const TURN_MS = 10;
+/** How long a process begins batches in its turn. With two of them none waits longer than 25 ms: the last batches end after it. */
+const TURN_MS = 15;
+/** How long a process without commands keeps its turn for those that the callers it has just answered send next. */
+const REST_MS = 3;
 /** How long after another process's last write this one goes on taking turns. */
 const ALONE_AFTER_MS = 1000;
 /** How long the head is locked without asking for a turn after one was not to be had: waiting for it costs the lock timeout. */
 const WITHOUT_TURNS_MS = 5000;
+
+interface TurnsOptions {
+  journal: Journal;
+  state: State;
+  monotonic: () => number;
+  after: (ms: number, run: () => void) => () => void;
+}
 
 /**
  * Turns of processes that write at the same time: while one commits several batches the others collect theirs, so that none
@@ -16,15 +25,18 @@ export class Turns {
   readonly #journal: Journal;
   readonly #state: State;
   readonly #monotonic: () => number;
+  readonly #after: (ms: number, run: () => void) => () => void;
   /** When another process was last seen to have written; null while this process is alone. */
   #othersWroteAt: number | null = null;
   #held: { until: number; end: () => void } | null = null;
+  #keepOn: () => void = () => {};
   #noTurnsUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(journal: Journal, state: State, monotonic: () => number) {
+  constructor({ journal, state, monotonic, after }: TurnsOptions) {
     this.#journal = journal;
     this.#state = state;
     this.#monotonic = monotonic;
+    this.#after = after;
   }
 
   /** Another process was faster. */
@@ -39,6 +51,7 @@ export class Turns {
 
   /** Waits for a turn where one is needed. False when there is none to be had: then the head has to be locked. */
   async begin(): Promise<boolean> {
+    this.#keepOn();
     if (!this.isOver) return true;
     this.end();
     if (this.#monotonic() < this.#noTurnsUntil) return false;
@@ -61,7 +74,16 @@ export class Turns {
     }
   }
 
+  /** Nothing is to be written just now. A turn of a single batch costs as much as the batch, so it is not given up at once. */
+  rest(): void {
+    if (!this.#held) return;
+    const ms = Math.min(REST_MS, this.#held.until - this.#monotonic());
+    if (ms > 0) this.#keepOn = this.#after(ms, () => this.end());
+    else this.end();
+  }
+
   end(): void {
+    this.#keepOn();
     this.#held?.end();
     this.#held = null;
   }

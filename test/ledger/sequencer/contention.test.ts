@@ -39,6 +39,7 @@ describe("two processes on one tenant", () => {
     bench.journals[0].sent.clear();
     await bench.run(bench.submit(depositOf("a")));
     expect(sent(0)).toMatchObject({ commit: 2, turn: 1 });
+    await bench.run(bench.scheduler.sleep(5));
     await bench.run(bench.submit(depositOf("b")));
     expect(sent(0)).toMatchObject({ commit: 3, turn: 2 });
     await bench.run(bench.scheduler.sleep(1100));
@@ -48,6 +49,37 @@ describe("two processes on one tenant", () => {
     await bench.run(bench.submit(depositOf("d")));
     expect(sent(0)).toMatchObject({ commit: 5, turn: 3 });
     expect(sent(0)).not.toHaveProperty("lock");
+  });
+
+  test("a process without commands keeps its turn for those that follow an answer, and gives it up soon after", async () => {
+    await bench.run(bench.submit(depositOf("theirs"), 1));
+    await bench.run(bench.submit(depositOf("a")));
+    await bench.run(bench.scheduler.sleep(1));
+    await bench.run(bench.submit(depositOf("b")));
+    expect(sent(0)).toMatchObject({ commit: 3, turn: 1 });
+    let given = Number.POSITIVE_INFINITY;
+    bench.journals[1].onTurn = () => {
+      given = bench.scheduler.now;
+    };
+    const before = bench.scheduler.now;
+    // Its swap is lost first.
+    await bench.run(bench.submit(depositOf("c"), 1));
+    expect(given - before).toBeLessThan(20);
+    await bench.run(bench.submit(depositOf("d")));
+    expect(sent(0)).toMatchObject({ turn: 2 });
+  });
+
+  test("a process that shuts down gives its turn up at once", async () => {
+    await bench.run(bench.submit(depositOf("theirs"), 1));
+    await bench.run(bench.submit(depositOf("a")));
+    const [first, second] = bench.journals;
+    await bench.run(bench.sequencers[0].close());
+    const before = bench.scheduler.now;
+    const { end } = await bench.run(second.takeTurn(null));
+    end();
+    expect(first.sent.get("turn")).toBe(1);
+    // Three ways of a statement, and no waiting.
+    expect(bench.scheduler.now - before).toBeLessThan(9);
   });
 
   test("no swap is lost while two busy processes take turns, and neither waits long for one", async () => {
@@ -65,6 +97,8 @@ describe("two processes on one tenant", () => {
     await bench.run(Promise.all(Array.from({ length: 16 }, (_, each) => stream(each % 2 === 0 ? 0 : 1, each))));
     const commits = bench.journals.map((journal) => journal.sent.get("commit") ?? 0);
     expect(commits.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(bench.batches.length + 2);
+    const turns = bench.journals.map((journal) => journal.sent.get("turn") ?? 0);
+    expect(turns.reduce((sum, each) => sum + each) * 2).toBeLessThan(bench.batches.length);
     // A turn of the other's, and one's own batches, each up to 12 ms in this world.
     expect(longest).toBeLessThan(80);
   });

@@ -67,6 +67,10 @@ const WRITES: readonly Statement[] = ["commit", "fence", "confirm", "end"];
 /** One way of a statement at the most. Reads do not wait for the disk. */
 const WRITE_MS = 3;
 const READ_MS = 0.5;
+/** One way of a slow statement at the most. */
+export const SLOWEST_MS = 3000;
+/** As in src/ledger/journal.ts. */
+const TURN_DEADLINE_MS = 3000;
 
 type Ending = "in" | "moved" | "failed" | "unknown";
 
@@ -130,6 +134,10 @@ export class FakeJournal implements Journal {
     return new Promise((resolve, reject) => {
       const after = (run: () => void): void => void this.#scheduler.after(this.#latency(), run);
       const hear = (give: () => void) => after(() => this.#crashed || give());
+      this.#scheduler.after(
+        TURN_DEADLINE_MS,
+        () => this.#crashed || reject(new ConnectionLost(new Error("simulated"))),
+      );
       if (fate === "failed" || fate === "conflict") {
         hear(() => reject(refusalOf(fate)));
         return;
@@ -381,7 +389,7 @@ export class FakeJournal implements Journal {
 
   #latency(longestMs = WRITE_MS): number {
     const { random } = this.#scheduler;
-    return random.chance(this.faults.slow) ? random.between(100, 3000) : random.between(0.05, longestMs);
+    return random.chance(this.faults.slow) ? random.between(100, SLOWEST_MS) : random.between(0.05, longestMs);
   }
 
   /** The server notices after a while that nobody is there: until then the session keeps its lock. */
