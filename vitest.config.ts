@@ -1,16 +1,9 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { PURE_FOLDERS, SHARED_FOLDERS } from "./test/support/projects.ts";
 
 const filesOf = (folders: string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
-
-/** Folders whose tests need no database, no process and no variable of their own: they share processes, and one set of modules. */
-const PURE = filesOf(["domain", "contract", "engine", "plan", "config", "house", "bench"]);
-
-/**
- * Folders whose tests share processes and modules too, and use the database: a test changes no variable or directory of its
- * process, and puts clocks back. A process and its modules for each of these files take more CPU than most of their tests.
- */
-const SHARED = filesOf(["client", "ledger", "outgoing", "providers", "queries", "server", "services"]);
+const [PURE, SHARED] = [filesOf(PURE_FOLDERS), filesOf(SHARED_FOLDERS)];
 
 /**
  * The model test takes longest and is one file, so it starts first. Each project's files follow each other, because a shared
