@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { SHARED_FOLDERS } from "../support/projects.ts";
 
 const TESTS = join(import.meta.dirname, "..");
 const files = readdirSync(TESTS, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
@@ -14,5 +15,15 @@ describe("the tests", () => {
   test("databases are dropped by force in one place, which the server's own vacuum does not stop", () => {
     const forceful = files.filter((name) => /with \(force\)`/.test(readFileSync(join(TESTS, name), "utf8")));
     expect(forceful).toEqual(["support/database-copy.ts"]);
+  });
+
+  test("what shares a process with other files leaves its variables, directory, modules and clock as they were", () => {
+    const lasting =
+      /\bprocess\.env(\.\w+|\[[^\]]+\]) = |\bdelete process\.env|\bprocess\.chdir\(|\bvi\.(mock|stubEnv|stubGlobal)\(/;
+    const offenders = files
+      .filter((name) => SHARED_FOLDERS.includes(name.split("/")[0] ?? ""))
+      .map((name) => ({ name, text: readFileSync(join(TESTS, name), "utf8") }))
+      .filter(({ text }) => lasting.test(text) || text.includes("useFakeTimers(") !== text.includes("useRealTimers("));
+    expect(offenders.map(({ name }) => name)).toEqual([]);
   });
 });

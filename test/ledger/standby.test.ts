@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,7 +27,7 @@ beforeAll(async () => {
       "[]",
     ),
   );
-  process.env.ACME_DATABASE_URL = pair.primary.url("acme");
+  await appendFile(join(operator.directory, ".env"), `ACME_DATABASE_URL=${pair.primary.url("acme")}\n`);
   const applied = await operator.run("apply", "acme");
   expect(applied.exitCode, applied.stderr).toBe(0);
   const created = await operator.run(

@@ -18,8 +18,16 @@ declare module "vitest" {
 
 const templateDatabase = "pmctl_test_template";
 
+/** Where the first project's set-up tells the next ones how to connect: each runs in a module of its own. */
+const CONNECTION = "PMCTL_TEST_POSTGRES";
+
 /** Starts the server that all test files share, with a migrated template database, and takes it away afterwards. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const shared = process.env[CONNECTION];
+  if (shared !== undefined) {
+    project.provide("postgres", JSON.parse(shared) as ClusterConnection);
+    return async () => {};
+  }
   await buildAssets();
   const directory = await mkdtemp("/tmp/pmctl-test-");
   // Open to others, because root's server runs as somebody else and would otherwise keep its files in /var/lib.
@@ -29,6 +37,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Kept from run to run, because the processes still write there while this one cleans up.
   process.env.NODE_COMPILE_CACHE = new URL("../output/compile-cache", import.meta.url).pathname;
   const teardown = async () => {
+    delete process.env[CONNECTION];
     await cluster.stop();
     await rm(directory, { recursive: true, force: true });
   };
@@ -43,7 +52,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await teardown();
     throw error;
   }
-  project.provide("postgres", cluster.connection(templateDatabase));
+  const connection = cluster.connection(templateDatabase);
+  process.env[CONNECTION] = JSON.stringify(connection);
+  project.provide("postgres", connection);
   return teardown;
 }
 
