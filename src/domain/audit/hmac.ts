@@ -26,7 +26,7 @@ export function hmacOfTexts(key: Buffer): (text: string) => string {
     const fits = text.length * BYTES_PER_UNIT <= ROOM;
     const message = fits ? inner : Buffer.concat([inner.subarray(0, BLOCK), Buffer.from(text)]);
     const end = fits ? BLOCK + inner.write(text, BLOCK) : message.length;
-    outer.write(hash("sha256", message.subarray(0, end)), BLOCK, "hex");
+    outer.write(hash("sha256", message.subarray(0, end), "binary"), BLOCK, "binary");
     return hash("sha256", outer);
   };
 }

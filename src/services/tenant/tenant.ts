@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import type { Fault } from "../../domain/fault.ts";
@@ -28,6 +27,7 @@ import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { VIEW_BYTES, Views } from "../views/views.ts";
 import { allHandlers } from "./handlers.ts";
+import { newId } from "./new-id.ts";
 import { unready } from "./readiness.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
@@ -182,24 +182,6 @@ function openPools(connection: Connection, { restricted }: DatabaseTerms, reader
 /** Identifiers sort by the process's own clock; no decision rests on it. */
 function freshId(prefix: string): string {
   return newId(prefix, performance.timeOrigin + performance.now());
-}
-
-/** Steps of the clock within one millisecond that an identifier tells apart: a quarter of a microsecond each. */
-const STEPS_PER_MS = 4096;
-
-/**
- * An opaque identifier that sorts by time, so that new rows go to the right edge of their index and a list by
- * identifier is a list by age: 48 bits of milliseconds, 12 bits of their fraction and 68 random bits, hex, as UUID
- * version 7 has them with its increased clock precision (RFC 9562, 6.2, method 3).
- * @param nowMs milliseconds since the epoch, with their fraction
- */
-export function newId(prefix: string, nowMs: number): string {
-  const time = Math.floor(nowMs * STEPS_PER_MS)
-    .toString(16)
-    .padStart(15, "0");
-  // Node draws the randomness of UUIDs in advance, many at a time; the digits taken hold no version or variant.
-  const uuid = randomUUID();
-  return `${prefix}_${time}${uuid.slice(0, 5)}${uuid.slice(24)}`;
 }
 
 /** How connections to a database are to be opened. */
