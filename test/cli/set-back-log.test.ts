@@ -495,6 +495,30 @@ describe("rows that the chain does not go through", () => {
     expect(await metric(server, "pmctl_ledger_verified_age_seconds")).toBeLessThan(60);
   });
 
+  test("a balance that the background of a server finds unexplained is logged, put on record and told, unasked", async () => {
+    const shift = (micro: number) =>
+      scene.sql((sql) => sql`update account set balance_micro = balance_micro + ${micro} where id = 'treasury'`);
+    const newest = async () => {
+      const [entry] = await scene.sql(
+        (sql) => sql`select actor, payload from audit where type = 'reconcile.run' order by seq desc limit 1`,
+      );
+      return { actor: String(entry?.actor), payload: String(entry?.payload) };
+    };
+    await shift(1_000_000);
+    const other = await operator.serve("rows");
+    try {
+      const recorded = await soon(newest, ({ payload }) => payload.includes("false"));
+      expect(recorded).toEqual({ actor: "oracle", payload: '{"discrepancy":"1","ok":false}' });
+      expect(await ready(other)).toMatchObject({ status: 503, integrity: "ledger" });
+      expect(await metric(other, "pmctl_integrity_ok")).toBe(0);
+      expect(other.errors()).toMatch(/"kind":"ledger","checks":\["accounts"\].*"THE LEDGER DOES NOT ADD UP"/);
+    } finally {
+      await other.kill("SIGTERM");
+      await shift(-1_000_000);
+    }
+    expect((await scene.request(server, "/v1/reconcile", "POST")).body).toMatchObject({ ok: true });
+  });
+
   test("an incremental verification counts the rows that it does not walk", async () => {
     expect((await scene.run("--via", "db", "audit", "verify")).exitCode).toBe(0);
     await scene.write(1);

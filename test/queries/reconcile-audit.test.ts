@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../../src/postgres/connect.ts";
+import { trades } from "../../src/queries/reconcile/reconcile-entries.ts";
 import { foundIn, openLedger } from "../ledger/ledger.ts";
 import { DOLLAR, type Live } from "../ledger/sequencer/live.ts";
 
@@ -40,6 +41,16 @@ describe("the checks of the ledger find what was changed in the audit log", () =
     const tamper = (sql: Sql) => sql`
       update audit set payload = replace(payload, '"amount":"7"', '"amount":"7.5"') where payload like '%"m1-ann"%'`;
     expect(await found(tamper)).toEqual({ trades: 500_000n });
+  });
+
+  test("an amount in an audit entry, when several processes of the database compare the entries", async () => {
+    const tamper = async (sql: Sql) => {
+      await sql.unsafe("set local parallel_setup_cost = 0; set local parallel_tuple_cost = 0");
+      await sql`update audit set payload = replace(payload, '"fee":"', '"fee":"1') where payload like '%"m1-ann"%'`;
+      const plan = await sql`explain with ${trades(sql, { last: 20n })} select * from trades`;
+      expect(JSON.stringify(plan)).toMatch(/Parallel Append/);
+    };
+    expect(Object.keys(await found(tamper))).toEqual(["trades"]);
   });
 
   test("an unreadable audit entry is a difference like any other, and no error", async () => {

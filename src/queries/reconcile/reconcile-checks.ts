@@ -5,10 +5,11 @@ import { standingChecks } from "./reconcile-standing.ts";
 import { fundedSums, movedSums, tradedSums } from "./reconcile-sums.ts";
 
 /**
- * The rows `(name, place, stated, expected, difference, held, said)` of every check, as common table expressions. The
- * last two are words, of checks that compare no amounts.
+ * The rows `(name, place, stated, expected, difference, held, said)` of every check of journals, as common table
+ * expressions. The last two are words, of checks that compare no amounts.
+ * @param last about where the log ends, by which the work on its entries is divided
  */
-export function ledgerChecks(sql: ReadSql) {
+export function ledgerChecks(sql: ReadSql, last: bigint) {
   return sql`
     with
     ${movedSums(sql)},
@@ -20,7 +21,7 @@ export function ledgerChecks(sql: ReadSql) {
     ${accounts(sql)},
     ${escrows(sql)},
     ${positions(sql)},
-    ${trades(sql)},
+    ${trades(sql, { last })},
     ${hedges(sql)},
     ${withdrawals(sql)},
     ${volumes(sql)},
@@ -28,12 +29,14 @@ export function ledgerChecks(sql: ReadSql) {
     ${traderDays(sql)},
     ${fundingDays(sql)},
     ${ends(sql)},
-    ${standingChecks(sql)},
     checks as (
       select 'accounts' as name, place, stated, expected, difference, null::text as held, null::text as said from accounts
       union all select 'escrow', place, stated, expected, difference, null, null from escrows
       union all select 'positions', place, stated, expected, difference, null, null from positions
       union all select 'trades', place, stated, expected, difference, null, null from trades
+      union all
+      select 'trades', null, agreed, agreed, 0, null, null
+        from (select (select sum(volume) from market_traded) - coalesce((select sum(stated) from trades), 0)) as rest (agreed)
       union all select 'hedges', place, stated, expected, difference, null, null from hedges
       union all select 'withdrawals', place, stated, expected, difference, null, null from withdrawals
       union all select 'volume', place, stated, expected, difference, null, null from volumes
@@ -41,9 +44,20 @@ export function ledgerChecks(sql: ReadSql) {
       union all select 'traderDays', place, stated, expected, difference, null, null from trader_days
       union all select 'fundingDays', place, stated, expected, difference, null, null from funding_days
       union all select 'head', place, stated, expected, difference, null, null from ends
-      union all
-      select name, place, case when held is null then 0 else 1000000 end, case when said is null then 0 else 1000000 end,
-             difference, held, said
+    )`;
+}
+
+/**
+ * The same rows of every check of a table that no journal adds up to. In a statement of their own: they read JSON, which
+ * PostgreSQL does in one process alone, and would keep the others there too.
+ */
+export function standingRows(sql: ReadSql) {
+  return sql`
+    with
+    ${standingChecks(sql)},
+    checks as (
+      select name, place, case when held is null then 0 else 1000000 end as stated,
+             case when said is null then 0 else 1000000 end as expected, difference, held, said
         from standing
     )`;
 }

@@ -17,54 +17,82 @@ const amountIn = (sql: ReadSql, field: string) =>
     `coalesce(substring(a.payload from '"${field}":"([0-9]{1,15}(?:[.][0-9]{1,6})?)"')::numeric * 1000000, 0)`,
   );
 
-/** Trades against their audit entries, which carry the same amounts under the chain's seal. */
-export function trades(sql: ReadSql, since?: Since) {
+type Fragment = ReturnType<typeof where>;
+
+/** How many ranges of entries are compared side by side: more than there are processes for it, so that none waits long. */
+const PARTS = 4n;
+
+/** Conditions on `seq`, of which every row of a journal fulfils one. */
+function partsUpTo(sql: ReadSql, last: bigint): Fragment[] {
+  const end = (part: bigint) => `${String((last * part) / PARTS)}`;
+  return Array.from({ length: Number(PARTS) }, (_, index) => {
+    const part = BigInt(index);
+    if (part === 0n) return sql`seq <= ${end(1n)}::bigint`;
+    if (part === PARTS - 1n) return sql`seq > ${end(part)}::bigint`;
+    return sql`seq > ${end(part)}::bigint and seq <= ${end(part + 1n)}::bigint`;
+  });
+}
+
+/**
+ * `trades`: those that differ from their audit entries, which carry the same amounts under the chain's seal. Those after
+ * `since`, or all of them, in ranges of the log: PostgreSQL gives each to another of its processes, while it cannot divide
+ * one full join, nor one with a condition that is a subquery.
+ */
+export function trades(sql: ReadSql, among: { since: Since } | { last: bigint }) {
+  const parts = "since" in among ? [sql`seq > ${String(among.since.seq)}::bigint`] : partsUpTo(sql, among.last);
   return sql`
-    compared as (
-      select coalesce(t.seq, a.seq) as seq, t.amount_micro, a.payload,
-             case when t.seq is null then 1000000
-                  when a.seq is null then t.amount_micro
-                  -- The whole text, as a trade without a tag by a plain name writes it. Joined with ||, because concat
-                  -- and to_json look their types up for every row.
-                  when t.amount_micro < ${sql.unsafe(QUICK_BELOW)} and abs(t.shares_micro) < ${sql.unsafe(QUICK_BELOW)}
-                   and coalesce(t.released_micro, 0) < ${sql.unsafe(QUICK_BELOW)}
-                   and a.payload = case when t.released_micro is null then '{"amount":"' else '{"action":"sell","amount":"' end
-                    || ${quickDecimal(sql, "t.amount_micro")}
-                    || case when t.released_micro is null then '","fee":"'
-                            else '","cost":"' || ${quickDecimal(sql, "t.released_micro")} || '","fee":"' end
-                    || ${quickDecimal(sql, "t.fee_micro")}
-                    || '","marketId":"' || t.market_id
-                    || '","shares":"' || ${quickDecimal(sql, "abs(t.shares_micro)")}
-                    || '","side":"' || t.side || '","tradeId":"' || t.id || '","userId":"' || t.trader_id
-                    || '","yesPriceAfter":"' || ${quickDecimal(sql, "t.yes_price_ppm")} || '"}' then 0
-                  -- The rest word for word, less what the trade itself does not hold: its tag and an operator's reason.
-                  when regexp_replace(
-                         regexp_replace(a.payload, ',"hedgeRef":[{].*[}](,"marketId":)', '\\1'),
-                         ',"reason":"(?:[^"\\\\]|\\\\.)*"', '') = concat(
-                    '{' || case when t.released_micro is not null then '"action":"sell",' else '' end,
-                    '"amount":"', ${decimal(sql, "t.amount_micro")},
-                    '","cost":"' || ${decimal(sql, "t.released_micro")}, '","fee":"', ${decimal(sql, "t.fee_micro")},
-                    '","marketId":', to_json(t.market_id), ',"shares":"', ${decimal(sql, "abs(t.shares_micro)")},
-                    '","side":"', t.side, '","tradeId":', to_json(t.id), ',"userId":', to_json(t.trader_id),
-                    ',"yesPriceAfter":"', ${decimal(sql, "t.yes_price_ppm")}, '"}')
-                   and (a.payload like '%,"hedgeRef":{%') = exists (select 1 from hedge h where h.seq = t.seq) then 0
-                  else coalesce(nullif(abs(t.amount_micro - ${amountIn(sql, "amount")})
-                     + abs(abs(t.shares_micro) - ${amountIn(sql, "shares")})
-                     + abs(t.fee_micro - ${amountIn(sql, "fee")})
-                     + abs(coalesce(t.released_micro, 0) - ${amountIn(sql, "cost")}), 0), t.amount_micro)
-             end as difference
-        from (select * from trade ${where(sql, since)}) t
-        full join (
-          select seq, payload from (select * from audit ${where(sql, since)}) entry where type = 'trade.executed'
-        ) a on a.seq = t.seq
-      -- Keeps the planner from pulling the comparison up, and then making it once for every column that uses it.
-      offset 0
-    ),
-    trades as (
-      select case when difference <> 0 then 'entry ' || seq end as place, amount_micro as stated,
-             case when difference = 0 then amount_micro else ${amountIn(sql, "amount")} end as expected, difference
-        from compared a
+    trades as materialized (
+      ${parts.map((part) => differing(sql, part)).reduce((all, each): Fragment => sql`${all} union all ${each}`)}
     )`;
+}
+
+function differing(sql: ReadSql, part: Fragment) {
+  return sql`
+      select 'entry ' || seq as place, amount_micro as stated, ${amountIn(sql, "amount")} as expected, difference
+        from (
+          select coalesce(t.seq, a.seq) as seq, t.amount_micro, a.payload,
+                 case when t.seq is null then 1000000
+                      when a.seq is null then t.amount_micro
+                      -- The whole text, as a trade without a tag by a plain name writes it. Joined with ||, because concat
+                      -- and to_json look their types up for every row.
+                      when t.amount_micro < ${sql.unsafe(QUICK_BELOW)} and abs(t.shares_micro) < ${sql.unsafe(QUICK_BELOW)}
+                       and coalesce(t.released_micro, 0) < ${sql.unsafe(QUICK_BELOW)}
+                       and a.payload = case when t.released_micro is null then '{"amount":"' else '{"action":"sell","amount":"' end
+                        || ${quickDecimal(sql, "t.amount_micro")}
+                        || case when t.released_micro is null then '","fee":"'
+                                else '","cost":"' || ${quickDecimal(sql, "t.released_micro")} || '","fee":"' end
+                        || ${quickDecimal(sql, "t.fee_micro")}
+                        || '","marketId":"' || t.market_id
+                        || '","shares":"' || ${quickDecimal(sql, "abs(t.shares_micro)")}
+                        || '","side":"' || t.side || '","tradeId":"' || t.id || '","userId":"' || t.trader_id
+                        || '","yesPriceAfter":"' || ${quickDecimal(sql, "t.yes_price_ppm")} || '"}' then 0
+                      -- The rest word for word, less what the trade itself does not hold: its tag and an operator's reason.
+                      when regexp_replace(
+                             regexp_replace(a.payload, ',"hedgeRef":[{].*[}](,"marketId":)', '\\1'),
+                             ',"reason":"(?:[^"\\\\]|\\\\.)*"', '') = concat(
+                        '{' || case when t.released_micro is not null then '"action":"sell",' else '' end,
+                        '"amount":"', ${decimal(sql, "t.amount_micro")},
+                        '","cost":"' || ${decimal(sql, "t.released_micro")}, '","fee":"', ${decimal(sql, "t.fee_micro")},
+                        '","marketId":', to_json(t.market_id), ',"shares":"', ${decimal(sql, "abs(t.shares_micro)")},
+                        '","side":"', t.side, '","tradeId":', to_json(t.id), ',"userId":', to_json(t.trader_id),
+                        ',"yesPriceAfter":"', ${decimal(sql, "t.yes_price_ppm")}, '"}')
+                       and (a.payload like '%,"hedgeRef":{%') = t.is_tagged then 0
+                      else coalesce(nullif(abs(t.amount_micro - ${amountIn(sql, "amount")})
+                         + abs(abs(t.shares_micro) - ${amountIn(sql, "shares")})
+                         + abs(t.fee_micro - ${amountIn(sql, "fee")})
+                         + abs(coalesce(t.released_micro, 0) - ${amountIn(sql, "cost")}), 0), t.amount_micro)
+                 end as difference
+            from (
+              select trade.*, hedge.seq is not null as is_tagged from trade left join hedge using (seq) where ${part}
+            ) t
+            full join (
+              select seq, payload from audit where ${part} and type = 'trade.executed'
+            ) a on a.seq = t.seq
+          -- Keeps the planner from making the comparison again for each column that uses it; unlike an offset, it does not
+          -- keep the work in one process.
+          limit all
+        ) a
+       where difference <> 0`;
 }
 
 /** Hedge tags against the audit entries of their trades. */

@@ -40,7 +40,7 @@ export async function reconcileSince(sql: ReadSql, mark: LedgerMark): Promise<Fo
        group by market_id
     ),
     ${escrows(sql)},
-    ${trades(sql, mark)},
+    ${trades(sql, { since: mark })},
     ${hedges(sql, mark)},
     ${withdrawals(sql)},
     ${ends(sql)},

@@ -1,5 +1,5 @@
 import type { ReadSql } from "../../postgres/connect.ts";
-import { ledgerChecks } from "./reconcile-checks.ts";
+import { ledgerChecks, standingRows } from "./reconcile-checks.ts";
 import { standingChecks } from "./reconcile-standing.ts";
 
 /** One check of the ledger: what it compares, and by how much it is off in micro-units. Zero when it holds. */
@@ -52,20 +52,28 @@ export const COUNTING_CHECKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Every check in one statement, so that all of them see one state of the ledger. Each sums absolute differences, so two
- * errors cannot cancel out. What each compares stands with its rows, which `ledgerChecks` puts together.
+ * Every check. Each sums absolute differences, so two errors cannot cancel out. What each compares stands with its rows,
+ * which `ledgerChecks` and `standingRows` put together.
+ * @param sql of a snapshot, unless nothing else writes: all statements see one state of the ledger
  */
 export async function reconcileLedger(sql: ReadSql): Promise<Check[]> {
-  const rows = await sql<{ name: string; difference: string; rows: string }[]>`
-    ${ledgerChecks(sql)}
+  const summed = (checks: Fragment) => sql<{ name: string; difference: string; rows: string }[]>`
+    ${checks}
     select name, trunc(sum(difference))::text as difference, count(*)::text as rows
       from checks
      where difference <> 0
      group by name`;
+  const rows = [...(await summed(ledgerChecks(sql, await lastEntry(sql)))), ...(await summed(standingRows(sql)))];
   return NAMES.map((name) => {
     const row = rows.find((each) => each.name === name);
     return { name, differenceMicro: BigInt(row?.difference ?? 0), rows: Number(row?.rows ?? 0) };
   });
+}
+
+/** Zero for a log without entries. */
+async function lastEntry(sql: ReadSql): Promise<bigint> {
+  const [row] = await sql<{ seq: string | null }[]>`select max(seq) as seq from audit`;
+  return BigInt(row?.seq ?? 0);
 }
 
 /** The checks of what lives beside the chain, alone: they pass over the trades, however many there are. */
@@ -75,10 +83,13 @@ export async function reconcileStanding(sql: ReadSql): Promise<{ name: string; p
     select name, place from standing where difference <> 0 order by name, place`;
 }
 
-/** The same checks for a person: both sums of each, and the first places that disagree. */
+/**
+ * The same checks for a person: both sums of each, and the first places that disagree.
+ * @param sql as of {@link reconcileLedger}
+ */
 export async function explainLedger(sql: ReadSql): Promise<ExplainedCheck[]> {
-  const rows = await sql<ExplainedRow[]>`
-    ${ledgerChecks(sql)},
+  const explained = (checks: Fragment) => sql<ExplainedRow[]>`
+    ${checks},
     ranked as (
       select *, case when difference <> 0 then
                   row_number() over (partition by name, difference <> 0 order by place) end as rank
@@ -92,6 +103,7 @@ export async function explainLedger(sql: ReadSql): Promise<ExplainedCheck[]> {
                        order by rank) filter (where rank <= ${FIRST_PLACES}), '[]')::text as places
       from ranked
      group by name`;
+  const rows = [...(await explained(ledgerChecks(sql, await lastEntry(sql)))), ...(await explained(standingRows(sql)))];
   return NAMES.map((name) => {
     const row = rows.find((each) => each.name === name);
     return {
@@ -113,6 +125,8 @@ export async function explainLedger(sql: ReadSql): Promise<ExplainedCheck[]> {
     };
   });
 }
+
+type Fragment = ReturnType<typeof standingRows>;
 
 type PlaceRow = [place: string | null, stated: string | null, expected: string | null, ...PlaceEnd];
 type PlaceEnd = [difference: string, held: string | null, said: string | null];
