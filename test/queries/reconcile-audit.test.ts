@@ -53,6 +53,28 @@ describe("the checks of the ledger find what was changed in the audit log", () =
     expect(Object.keys(await found(tamper))).toEqual(["trades"]);
   });
 
+  test("every trade's entry, once each, wherever the ranges of the log end and a comparison begins", async () => {
+    const tamper = async (sql: Sql) => {
+      await sql`update audit set payload = '{}' where type = 'trade.executed'`;
+      const seqs = (await sql<{ seq: string }[]>`select seq from trade order by seq`).map(({ seq }) => BigInt(seq));
+      const places = async (among: Parameters<typeof trades>[1]) =>
+        (await sql<{ place: string }[]>`with ${trades(sql, among)} select place from trades`)
+          .map(({ place }) => place)
+          .sort();
+      const after = (seq: bigint) =>
+        seqs
+          .filter((each) => each > seq)
+          .map((each) => `entry ${each}`)
+          .sort();
+      for (let seq = 0n; seq <= (seqs.at(-1) ?? 0n) + 1n; seq++) {
+        // Each entry is once the last of the first range, of the second and of the third.
+        for (const last of [seq, 2n * seq, 4n * seq]) expect(await places({ last })).toEqual(after(0n));
+        expect(await places({ since: { seq } })).toEqual(after(seq));
+      }
+    };
+    expect(Object.keys(await found(tamper))).toEqual(["hedges", "trades"]);
+  });
+
   test("an unreadable audit entry is a difference like any other, and no error", async () => {
     const amount = async (id: string) => {
       const [row] = await live.owner`
