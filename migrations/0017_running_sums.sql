@@ -15,13 +15,18 @@ update book b
  where h.market_id = b.market_id;
 delete from market_hour h using book b where b.market_id = h.market_id and b.hour = h.hour;
 
--- The day of the position's last trade and what was traded of its side on it; 0 before the first one since this migration.
--- What was traded earlier on that day stays in trader_day, whose rows are only ever added up.
+-- The day of the position's last trade and what was traded of its side on it.
 alter table position
   add column day                bigint  not null default 0,
   add column day_volume_micro   bigint  not null default 0,
   add column day_trades         integer not null default 0,
   add column day_realized_micro bigint  not null default 0;
+
+-- What was traded until now stays in trader_day, whose rows are only ever added up. It does not tell sides apart.
+update position p
+   set day = d.day
+  from (select trader_id, market_id, max(day) as day from trader_day group by trader_id, market_id) d
+ where d.trader_id = p.trader_id and d.market_id = p.market_id;
 
 -- They change once an hour and once a day, so that other updates stay within their page.
 create index book_by_hour on book (hour);

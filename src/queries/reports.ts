@@ -3,7 +3,7 @@ import { accountOf, isOfKind } from "../ledger/account-sql.ts";
 import { bigint, integer, named, rowReader, text } from "../ledger/codec.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
-import { marketHours, traderDays } from "./rollups.ts";
+import { marketHours } from "./rollups.ts";
 
 /**
  * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.
@@ -64,7 +64,7 @@ export async function countActiveTraders(sql: ReadSql, startMs: number): Promise
   const [row] = await sql<{ traders: number }[]>`
     select count(*)::int4 as traders
       -- Grouped first: a distinct inside the count would sort every row of the period.
-      from (select trader_id from ${traderDays(sql)} d where day >= ${startMs} group by trader_id) active`;
+      from (select trader_id from position where day >= ${startMs} group by trader_id) active`;
   return row?.traders ?? 0;
 }
 

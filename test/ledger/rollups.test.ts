@@ -98,7 +98,7 @@ describe("a database from before the rollups", () => {
       await copy.unsafe("drop schema public cascade; create schema public");
       const migrations = await readMigrations();
       await migrateTo(copy, migrations.slice(0, 2));
-      for (const table of ["trade", "transfer", "audit", "book"]) await copyRows(source, copy, table);
+      for (const table of ["trade", "transfer", "audit", "book", "position"]) await copyRows(source, copy, table);
       for (const {
         market_id,
         hour,
@@ -115,6 +115,8 @@ describe("a database from before the rollups", () => {
          group by 1, 2, 3
          order by 1, 2, 3`;
       expect(await days(copy)).toEqual(await days(source));
+      const lastDays = (sql: Sql) => sql`select trader_id, market_id, side, day from position order by 1, 2, 3`;
+      expect(await lastDays(copy)).toEqual(await lastDays(source));
       const held = (await days(copy)).map(({ trader_id, market_id }) => `${trader_id} ${market_id}`);
       expect(new Set(held).size).toBe(4);
     } finally {

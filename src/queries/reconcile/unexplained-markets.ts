@@ -98,10 +98,10 @@ export function priceRows(sql: ReadSql) {
        order by market_id, ts - ts % 3600000, seq desc
     ),
     price_rows as (
-      select case when h.hour = b.hour then 'book' else 'market_hour' end as "table", market_id || ' ' || h.hour as place
+      select case when b.status is null then 'market_hour' else 'book' end as "table", market_id || ' ' || hour as place
         from ${marketHours(sql)} h
-        join book b using (market_id)
         join last_trade t using (market_id, hour)
+        left join book b using (market_id, hour)
        where h.yes_price_ppm <> t.yes_price_ppm
     )`;
 }
