@@ -4,6 +4,7 @@ import type { AuditPayloads, AuditType } from "../domain/audit/audit-payloads.ts
 import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
+import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { type RowWrite, RowWrites } from "./row-writes.ts";
 import type { Account, Table, Tables } from "./rows.ts";
@@ -41,6 +42,19 @@ export interface Trade {
   /** YES price after the trade, millionths. */
   yesPricePpm: number;
   ts: number;
+  /** What is over with this trade, or was when it came: sums that go to the tables of hours and days. */
+  hourOver: MarketHour | null;
+  dayOver: TraderDay | null;
+}
+
+export interface MarketHour extends HourSums {
+  marketId: string;
+}
+
+/** Of one side of the market. */
+export interface TraderDay extends DaySums {
+  traderId: string;
+  marketId: string;
 }
 
 /** Everything that one command writes; discarded when the command is refused. */

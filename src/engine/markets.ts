@@ -1,6 +1,7 @@
 import { escrowOf, TREASURY } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
 import { type MarketKind, openPool, pricesOf, statusAt } from "../domain/market/market.ts";
+import { NO_HOUR } from "../domain/market/running-sums.ts";
 import { encodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
@@ -60,6 +61,7 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
       outcome: null,
       settledAt: null,
       closingRecorded: false,
+      ...NO_HOUR,
       version: 0,
     });
     if (terms) watchMarket(draft, id, terms.instant);

@@ -1,6 +1,7 @@
 import type { KeyType, Scope } from "../domain/access/scopes.ts";
 import type { Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
+import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
@@ -49,8 +50,8 @@ export interface Market extends Mechanism {
   terms: string | null;
 }
 
-/** What changes of a market: its pool, status and volume. */
-export interface MarketState extends Versioned, Pool {
+/** What changes of a market: its pool, status and volume, and the sums of the hour in which it traded last. */
+export interface MarketState extends Versioned, Pool, HourSums {
   marketId: string;
   status: StoredStatus;
   /** Gross amounts traded, fees included. */
@@ -87,7 +88,8 @@ export interface Revocation {
   before: number | null;
 }
 
-export interface Position extends Versioned {
+/** Shares of one side of a market, and the sums of the day on which the trader traded them last. */
+export interface Position extends Versioned, DaySums {
   marketId: string;
   traderId: string;
   side: Side;

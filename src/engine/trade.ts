@@ -2,7 +2,9 @@ import { escrowOf, FEES, walletOf } from "../domain/accounts.ts";
 import { invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
+import { continueDay, continueHour, NO_DAY } from "../domain/market/running-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { startOfDay, startOfHour } from "../domain/time/units.ts";
 import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type BuyTerms, EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell, type SellTerms } from "./fill.ts";
@@ -67,15 +69,15 @@ export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
     draft.transfer(wallet, FEES, fill.feeMicro);
     ensureTrader(draft, traderId, now);
     const held = heldOf(draft, command);
-    const position = putPosition(draft, held, {
+    const change = {
       sharesMicro: held.sharesMicro + fill.sharesMicro,
       costMicro: held.costMicro + amountMicro,
-    });
+    };
     return recordTrade(
       draft,
       command,
       fill,
-      { position, releasedMicro: null, hedgeRef: command.hedgeRef ?? null },
+      { held, change, releasedMicro: null, hedgeRef: command.hedgeRef ?? null },
       now,
     );
   },
@@ -97,41 +99,67 @@ export const sellShares: CommandKind<SellShares, TradeResult> = {
     const escrow = escrowOf(marketId);
     draft.transfer(escrow, walletOf(traderId), fill.amountMicro - fill.feeMicro);
     draft.transfer(escrow, FEES, fill.feeMicro);
-    const position = putPosition(draft, held, {
+    const change = {
       sharesMicro: held.sharesMicro - sharesMicro,
       costMicro: held.costMicro - releasedMicro,
-    });
-    return recordTrade(draft, command, fill, { position, releasedMicro, hedgeRef: null }, now);
+    };
+    return recordTrade(draft, command, fill, { held, change, releasedMicro, hedgeRef: null }, now);
   },
 };
 
 /** The position before the trade, empty when there is none. */
 function heldOf(draft: Draft, { traderId, marketId, side }: PlaceTrade | SellShares): Position {
   const held = draft.get("position", positionKey(traderId, marketId, side));
-  return held ?? { marketId, traderId, side, sharesMicro: 0n, costMicro: 0n, version: 0 };
+  return held ?? { marketId, traderId, side, sharesMicro: 0n, costMicro: 0n, version: 0, ...NO_DAY };
 }
 
 /** Replaces the position; the trader's exposure follows its cost. */
-function putPosition(draft: Draft, held: Position, change: Pick<Position, "sharesMicro" | "costMicro">): Position {
+function putPosition(draft: Draft, held: Position, position: Position): void {
   const { traderId, marketId, side } = held;
-  const position = { ...held, ...change };
   const { exposureMicro } = draft.get("portfolio", traderId) ?? EMPTY_PORTFOLIO;
   draft.put("position", positionKey(traderId, marketId, side), position);
   draft.put("portfolio", traderId, { exposureMicro: exposureMicro + position.costMicro - held.costMicro });
-  return position;
 }
 
-/** Records a trade of either kind: the market's state, the journal of shares, the audit entry. */
+/** What a trade does to a position, and what its row says besides. */
+interface Change {
+  held: Position;
+  change: Pick<Position, "sharesMicro" | "costMicro">;
+  releasedMicro: bigint | null;
+  hedgeRef: HedgeRef | null;
+}
+
+/** Records a trade of either kind: the position, the market's state, the journal of shares, the audit entry. */
 function recordTrade(
   draft: Draft,
   { id, marketId, traderId, side }: PlaceTrade | SellShares,
   { market, marketState, pool, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: Fill,
-  after: { position: Position; releasedMicro: bigint | null; hedgeRef: HedgeRef | null },
+  { held, change, releasedMicro, hedgeRef }: Change,
   now: number,
 ): TradeResult {
-  const { position, releasedMicro, hedgeRef } = after;
   draft.before = market.closeAt;
-  draft.put("marketState", marketId, { ...marketState, ...pool, volumeMicro: marketState.volumeMicro + amountMicro });
+  const yesPricePpm = Math.round(yesPriceAfter * 1e6);
+  // A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing.
+  const realizedMicro = releasedMicro === null ? null : amountMicro - feeMicro - releasedMicro;
+  const day = continueDay(held, {
+    day: startOfDay(now),
+    dayVolumeMicro: amountMicro,
+    dayTrades: 1,
+    dayRealizedMicro: realizedMicro ?? 0n,
+  });
+  const hour = continueHour(marketState, {
+    hour: startOfHour(now),
+    hourVolumeMicro: amountMicro,
+    hourFeeMicro: feeMicro,
+    yesPricePpm,
+  });
+  putPosition(draft, held, { ...held, ...day.running, ...change });
+  draft.put("marketState", marketId, {
+    ...marketState,
+    ...hour.running,
+    ...pool,
+    volumeMicro: marketState.volumeMicro + amountMicro,
+  });
   draft.trades.push({
     id,
     marketId,
@@ -142,8 +170,10 @@ function recordTrade(
     sharesMicro,
     releasedMicro,
     hedgeRef,
-    yesPricePpm: Math.round(yesPriceAfter * 1e6),
+    yesPricePpm,
     ts: now,
+    hourOver: hour.over && { marketId, ...hour.over },
+    dayOver: day.over && { traderId, marketId, ...day.over },
   });
   // In the order in which its text has the fields, so that they need not be sorted.
   draft.record("trade.executed", {
@@ -170,8 +200,8 @@ function recordTrade(
     avgPrice,
     yesPriceAfter,
     ts: now,
-    position: { sharesMicro: position.sharesMicro, costMicro: position.costMicro },
-    realizedMicro: releasedMicro === null ? null : amountMicro - feeMicro - releasedMicro,
+    position: change,
+    realizedMicro,
     hedgeRef,
   };
 }

@@ -106,7 +106,7 @@ export function merged<Row>(
   { server, adds }: { server: Right; adds: Key<Row> },
 ): TableCodec<Row> {
   const codec = codecOf({ name, server, vouchedBy }, key, columns);
-  const added = new Set(adds.map(snakeCase));
+  const added = new Set(adds.map((field) => columns[field].name ?? snakeCase(field)));
   const replacement = (column: string) => `${added.has(column) ? `${name}.${column} + ` : ""}excluded.${column}`;
   return { ...codec, onConflict: updateOf(codec, replacement) };
 }

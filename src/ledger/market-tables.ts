@@ -1,8 +1,7 @@
 import type { HedgeRef } from "../domain/hedge.ts";
-import type { Trade } from "../engine/draft.ts";
+import type { MarketHour, Trade, TraderDay } from "../engine/draft.ts";
 import type { Tables } from "../engine/rows.ts";
 import { bigint, converted, flag, integer, journal, line, merged, named, replaced, text, whole } from "./codec.ts";
-import type { MarketHour, TraderDay } from "./rollups.ts";
 
 type WatchFields = Omit<Tables["watch"], "hold"> & {
   reason: string | null;
@@ -27,11 +26,11 @@ export const MARKET_TABLES = {
     {
       marketId: line(),
       hour: whole(),
-      volumeMicro: bigint(),
+      hourVolumeMicro: named("volume_micro", bigint()),
+      hourFeeMicro: named("fee_micro", bigint()),
       yesPricePpm: integer(),
-      feeMicro: bigint(),
     },
-    { server: "update", adds: ["volumeMicro", "feeMicro"] },
+    { server: "update", adds: ["hourVolumeMicro", "hourFeeMicro"] },
   ),
   market: journal<Tables["market"]>("market", ["id"], "chain", {
     id: text(),
@@ -59,6 +58,10 @@ export const MARKET_TABLES = {
     outcome: text(),
     settledAt: whole(),
     closingRecorded: flag(),
+    hour: whole(),
+    hourVolumeMicro: bigint(),
+    hourFeeMicro: bigint(),
+    yesPricePpm: integer(),
   }),
   position: replaced<Tables["position"]>("position", ["traderId", "marketId", "side"], "chain", {
     traderId: line(),
@@ -66,8 +69,12 @@ export const MARKET_TABLES = {
     side: line(),
     sharesMicro: bigint(),
     costMicro: bigint(),
+    day: whole(),
+    dayVolumeMicro: bigint(),
+    dayTrades: integer(),
+    dayRealizedMicro: bigint(),
   }),
-  trade: journal<{ seq: bigint } & Omit<Trade, "hedgeRef">>("trade", ["seq"], "chain", {
+  trade: journal<{ seq: bigint } & Omit<Trade, "hedgeRef" | "hourOver" | "dayOver">>("trade", ["seq"], "chain", {
     seq: bigint(),
     id: line(),
     marketId: line(),
@@ -88,11 +95,11 @@ export const MARKET_TABLES = {
       day: whole(),
       traderId: line(),
       marketId: line(),
-      volumeMicro: bigint(),
-      trades: integer(),
-      realizedMicro: bigint(),
+      dayVolumeMicro: named("volume_micro", bigint()),
+      dayTrades: named("trades", integer()),
+      dayRealizedMicro: named("realized_micro", bigint()),
     },
-    { server: "update", adds: ["volumeMicro", "trades", "realizedMicro"] },
+    { server: "update", adds: ["dayVolumeMicro", "dayTrades", "dayRealizedMicro"] },
   ),
   watch: converted<Tables["watch"], WatchFields>(
     replaced("oracle_watch", ["marketId"], "chain", {

@@ -1,25 +1,7 @@
 import { providerOf } from "../domain/accounts.ts";
-import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
-import type { Trade, Transfer } from "../engine/draft.ts";
-
-/** What a market traded in an hour, and its last price. */
-export interface MarketHour {
-  marketId: string;
-  hour: number;
-  volumeMicro: bigint;
-  yesPricePpm: number;
-  feeMicro: bigint;
-}
-
-/** What a trader traded in a market on a day, and what sales brought over their cost. */
-export interface TraderDay {
-  day: number;
-  traderId: string;
-  marketId: string;
-  volumeMicro: bigint;
-  trades: number;
-  realizedMicro: bigint;
-}
+import { addDays, addHours } from "../domain/market/running-sums.ts";
+import { startOfDay } from "../domain/time/units.ts";
+import type { MarketHour, Trade, TraderDay, Transfer } from "../engine/draft.ts";
 
 /** Money in from a provider and out to it on a day. */
 export interface FundingDay {
@@ -29,44 +11,34 @@ export interface FundingDay {
   outflowMicro: bigint;
 }
 
-/** One row per market and hour. */
+/** The hours of markets that are over with these trades, each once. */
 export function hourRows(trades: readonly Trade[]): MarketHour[] {
-  const groups = Map.groupBy(trades, ({ marketId, ts }) => `${startOf(ts, HOUR_MS)} ${marketId}`);
-  return [...groups.values()].flatMap((group) => {
-    const last = group.at(-1);
-    if (!last) return [];
-    const volumeMicro = group.reduce((sum, { amountMicro }) => sum + amountMicro, 0n);
-    const feeMicro = group.reduce((sum, trade) => sum + trade.feeMicro, 0n);
-    const { marketId, ts, yesPricePpm } = last;
-    return [{ marketId, hour: startOf(ts, HOUR_MS), volumeMicro, yesPricePpm, feeMicro }];
-  });
+  const rows = new Map<string, MarketHour>();
+  for (const { hourOver: over } of trades) {
+    if (over === null) continue;
+    const key = `${over.hour} ${over.marketId}`;
+    const earlier = rows.get(key);
+    rows.set(key, earlier ? { ...over, ...addHours(earlier, over) } : over);
+  }
+  return [...rows.values()];
 }
 
-/** One row per trader, market and day. */
+/** The days of traders on markets that are over with these trades, each once: both sides of a market may be in one batch. */
 export function traderDayRows(trades: readonly Trade[]): TraderDay[] {
-  // Neither identifier holds a newline, so the key is unambiguous.
-  const groups = Map.groupBy(
-    trades,
-    ({ traderId, marketId, ts }) => `${startOf(ts, DAY_MS)}\n${traderId}\n${marketId}`,
-  );
-  return [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (!first) return [];
-    const volumeMicro = group.reduce((sum, { amountMicro }) => sum + amountMicro, 0n);
-    const realizedMicro = group.reduce((sum, trade) => sum + realizedBy(trade), 0n);
-    const { traderId, marketId, ts } = first;
-    return [{ day: startOf(ts, DAY_MS), traderId, marketId, volumeMicro, trades: group.length, realizedMicro }];
-  });
-}
-
-/** A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing. */
-function realizedBy({ amountMicro, feeMicro, releasedMicro }: Trade): bigint {
-  return releasedMicro === null ? 0n : amountMicro - feeMicro - releasedMicro;
+  const rows = new Map<string, TraderDay>();
+  for (const { dayOver: over } of trades) {
+    if (over === null) continue;
+    // Neither identifier holds a newline, so the key is unambiguous.
+    const key = `${over.day}\n${over.traderId}\n${over.marketId}`;
+    const other = rows.get(key);
+    rows.set(key, other ? { ...over, ...addDays(other, over) } : over);
+  }
+  return [...rows.values()];
 }
 
 /** One row per provider and day. The house's own capital is not funding. */
 export function fundingDayRows(transfers: readonly Transfer[], ts: number): FundingDay[] {
-  const day = startOf(ts, DAY_MS);
+  const day = startOfDay(ts);
   const rows = new Map<string, FundingDay>();
   const add = (account: string, inMicro: bigint, outMicro: bigint) => {
     const provider = providerOf(account);
@@ -79,8 +51,4 @@ export function fundingDayRows(transfers: readonly Transfer[], ts: number): Fund
     add(credit, 0n, amountMicro);
   }
   return [...rows.values()];
-}
-
-function startOf(ts: number, spanMs: number): number {
-  return ts - (ts % spanMs);
 }

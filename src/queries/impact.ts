@@ -1,6 +1,7 @@
 import type { KycState } from "../domain/trader.ts";
 import { bigint, flag, nullable, rowReader, smallint, text, whole } from "../ledger/codec.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { traderDays } from "./rollups.ts";
 
 /** Users who stand alike, and what they traded since a day. */
 const toStanding = rowReader({
@@ -22,7 +23,7 @@ export async function listStandings(sql: ReadSql, sinceDay: number): Promise<Sta
       from trader t
       left join (
         select trader_id, sum(trades) as trades, sum(volume_micro) as volume_micro
-          from trader_day
+          from ${traderDays(sql)} each
          where day >= ${sinceDay}::bigint
          group by trader_id
       ) d on d.trader_id = t.id

@@ -5,6 +5,7 @@ import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 import { PRICED, pricedColumns } from "./priced.ts";
+import { marketHours } from "./rollups.ts";
 
 const toTrending = rowReader({
   id: text(),
@@ -26,7 +27,7 @@ export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<
       join book b on b.market_id = m.id
       left join (
         select market_id, sum(volume_micro) as volume_micro
-          from market_hour
+          from ${marketHours(sql)} h
          where hour > ${nowMs(sql)} - ${DAY_MS}::bigint
          group by market_id
       ) v on v.market_id = m.id
@@ -44,7 +45,7 @@ export async function listRecentHours(sql: ReadSql, marketIds: readonly string[]
       from unnest(${textArray(marketIds)}::text[]) as wanted (id)
      cross join lateral (
         select market_id, hour, yes_price_ppm
-          from market_hour
+          from ${marketHours(sql)} h
          where market_id = wanted.id
          order by hour desc
          limit 26
@@ -60,13 +61,13 @@ export async function listRecentHours(sql: ReadSql, marketIds: readonly string[]
 export async function listHourPrices(sql: ReadSql, marketId: string, from: number): Promise<HourPrice[]> {
   const rows = await sql<{ hour: string; yes_price_ppm: number }[]>`
     (select hour, yes_price_ppm
-       from market_hour
+       from ${marketHours(sql)} h
       where market_id = ${marketId} and hour < ${from}
       order by hour desc
       limit 1)
     union all
     (select hour, yes_price_ppm
-       from market_hour
+       from ${marketHours(sql)} h
       where market_id = ${marketId} and hour >= ${from})
      order by hour`;
   return rows.map((row) => ({ hour: Number(row.hour), yesPpm: row.yes_price_ppm }));
@@ -84,7 +85,7 @@ export async function listRecentPrices(
         select distinct on (market_id, span) market_id, span, yes_price_ppm
           from (
             select market_id, hour, hour / ${spanMs}::bigint as span, yes_price_ppm
-              from market_hour
+              from ${marketHours(sql)} h
              where market_id = any(${textArray(marketIds)}::text[])
                and hour >= ${from}::bigint
           ) hours

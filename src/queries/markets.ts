@@ -5,6 +5,7 @@ import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 import { PRICED, pricedColumns } from "./priced.ts";
+import { marketHours } from "./rollups.ts";
 
 const MARKET = {
   id: text(),
@@ -69,7 +70,7 @@ export async function listOpenMarkets(
       join book b on b.market_id = m.id
       left join lateral (
         select sum(h.volume_micro) as volume_micro
-          from market_hour h
+          from ${marketHours(sql)} h
          where h.market_id = m.id
            and h.hour > ${nowMs(sql)} - ${DAY_MS}::bigint
       ) v on true

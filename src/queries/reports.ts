@@ -3,6 +3,7 @@ import { accountOf, isOfKind } from "../ledger/account-sql.ts";
 import { bigint, integer, named, rowReader, text } from "../ledger/codec.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
+import { marketHours } from "./rollups.ts";
 
 /**
  * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.
@@ -36,7 +37,7 @@ export async function listCategoryResults(sql: ReadSql, startMs: number): Promis
     with
     traded as (
       select market_id, sum(volume_micro) as volume, sum(fee_micro) as fees
-        from market_hour
+        from ${marketHours(sql)} h
        where hour >= ${startMs}
        group by market_id
     ),
@@ -63,7 +64,7 @@ export async function countActiveTraders(sql: ReadSql, startMs: number): Promise
   const [row] = await sql<{ traders: number }[]>`
     select count(*)::int4 as traders
       -- Grouped first: a distinct inside the count would sort every row of the period.
-      from (select trader_id from trader_day where day >= ${startMs} group by trader_id) active`;
+      from (select trader_id from position where day >= ${startMs} group by trader_id) active`;
   return row?.traders ?? 0;
 }
 

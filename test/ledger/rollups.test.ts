@@ -5,6 +5,7 @@ import { fundingDayRows, hourRows, traderDayRows } from "../../src/ledger/rollup
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { migrate, readMigrations } from "../../src/postgres/migrate.ts";
+import { marketHours, traderDays } from "../../src/queries/rollups.ts";
 import { createTestDatabase } from "../support/postgres.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
@@ -24,33 +25,30 @@ const trade = (change: Partial<Trade>): Trade => ({
   hedgeRef: null,
   yesPricePpm: 600_000,
   ts: NOON,
+  hourOver: null,
+  dayOver: null,
   ...change,
 });
 
 describe("rollups of a batch", () => {
   const day = NOON - 12 * HOUR_MS;
 
-  test("an hour of a market holds the volume, the fees and the last price", () => {
+  test("hours and days that are over become a row each, though several trades of a batch end them", () => {
+    const hour = { marketId: "m1", hour: NOON, hourVolumeMicro: 100n, hourFeeMicro: 1n, yesPricePpm: 600_000 };
+    const side = { traderId: "ann", marketId: "m1", day, dayVolumeMicro: 100n, dayTrades: 2, dayRealizedMicro: -12n };
     const trades = [
+      trade({ hourOver: hour, dayOver: side }),
       trade({}),
-      trade({ marketId: "m2" }),
-      trade({ amountMicro: 7n, feeMicro: 2n, yesPricePpm: 610_000 }),
+      trade({ hourOver: { ...hour, hourVolumeMicro: 7n, yesPricePpm: 610_000 }, dayOver: side }),
+      trade({ hourOver: { ...hour, marketId: "m2" }, dayOver: { ...side, traderId: "bob" } }),
     ];
     expect(hourRows(trades)).toEqual([
-      { marketId: "m1", hour: NOON, volumeMicro: 107n, yesPricePpm: 610_000, feeMicro: 3n },
-      { marketId: "m2", hour: NOON, volumeMicro: 100n, yesPricePpm: 600_000, feeMicro: 1n },
+      { ...hour, hourVolumeMicro: 107n, hourFeeMicro: 2n, yesPricePpm: 610_000 },
+      { ...hour, marketId: "m2" },
     ]);
-  });
-
-  test("a day of a trader on a market holds the volume and the trades, and what sales brought over their cost", () => {
-    const trades = [
-      trade({}),
-      trade({ amountMicro: 90n, feeMicro: 2n, releasedMicro: 100n }),
-      trade({ traderId: "bob" }),
-    ];
     expect(traderDayRows(trades)).toEqual([
-      { day, traderId: "ann", marketId: "m1", volumeMicro: 190n, trades: 2, realizedMicro: -12n },
-      { day, traderId: "bob", marketId: "m1", volumeMicro: 100n, trades: 1, realizedMicro: 0n },
+      { ...side, dayVolumeMicro: 200n, dayTrades: 4, dayRealizedMicro: -24n },
+      { ...side, traderId: "bob" },
     ]);
   });
 
@@ -100,11 +98,26 @@ describe("a database from before the rollups", () => {
       await copy.unsafe("drop schema public cascade; create schema public");
       const migrations = await readMigrations();
       await migrateTo(copy, migrations.slice(0, 2));
-      for (const table of ["trade", "transfer", "audit", "market_hour"]) await copyRows(source, copy, table);
+      for (const table of ["trade", "transfer", "audit", "book", "position"]) await copyRows(source, copy, table);
+      for (const {
+        market_id,
+        hour,
+        volume_micro,
+        yes_price_ppm,
+      } of await source`select * from ${marketHours(source)} h`)
+        await copy`insert into market_hour values (${market_id}, ${hour}, ${volume_micro}, ${yes_price_ppm})`;
       await migrate(copy, { grants: GRANTS, migrations });
-      for (const table of ["market_hour", "trader_day", "funding_day"])
+      for (const table of ["market_hour", "funding_day", "book"])
         expect(await rowsOf(copy, table)).toEqual(await rowsOf(source, table));
-      const held = (await rowsOf(copy, "trader_day")).map(({ trader_id, market_id }) => `${trader_id} ${market_id}`);
+      const days = (sql: Sql) => sql`
+        select day, trader_id, market_id, sum(volume_micro) as volume, sum(trades) as trades, sum(realized_micro) as realized
+          from ${traderDays(sql)} d
+         group by 1, 2, 3
+         order by 1, 2, 3`;
+      expect(await days(copy)).toEqual(await days(source));
+      const lastDays = (sql: Sql) => sql`select trader_id, market_id, side, day from position order by 1, 2, 3`;
+      expect(await lastDays(copy)).toEqual(await lastDays(source));
+      const held = (await days(copy)).map(({ trader_id, market_id }) => `${trader_id} ${market_id}`);
       expect(new Set(held).size).toBe(4);
     } finally {
       await Promise.all([source, copy].map((sql) => sql.end({ timeout: 5 })));

@@ -75,8 +75,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "volume leaves the fee out",
     file: "src/engine/trade.ts",
-    right: "volumeMicro: marketState.volumeMicro + amountMicro }",
-    wrong: "volumeMicro: marketState.volumeMicro + amountMicro - feeMicro }",
+    right: "volumeMicro: marketState.volumeMicro + amountMicro,",
+    wrong: "volumeMicro: marketState.volumeMicro + amountMicro - feeMicro,",
   },
   {
     name: "the trade limit excludes its own value",

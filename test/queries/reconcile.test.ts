@@ -182,17 +182,17 @@ describe("reconciliation names every check that a change in the database breaks,
   });
 
   test.each([
-    ["market_hour", "volume_micro", { hours: 3n }],
-    ["market_hour", "fee_micro", { hours: 3n }],
-    ["trader_day", "volume_micro", { traderDays: 3n }],
-    ["trader_day", "realized_micro", { traderDays: 3n }],
-    ["trader_day", "trades", { traderDays: 3n * DOLLAR }],
+    ["book", "hour_volume_micro", { hours: 3n }],
+    ["book", "hour_fee_micro", { hours: 3n }],
+    ["position", "day_volume_micro", { traderDays: 3n }],
+    ["position", "day_realized_micro", { traderDays: 3n }],
+    ["position", "day_trades", { traderDays: 3n * DOLLAR }],
   ])("what the reports read: %s.%s", async (table, column, expected) => {
     // One row, since an hour or a day may have begun between two trades.
     const tamper = (sql: Sql) => sql`
       update ${sql(table)} set ${sql(column)} = ${sql(column)} + 3
        where ctid = (select ctid from ${sql(table)}
-                      where market_id = 'm1' ${table === "trader_day" ? sql`and trader_id = 'ann'` : sql``} limit 1)`;
+                      where market_id = 'm1' ${table === "position" ? sql`and trader_id = 'ann'` : sql``} limit 1)`;
     expect(await found(tamper)).toEqual(expected);
   });
 

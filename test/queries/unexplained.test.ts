@@ -214,11 +214,7 @@ describe("a row that no entry explains is found", () => {
       (sql) => sql`update oracle_watch set settled = true where market_id = 'oracle'`,
     ],
     ["a trade of another day", ["trade"], (sql) => sql`update trade set ts = ts - 86400000 where id = 'm1-ann'`],
-    [
-      "a price that was not",
-      ["market_hour"],
-      (sql) => sql`update market_hour set yes_price_ppm = 999000 where market_id = 'm1'`,
-    ],
+    ["a price that was not", ["book"], (sql) => sql`update book set yes_price_ppm = 999000 where market_id = 'm1'`],
     [
       "an assessment with other answers",
       ["assessment"],

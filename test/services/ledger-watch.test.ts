@@ -95,13 +95,11 @@ const BALANCES: [string, (sql: Sql) => PromiseLike<unknown>][] = [
     (sql) => sql`
     update book set status = 'settled', outcome = 'yes', settled_at = 1 where market_id = 'm1'`,
   ],
-  [
-    "the running hour",
-    (sql) => sql`update market_hour set fee_micro = fee_micro + 3 where ctid = (select max(ctid) from market_hour)`,
-  ],
+  ["the running hour", (sql) => sql`update book set hour_fee_micro = hour_fee_micro + 3 where market_id = 'm1'`],
   [
     "the running day",
-    (sql) => sql`update trader_day set trades = trades + 1 where ctid = (select max(ctid) from trader_day)`,
+    (sql) => sql`
+    update position set day_trades = day_trades + 1 where ctid = (select max(ctid) from position where market_id = 'm1')`,
   ],
   [
     "the running day's funding",

@@ -87,7 +87,16 @@ function addFee(
     draft.get("marketState", marketId),
   ];
   if (!position || !portfolio || !marketState) throw new Error("A trade leaves all of these");
-  draft.put("position", key, { ...position, costMicro: position.costMicro + feeMicro });
+  draft.put("position", key, {
+    ...position,
+    costMicro: position.costMicro + feeMicro,
+    dayVolumeMicro: position.dayVolumeMicro + feeMicro,
+  });
   draft.put("portfolio", traderId, { exposureMicro: portfolio.exposureMicro + feeMicro });
-  draft.put("marketState", marketId, { ...marketState, volumeMicro: marketState.volumeMicro + feeMicro });
+  draft.put("marketState", marketId, {
+    ...marketState,
+    volumeMicro: marketState.volumeMicro + feeMicro,
+    hourVolumeMicro: marketState.hourVolumeMicro + feeMicro,
+    hourFeeMicro: marketState.hourFeeMicro + feeMicro,
+  });
 }

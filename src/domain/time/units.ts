@@ -5,6 +5,15 @@ export const HOUR_MS = 60 * MINUTE_MS;
 /** A UTC day: multiples of it since the epoch are midnights. */
 export const DAY_MS = 24 * HOUR_MS;
 
+/** The UTC day of an instant, named by its beginning. */
+export function startOfDay(ts: number): number {
+  return ts - (ts % DAY_MS);
+}
+
+export function startOfHour(ts: number): number {
+  return ts - (ts % HOUR_MS);
+}
+
 /** By the unit's letters, as in `90s`, `10m`, `1h` or `2d`. */
 export const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,

@@ -1,5 +1,6 @@
 import { accountOf, isOfKind, ownerOf } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { traderDays as daysOfTraders, marketHours } from "../rollups.ts";
 import { hedges, trades } from "./reconcile-entries.ts";
 import { standingChecks } from "./reconcile-standing.ts";
 import { fundedSums, movedSums, tradedSums } from "./reconcile-sums.ts";
@@ -146,7 +147,11 @@ function hours(sql: ReadSql) {
       select market_id || ' ' || hour as place, h.volume_micro + h.fee_micro as stated, t.volume + t.fee as expected,
              abs(coalesce(h.volume_micro, 0) - coalesce(t.volume, 0))
            + abs(coalesce(h.fee_micro, 0) - coalesce(t.fee, 0)) as difference
-        from market_hour h
+        from (
+          select market_id, hour, sum(volume_micro) as volume_micro, sum(fee_micro) as fee_micro
+            from ${marketHours(sql)} h
+           group by 1, 2
+        ) h
         full join hour_traded t using (market_id, hour)
     )`;
 }
@@ -160,7 +165,12 @@ function traderDays(sql: ReadSql) {
              abs(coalesce(d.volume_micro, 0) - coalesce(t.volume, 0))
            + abs(coalesce(d.realized_micro, 0) - coalesce(t.realized, 0))
            + abs(coalesce(d.trades, 0) - coalesce(t.trades, 0)) * 1000000 as difference
-        from trader_day d
+        from (
+          select day, trader_id, market_id,
+                 sum(volume_micro) as volume_micro, sum(trades) as trades, sum(realized_micro) as realized_micro
+            from ${daysOfTraders(sql)} d
+           group by 1, 2, 3
+        ) d
         full join day_traded t using (day, trader_id, market_id)
     )`;
 }

@@ -1,6 +1,7 @@
 import type { LedgerMark } from "../../domain/audit/ledger-checkpoint.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { marketHours, traderDays } from "../rollups.ts";
 import { ends, escrows, withdrawals } from "./reconcile-checks.ts";
 import { hedges, trades } from "./reconcile-entries.ts";
 import { standingChecks } from "./reconcile-standing.ts";
@@ -76,7 +77,11 @@ export async function reconcileSince(sql: ReadSql, mark: LedgerMark): Promise<Fo
     })},
     ${held(sql, {
       as: "hour_held",
-      rows: sql`select market_id, hour, volume_micro, fee_micro from market_hour where hour >= ${hour}::bigint`,
+      rows: sql`
+        select market_id, hour, sum(volume_micro), sum(fee_micro)
+          from ${marketHours(sql)} h
+         where hour >= ${hour}::bigint
+         group by 1, 2`,
       news: sql`select market_id, hour, volume, fee from hour_traded`,
       key: ["market_id", "hour"],
       figures: ["volume", "fee"],
@@ -84,7 +89,10 @@ export async function reconcileSince(sql: ReadSql, mark: LedgerMark): Promise<Fo
     ${held(sql, {
       as: "day_held",
       rows: sql`
-        select day, trader_id, market_id, volume_micro, realized_micro, trades from trader_day where day >= ${day}::bigint`,
+        select day, trader_id, market_id, sum(volume_micro), sum(realized_micro), sum(trades)
+          from ${traderDays(sql)} d
+         where day >= ${day}::bigint
+         group by 1, 2, 3`,
       news: sql`select day, trader_id, market_id, volume, realized, trades from day_traded`,
       key: ["day", "trader_id", "market_id"],
       figures: ["volume", "realized", "trades"],

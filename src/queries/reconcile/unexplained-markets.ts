@@ -1,5 +1,6 @@
 import { isoOf } from "../../ledger/on-record.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { marketHours } from "../rollups.ts";
 
 /** Whether an instant is the one that an entry names. Years of five digits are written in another way, and pass. */
 const isInstant = (sql: ReadSql, column: string, text: string) =>
@@ -97,9 +98,10 @@ export function priceRows(sql: ReadSql) {
        order by market_id, ts - ts % 3600000, seq desc
     ),
     price_rows as (
-      select market_id || ' ' || hour as place
-        from market_hour h
+      select case when b.status is null then 'market_hour' else 'book' end as "table", market_id || ' ' || hour as place
+        from ${marketHours(sql)} h
         join last_trade t using (market_id, hour)
+        left join book b using (market_id, hour)
        where h.yes_price_ppm <> t.yes_price_ppm
     )`;
 }

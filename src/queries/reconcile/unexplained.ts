@@ -46,7 +46,7 @@ export async function findUnexplained(sql: ReadSql): Promise<Unexplained[]> {
         union all select 'book', place from state_rows
         union all select 'oracle_watch', place from watch_rows
         union all select 'trade', place from trade_rows
-        union all select 'market_hour', place from price_rows
+        union all select "table", place from price_rows
         union all select 'assessment', place from assessment_rows
         union all select 'withdrawal', place from withdrawal_rows
         union all select "table", place from log_rows

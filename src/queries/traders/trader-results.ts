@@ -24,54 +24,59 @@ export interface TraderTotals {
 
 /**
  * Traders of the period by volume, with the result of their sales and settlements within it and of what they hold now.
- * One statement, so that every position is counted either as settled or as open. The current price is that of the
- * market's last hour with trades, to which `trade.executed` has rounded it.
+ * One statement, so that every position is counted either as settled or as open, and one pass over the positions: their
+ * day's sums, what they were worth when settled and what they are worth now, at the market's last price, to which
+ * `trade.executed` has rounded it.
  */
 export async function listTraderResults(
   sql: ReadSql,
   startMs: number,
   limit: number,
 ): Promise<{ traders: TraderResult[]; totals: TraderTotals }> {
+  const start = sql`${startMs}::bigint`;
+  const isRecent = sql`p.day >= ${start}`;
+  // Whole shares and the rest apart: their product with the price would not always fit a bigint.
+  const gain = sql`shares_micro / 1000000 * ppm + shares_micro % 1000000 * ppm / 1000000 - cost_micro`;
   const rows = await sql`
     with
-    active as (
-      select trader_id, sum(volume_micro) as volume, sum(trades) as trades, sum(realized_micro) as realized
-        from trader_day
-       where day >= ${startMs}
-       group by trader_id
-    ),
-    settled as (
-      select p.trader_id,
-             count(*) filter (where p.shares_micro > 0) as positions,
-             count(*) filter (where p.shares_micro > 0 and p.side = b.outcome) as wins,
-             sum(case when p.side = b.outcome then p.shares_micro else 0 end - p.cost_micro) as realized
-        from book b
-        join position p on p.market_id = b.market_id
-       where b.settled_at >= ${startMs}
-       group by p.trader_id
-    ),
-    price as (
-      select b.market_id, h.yes_price_ppm as yes, 1000000 - h.yes_price_ppm as no
-        from book b
-       cross join lateral (
-         select yes_price_ppm from market_hour where market_id = b.market_id order by hour desc limit 1
-       ) h
-       where b.status <> 'settled'
+    -- Markets of which any position counts: where one was traded within the period, the market was. A share of a settled
+    -- one is worth a dollar or nothing.
+    counted as (
+      select market_id, status <> 'settled' as is_open, coalesce(settled_at >= ${start}, false) as is_settled,
+             case outcome when 'yes' then 1000000 when 'no' then 0 else yes_price_ppm end as yes_ppm
+        from book
+       where status <> 'settled' or settled_at >= ${start} or hour >= ${start}
     ),
     held as (
-      select p.trader_id,
-             sum(div(p.shares_micro::numeric * case p.side when 'yes' then price.yes else price.no end, 1000000)
-                 - p.cost_micro) as unrealized
-        from price
-        join position p on p.market_id = price.market_id
-       group by p.trader_id
+      select p.trader_id, p.shares_micro, p.cost_micro, p.day, p.day_volume_micro, p.day_trades, p.day_realized_micro,
+             c.is_open, c.is_settled, case p.side when 'yes' then c.yes_ppm else 1000000 - c.yes_ppm end as ppm
+        from counted c
+        join position p on p.market_id = c.market_id
+    ),
+    running as (
+      select trader_id,
+             coalesce(sum(day_volume_micro) filter (where ${isRecent}), 0) as volume,
+             coalesce(sum(day_trades) filter (where ${isRecent}), 0) as trades,
+             coalesce(sum(day_realized_micro) filter (where ${isRecent}), 0)
+               + coalesce(sum(${gain}) filter (where is_settled), 0) as realized,
+             count(*) filter (where is_settled and shares_micro > 0) as positions,
+             count(*) filter (where is_settled and shares_micro > 0 and ppm = 1000000) as wins,
+             coalesce(sum(${gain}) filter (where is_open), 0) as unrealized
+        from held p
+       group by trader_id
+    ),
+    earlier as (
+      select trader_id, sum(volume_micro) as volume, sum(trades) as trades, sum(realized_micro) as realized
+        from trader_day
+       where day >= ${start}
+       group by trader_id
     ),
     result as (
-      select a.trader_id, a.volume, a.trades, coalesce(s.positions, 0) as positions, coalesce(s.wins, 0) as wins,
-             a.realized + coalesce(s.realized, 0) as realized, coalesce(h.unrealized, 0) as unrealized
-        from active a
-        left join settled s on s.trader_id = a.trader_id
-        left join held h on h.trader_id = a.trader_id
+      select r.trader_id, r.volume + coalesce(e.volume, 0) as volume, r.trades + coalesce(e.trades, 0) as trades,
+             r.positions, r.wins, r.realized + coalesce(e.realized, 0) as realized, r.unrealized
+        from running r
+        left join earlier e on e.trader_id = r.trader_id
+       where r.trades > 0 or e.trades > 0
     ),
     leader as (
       select *, count(*) over () as all_traders, sum(trades) over () as all_trades, sum(volume) over () as all_volume,
@@ -79,20 +84,17 @@ export async function listTraderResults(
         from result
        order by volume desc, trader_id collate "C"
        limit ${limit}
-    ),
-    -- Counted for the list alone: markets of all traders would have to be sorted, row by row of the period.
-    breadth as (
-      select trader_id, count(distinct market_id) as markets
-        from trader_day
-       where day >= ${startMs}
-         and trader_id in (select trader_id from leader)
-       group by trader_id
     )
     select l.trader_id, l.volume::text, l.trades::int4, b.markets::int4, l.positions::int4, l.wins::int4,
            l.realized::text, l.unrealized::text, l.all_traders::int4, l.all_trades::text, l.all_volume::text,
            l.all_pnl::text
       from leader l
-      join breadth b on b.trader_id = l.trader_id
+      -- Counted for the list alone. Found by trader, and not by day, which most positions of a busy tenant share.
+     cross join lateral (
+       select count(distinct market_id) as markets
+         from (select market_id, day from position where trader_id = l.trader_id offset 0) p
+        where ${isRecent}
+     ) b
      order by l.volume desc, l.trader_id collate "C"`;
   const [first] = rows;
   return {

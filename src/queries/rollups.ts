@@ -1,0 +1,26 @@
+import type { ReadSql } from "../postgres/connect.ts";
+
+/**
+ * What traders traded in markets by day, as a table: `day`, `trader_id`, `market_id`, `volume_micro`, `trades`,
+ * `realized_micro`. The last day of each side of a market lies in the position, days before it in a table of their own, so
+ * a day has up to three rows.
+ */
+export function traderDays(sql: ReadSql) {
+  return sql`(
+    select day, trader_id, market_id, volume_micro, trades, realized_micro from trader_day
+     union all
+    select day, trader_id, market_id, day_volume_micro, day_trades, day_realized_micro from position where day > 0
+  )`;
+}
+
+/**
+ * What was traded in markets by hour, as a table: `market_id`, `hour`, `volume_micro`, `yes_price_ppm`, `fee_micro`. The
+ * last hour of each market lies in its book, hours before it in a table of their own.
+ */
+export function marketHours(sql: ReadSql) {
+  return sql`(
+    select market_id, hour, volume_micro, yes_price_ppm, fee_micro from market_hour
+     union all
+    select market_id, hour, hour_volume_micro, yes_price_ppm, hour_fee_micro from book where hour > 0
+  )`;
+}

@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sealCheck } from "../../src/domain/audit/seal.ts";
+import { addDays, addHours, continueDay, continueHour, NO_DAY, NO_HOUR } from "../../src/domain/market/running-sums.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time/units.ts";
+import type { Command } from "../../src/engine/commands.ts";
+import type { Head } from "../../src/ledger/commit.ts";
+import { loadRows } from "../../src/ledger/load.ts";
+import { needsOfSubmission, prepareBatch } from "../../src/ledger/sequencer/batch.ts";
+import { Memory } from "../../src/ledger/sequencer/memory.ts";
+import { loadTouched } from "../../src/ledger/touched.ts";
+import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
+import { marketHours, traderDays } from "../../src/queries/rollups.ts";
+import { SEED } from "../domain/random.ts";
+import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade } from "./sequencer/live.ts";
+import { Random } from "./sequencer/random.ts";
+
+const MIDNIGHT = 20_000 * DAY_MS;
+const LATER = MIDNIGHT + 10_000 * DAY_MS;
+
+describe("the sums of a running hour or day", () => {
+  const hour = { hour: MIDNIGHT, hourVolumeMicro: 7n, hourFeeMicro: 2n, yesPricePpm: 600_000 };
+  const day = { day: MIDNIGHT, dayVolumeMicro: 7n, dayTrades: 2, dayRealizedMicro: -3n };
+
+  test("begin with the first trade, and add up while the span is the same", () => {
+    expect(continueHour(NO_HOUR, hour)).toEqual({ running: hour, over: null });
+    expect(continueDay(NO_DAY, day)).toEqual({ running: day, over: null });
+    const traded = { ...hour, hourVolumeMicro: 1n, hourFeeMicro: 1n, yesPricePpm: 610_000 };
+    expect(continueHour(hour, traded)).toEqual({ running: addHours(hour, traded), over: null });
+    expect(addHours(hour, traded)).toEqual({ ...traded, hourVolumeMicro: 8n, hourFeeMicro: 3n });
+    expect(continueDay(day, day)).toEqual({ running: addDays(day, day), over: null });
+    expect(addDays(day, day)).toEqual({ ...day, dayVolumeMicro: 14n, dayTrades: 4, dayRealizedMicro: -6n });
+  });
+
+  test("are over with the first trade of a later span, and stay when a clock steps back", () => {
+    const [nextHour, nextDay] = [
+      { ...hour, hour: MIDNIGHT + HOUR_MS },
+      { ...day, day: MIDNIGHT + DAY_MS },
+    ];
+    expect(continueHour(hour, nextHour)).toEqual({ running: nextHour, over: hour });
+    expect(continueHour(nextHour, hour)).toEqual({ running: nextHour, over: hour });
+    expect(continueDay(day, nextDay)).toEqual({ running: nextDay, over: day });
+    expect(continueDay(nextDay, day)).toEqual({ running: nextDay, over: day });
+  });
+});
+
+describe("hours and days with their running part", () => {
+  let live: Live;
+  let memories: { memory: Memory; head: Head }[];
+  beforeEach(async () => {
+    live = await openLive({ processes: 2 });
+    const head = await readHead();
+    memories = live.journals.map(() => ({ memory: new Memory(), head }));
+  });
+  afterEach(() => live.close());
+
+  async function readHead(): Promise<Head> {
+    const [row] = await live.owner`select seq, hash, epoch, ts from head`;
+    return { seq: BigInt(row?.seq), hash: row?.hash, epoch: BigInt(row?.epoch), ts: Number(row?.ts) };
+  }
+
+  /** One batch of a process, at an instant of its clock. */
+  async function commit(process: number, commands: readonly Command[], now: number): Promise<void> {
+    const [own, journal] = [memories[process], live.journals[process]];
+    if (!own || !journal) throw new Error("There are two processes");
+    const head = await readHead();
+    if (own.head.hash !== head.hash) {
+      const touched = await loadTouched(live.owner, own.head);
+      if (touched) own.memory.follow(touched);
+      else own.memory.forget();
+    }
+    const submissions = commands.map((command) => ({ command, actor: "test" }));
+    const unknown = submissions.flatMap(needsOfSubmission).filter((need) => !own.memory.knows(need));
+    own.memory.learn(await loadRows(live.owner, unknown, sealCheck([KEY])));
+    const { batch } = prepareBatch(own.memory, submissions, { head, now, key: KEY });
+    if (!batch) return;
+    expect(await journal.commit(batch)).toMatchObject({ swapped: true });
+    own.memory.publish(batch.writes);
+    own.head = batch.next;
+  }
+
+  /** What each hour and day must hold, from the trades alone. */
+  async function expectExact(): Promise<void> {
+    const checks = await reconcileLedger(live.owner);
+    expect(checks.filter(({ differenceMicro, rows }) => differenceMicro !== 0n || rows > 0)).toEqual([]);
+    const sql = live.owner;
+    expect(
+      await sql`select market_id, hour, volume_micro, yes_price_ppm, fee_micro from ${marketHours(sql)} h order by 1, 2`,
+    ).toEqual(
+      await sql`
+        select market_id, ts - ts % ${HOUR_MS}::bigint as hour, sum(amount_micro)::bigint as volume_micro,
+               (array_agg(yes_price_ppm order by seq desc))[1] as yes_price_ppm, sum(fee_micro)::bigint as fee_micro
+          from trade
+         group by 1, 2
+         order by 1, 2`,
+    );
+    expect(
+      await sql`
+        select day, trader_id, market_id, sum(volume_micro) as volume, sum(trades) as trades, sum(realized_micro) as realized
+          from ${traderDays(sql)} d
+         group by 1, 2, 3
+         order by 1, 2, 3`,
+    ).toEqual(
+      await sql`
+        select ts - ts % ${DAY_MS}::bigint as day, trader_id, market_id, sum(amount_micro) as volume, count(*) as trades,
+               sum(case when released_micro is null then 0 else amount_micro - fee_micro - released_micro end) as realized
+          from trade
+         group by 1, 2, 3
+         order by 1, 2, 3`,
+    );
+  }
+
+  const TRADERS = ["ann", "bob", "eve"];
+  const MARKETS = ["m1", "m2"];
+
+  test("are what the trades add up to: two processes, clocks that pass midnight and step back, sales and a settlement", async () => {
+    const random = new Random(SEED);
+    let now = MIDNIGHT - 3 * HOUR_MS;
+    await commit(0, [config()], now);
+    await commit(
+      0,
+      MARKETS.map((id) => market(id, { closeAt: LATER })),
+      now,
+    );
+    await commit(
+      0,
+      TRADERS.map((id) => deposit(id, 1000n * DOLLAR, `tx_${id}`)),
+      now,
+    );
+    const some = (): Command => {
+      const [marketId, traderId] = [random.pick(MARKETS), random.pick(TRADERS)];
+      const side = random.pick(["yes", "no"] as const);
+      return random.chance(0.3)
+        ? sale(marketId, traderId, { side, sharesMicro: DOLLAR / 3n })
+        : trade(marketId, traderId, { side, amountMicro: DOLLAR + BigInt(random.int(0, 999)) });
+    };
+    for (let batch = 0; batch < 60; batch += 1) {
+      now += random.pick([0, 20, 30, 50, 70, -130, -50, 1000]) * MINUTE_MS;
+      await commit(random.int(0, 1), Array.from({ length: random.int(1, 8) }, some), now);
+      if (batch === 40) await commit(1, [{ type: "settleMarket", marketId: "m2", outcome: "yes" }], now);
+    }
+    await expectExact();
+    const [kept] = await live.owner`
+      select (select count(*) from market_hour)::int as hours, (select count(*) from trader_day)::int as days,
+             (select count(*) from position where day > 0)::int as running, (select count(*) from trade)::int as trades`;
+    expect(kept?.hours).toBeGreaterThan(20);
+    expect(kept?.days).toBeGreaterThan(20);
+    expect(kept?.running).toBe(12);
+    expect(kept?.trades).toBeGreaterThan(100);
+  });
+
+  test("are exact on the day of an upgrade, which leaves the day's first part in its table", async () => {
+    const both = (traderId: string) => (["yes", "no"] as const).map((side) => trade("m1", traderId, { side }));
+    await commit(0, [config()], MIDNIGHT);
+    await commit(0, [market("m1", { closeAt: LATER }), deposit("ann", 100n * DOLLAR, "tx_a")], MIDNIGHT);
+    await commit(0, both("ann"), MIDNIGHT + HOUR_MS);
+    // As the older version and the migration left it.
+    await live.owner.unsafe(`
+      insert into trader_day
+      select day, trader_id, market_id, sum(day_volume_micro), sum(day_trades), sum(day_realized_micro)
+        from position group by 1, 2, 3;
+      update position set day_volume_micro = 0, day_trades = 0, day_realized_micro = 0`);
+    for (const { memory } of memories) memory.forget();
+    await expectExact();
+    await commit(1, both("ann"), MIDNIGHT + 2 * HOUR_MS);
+    await expectExact();
+    // Both sides' day is over in one batch.
+    await commit(1, both("ann"), MIDNIGHT + DAY_MS);
+    await expectExact();
+    expect(await live.owner`select volume_micro, trades from trader_day`).toEqual([
+      { volume_micro: "4000000", trades: 4 },
+    ]);
+  });
+});
