@@ -42,7 +42,7 @@ const ENVIRONMENT = { MALLOC_ARENA_MAX: "1", NODE_DISABLE_COMPILE_CACHE: "1" };
 /** How long a server has no request before it is collected. */
 const QUIET_MS = 5000;
 /** A collection takes 100 ms, so it has to give back as much as a walk of the log leaves behind. */
-const WORTH_BYTES = 12 * MIB;
+const WORTH_BYTES = 6 * MIB;
 
 /**
  * The size of V8's young generation for a server that may take so much memory under full load. A smaller one is collected
