@@ -26,7 +26,6 @@ test("a server gives back what its work left behind once no request came for a w
   vi.useFakeTimers();
   const gc = vi.fn();
   vi.stubGlobal("gc", gc);
-  vi.spyOn(process, "cpuUsage").mockReturnValue({ user: 0, system: 0 });
   const resident = vi.spyOn(process.memoryUsage, "rss").mockReturnValue(90 * MIB);
   let answered = 0;
   endStart(() => answered);

@@ -22,7 +22,7 @@ export function jsonSchemaOf(kind: FileKind): JsonSchema {
 
 /** What error messages may show and suggest in a kind of file. */
 export function guideTo(kind: FileKind): SchemaGuide {
-  return new SchemaGuide(jsonSchemaOf(kind));
+  return new SchemaGuide(() => jsonSchemaOf(kind));
 }
 
 /** Schema files for editors, by name, with their content. */

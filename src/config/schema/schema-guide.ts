@@ -32,10 +32,15 @@ const SCALARS = new Set(["string", "number", "integer", "boolean"]);
  * misspelt key, so masking by place or by looks would let one through.
  */
 export class SchemaGuide {
-  readonly #root: JsonSchema;
+  readonly #makeRoot: () => JsonSchema;
 
-  constructor(root: JsonSchema) {
-    this.#root = root;
+  /** @param makeRoot is asked once an error needs it: a sound document needs no schema, which is dear to make */
+  constructor(makeRoot: () => JsonSchema) {
+    this.#makeRoot = makeRoot;
+  }
+
+  get #root(): JsonSchema {
+    return this.#makeRoot();
   }
 
   /** The names that a mapping at this place may use; empty where any name or none is allowed. */
