@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { isUnsafePort } from "get-port-please";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { type Listening, listenOnOneSocket } from "../../src/server/connections/listening.ts";
 
 const HOST = "127.0.0.1";
+
+afterEach(() => void vi.restoreAllMocks());
 
 async function start(port = 0, server: Server = createServer(), host = HOST): Promise<Listening> {
   const listening = await listenOnOneSocket(server, host, port);
@@ -21,7 +24,7 @@ async function answers(port: number, host = HOST): Promise<boolean> {
   return connected;
 }
 
-test("a server on one socket gets its connections, and the port is free after close", async () => {
+test("the server itself gets the connections of the port that listhen opened, and the port is free after close", async () => {
   const server = createServer();
   const first = once(server, "connection");
   const listening = await start(0, server);
@@ -42,6 +45,17 @@ test("a port in use, and an address of another machine, are refused with the rea
   await expect(start(0, createServer(), "no-such-host.invalid")).rejects.toThrow(
     /^Cannot listen on no-such-host\.invalid port 0: E/,
   );
+});
+
+test("a port that browsers refuse is listened on as stated, and nothing is printed about it", async () => {
+  const printed = [vi.spyOn(console, "log"), vi.spyOn(process.stdout, "write"), vi.spyOn(process.stderr, "write")];
+  const unsafe = [10080, 6697, 6669, 6668, 6666].filter(isUnsafePort);
+  const opened: Listening[] = [];
+  // Another program of this machine may have one of them.
+  for (const port of unsafe) await start(port).then((one) => opened.push(one), String);
+  expect(opened.length).toBeGreaterThan(0);
+  expect(unsafe).toEqual(expect.arrayContaining(opened.map(({ port }) => port)));
+  for (const one of printed) expect(one).not.toHaveBeenCalled();
 });
 
 test("an address with a zone is never widened to all addresses", async () => {

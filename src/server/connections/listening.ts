@@ -1,5 +1,8 @@
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, Server } from "node:net";
+import { isSafePort } from "get-port-please";
+import { listen as openByListhen } from "listhen";
 import { Fault } from "../../domain/fault.ts";
 
 /** A port that a server listens on. */
@@ -20,7 +23,8 @@ const BACKLOG = 4096;
 export const SOCKETS = 16;
 
 /**
- * Starts to listen. Port 0 takes a free one. On Linux several sockets share the port.
+ * Starts to listen. Port 0 takes a free one. On Linux several sockets share the port, which the first one must ask for when
+ * it binds. listhen cannot ask for that, so there it only makes sure that no other server has the port.
  * @param onError called for later failures
  * @throws Fault USAGE when the address cannot be listened on
  */
@@ -55,16 +59,42 @@ export async function listen(
  * @throws Fault USAGE when the address cannot be listened on
  */
 export async function requireListenable(host: string, port: number): Promise<void> {
-  await once((await open(createServer(), { host, port })).close(), "close");
+  await once((await openPort(host, port)).close(), "close");
 }
 
 /**
- * Starts to listen with one socket. Port 0 takes a free one.
+ * Starts to listen with one socket, which listhen opens. Port 0 takes a free one.
  * @throws Fault USAGE when the address cannot be listened on
  */
 export async function listenOnOneSocket(server: Server, host: string, port: number): Promise<Listening> {
-  await open(server, { host, port });
+  const opened = await openPort(host, port);
+  // The server takes over the socket, not its connections: limits, handlers and TLS see each of them as if it had listened.
+  await once(server.listen(opened, BACKLOG), "listening");
+  server.once("close", () => opened.close());
   return listeningOn(server.address() as AddressInfo, [server]);
+}
+
+/**
+ * Opens a port by listhen. Node opens what listhen would silently replace: for a port that browsers refuse listhen takes
+ * 3000, for an address with a zone every address of this machine. Node also tries again what listhen could not open,
+ * because listhen does not state the reason.
+ */
+async function openPort(host: string, port: number): Promise<Server> {
+  const [{ address } = { address: "%" }] = await lookup(host, { all: true }).catch(() => []);
+  if (!address.includes("%") && (port === 0 || isSafePort(port))) {
+    const opened = await openByListhen(({ socket }) => void socket.destroy(), {
+      hostname: address,
+      port: port === 0 ? { random: true } : port,
+      // Without it a port in use is replaced by another one.
+      isProd: true,
+      // Keeps listhen from printing notes about ports to stdout.
+      isTest: true,
+      showURL: false,
+      autoClose: false,
+    }).catch(() => undefined);
+    if (opened) return opened.server;
+  }
+  return open(createServer(), { host, port });
 }
 
 function listeningOn(address: AddressInfo, sockets: readonly Server[]): Listening {
