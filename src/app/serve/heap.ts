@@ -39,8 +39,9 @@ const API_PATHS = "/v1/";
  */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: "1", NODE_DISABLE_COMPILE_CACHE: "1" };
 
-/** How long a server has no request before it is collected. */
+/** How long a server has no request before it is collected; twice as long after each time, since what it walks again leaves as much again. */
 const QUIET_MS = 5000;
+const LONGEST_QUIET_MS = 300_000;
 /** A collection takes 100 ms, so it has to give back as much as a walk of the log leaves behind. */
 const WORTH_BYTES = 6 * MIB;
 
@@ -117,13 +118,18 @@ export function endStart(answered: () => number): void {
   collect();
   let lowest = process.memoryUsage.rss();
   let requests = answered();
-  setInterval(() => {
-    const isQuiet = answered() === requests;
+  let quietMs = QUIET_MS;
+  const look = () => {
+    if (answered() !== requests) quietMs = QUIET_MS;
+    else if (process.memoryUsage.rss() >= lowest + WORTH_BYTES) {
+      collect();
+      lowest = process.memoryUsage.rss();
+      quietMs = Math.min(quietMs * 2, LONGEST_QUIET_MS);
+    }
     requests = answered();
-    if (!isQuiet || process.memoryUsage.rss() < lowest + WORTH_BYTES) return;
-    collect();
-    lowest = process.memoryUsage.rss();
-  }, QUIET_MS).unref();
+    setTimeout(look, quietMs).unref();
+  };
+  setTimeout(look, quietMs).unref();
 }
 
 /** @param message as Node documents it for this channel: `{request}` among others */
