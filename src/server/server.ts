@@ -64,6 +64,12 @@ export interface RunningServer {
   opsPort: number;
   /** Presents a renewed certificate to new connections. */
   renew(pair: KeyPair): void;
+  /**
+   * Tells probes that it leaves and goes on serving, each answer ending its connection, so that a load balancer sends
+   * requests elsewhere before the port closes.
+   * @param signal ends the time early
+   */
+  drain(ms: number, signal?: AbortSignal): Promise<void>;
   /** Stops accepting, finishes what is in flight (at most 25 s), and resolves when both ports are closed. */
   close(): Promise<void>;
 }
@@ -119,6 +125,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     { tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem },
     opsConnections,
   );
+  metrics.setDraining(isDraining);
   metrics.setConnections(() => ({ api: connections.size, ops: opsConnections.size }), site.streams);
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
@@ -156,6 +163,10 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     opsUrl: urlOf("http", opsHost, opsPort),
     opsPort,
     renew: (pair) => renewKeyPair(server, pair),
+    async drain(ms, signal) {
+      site.door.draining = true;
+      await delay(ms, undefined, { signal }).catch(() => undefined);
+    },
     close() {
       closing ??= shutDown();
       return closing;

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Interrupts } from "../../src/cli/input/interrupts.ts";
 
 /** A process that ends by noting how. */
@@ -34,4 +34,25 @@ test("a command that serves ends by itself: it is told once, and says nothing be
   const signal = interrupts.take();
   press();
   expect([signal.aborted, said]).toEqual([true, []]);
+});
+
+test("while a server drains, the next signal ends that alone, and the one after it the process", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { interrupts, said, press } = listening();
+  interrupts.take();
+  vi.advanceTimersByTime(600);
+  press();
+  await interrupts.during(async (next) => {
+    press();
+    expect(next.aborted).toBe(false);
+    vi.advanceTimersByTime(600);
+    press();
+    expect(next.aborted).toBe(true);
+  });
+  press();
+  expect(said).toEqual([]);
+  vi.advanceTimersByTime(600);
+  press();
+  expect(said).toEqual([130]);
 });

@@ -86,6 +86,26 @@ describe("closing", () => {
     expect(broken).toEqual([]);
   });
 
+  test("while it drains it says so and serves on, each answer ends its connection, and the signal cuts the time short", async () => {
+    const server = await serve(backend, handlers, PRODUCTION);
+    const cut = new AbortController();
+    const onEnd = vi.fn();
+    const draining = server.drain(DRAIN_MS, cut.signal).then(onEnd);
+    const readiness = await fetch(`${server.opsUrl}/readyz`);
+    expect([readiness.status, await readiness.json()]).toMatchObject([503, { ok: false, draining: true }]);
+    expect((await fetch(`${server.opsUrl}/livez`)).status).toBe(200);
+    expect(await (await fetch(`${server.opsUrl}/metrics`)).text()).toContain("\npmctl_draining 1\n");
+    for (let request = 0; request < 3; request += 1) {
+      const response = await fetch(`${server.url}/health`);
+      expect([response.status, response.headers.get("connection")]).toEqual([200, "close"]);
+    }
+    expect(onEnd).not.toHaveBeenCalled();
+    cut.abort();
+    await draining;
+    await server.close();
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow();
+  });
+
   test("does not wait for connections that say nothing, and may be asked twice", async () => {
     const server = await serve(backend, handlers, PRODUCTION);
     const silent = connectSocket(server.port, "127.0.0.1");

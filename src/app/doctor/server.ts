@@ -29,7 +29,7 @@ const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
 async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
-  const { host, port, opsPort } = tenant.config.server;
+  const { host, port, opsPort, opsHost } = tenant.config.server;
   const { found: server, unproven } = await findServer(tenant);
   if (server)
     return {
@@ -43,7 +43,7 @@ async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
   return {
     ports: [
       { field: "server.port", port, problem: await problemOfPort(host, port) },
-      { field: "server.opsPort", port: opsPort, problem: await problemOfPort("127.0.0.1", opsPort) },
+      { field: "server.opsPort", port: opsPort, problem: await problemOfPort(opsHost, opsPort) },
     ],
     running: undefined,
     ...(unproven && {

@@ -185,7 +185,7 @@ function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
 
 /** The server of the tenant file: one that another directory or a container started has no run file here. */
 function configuredServer({ server, source }: OperatorTenant["config"]): Claim | undefined {
-  const { host, port, opsPort, tls, adminHosts } = server;
+  const { host, port, opsPort, opsHost, tls, adminHosts } = server;
   const scheme = tls === undefined ? "http" : "https";
   const stated = `${scheme}://${dialledHost(host)}`;
   // The parsed host is the one that is dialled.
@@ -196,7 +196,7 @@ function configuredServer({ server, source }: OperatorTenant["config"]): Claim |
   }
   if (port === 0 || opsPort === 0 || hostname === undefined) return undefined;
   const url = `${scheme}://${hostname}:${port}`;
-  return { url, opsUrl: `http://127.0.0.1:${opsPort}`, ...adminHostOf(adminHosts) };
+  return { url, opsUrl: `http://${dialledHost(opsHost)}:${opsPort}`, ...adminHostOf(adminHosts) };
 }
 
 /** Where admin operations are served under some host names only, commands use the first of them. */

@@ -9,6 +9,9 @@ export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "co
   /** 0 takes any free port. */
   port?: number | undefined;
   opsPort?: number | undefined;
+  opsHost?: string | undefined;
+  /** How long it goes on serving once it is asked to end. */
+  drainSeconds?: number | undefined;
   /** Speak TLS, with a self-signed certificate where the tenant file names none. */
   https?: boolean | undefined;
   /** False where another process runs the oracle's sweep. */

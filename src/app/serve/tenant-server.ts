@@ -6,6 +6,7 @@ import { signAnchor } from "../../domain/audit/anchor.ts";
 import { operatorText } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
+import { SECOND_MS } from "../../domain/time/units.ts";
 import { requireOnRecord } from "../../ledger/load-standing.ts";
 import { startOracle } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
@@ -37,6 +38,11 @@ export interface TenantServer {
   services: TenantServices;
   /** Requests that the API has answered. */
   answered(): number;
+  /**
+   * Announces the end to probes and goes on serving for as long as the tenant file says.
+   * @param signal ends the time early
+   */
+  drain(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -112,6 +118,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     certificate,
     services,
     answered: () => metrics.requests.total,
+    drain: (signal) => server.drain((options.drainSeconds ?? config.server.drainSeconds) * SECOND_MS, signal),
     close: async () => {
       stopWatching();
       stopFollowing?.();
@@ -218,6 +225,7 @@ function listen(
       host: options.host ?? config.server.host,
       port: options.port ?? config.server.port,
       opsPort: options.opsPort ?? config.server.opsPort,
+      opsHost: options.opsHost ?? config.server.opsHost,
       keyPair: certificate?.current,
     },
   );

@@ -9,6 +9,7 @@ const REPEATED_SIGNAL_MS = 500;
  */
 export class Interrupts {
   readonly #controller = new AbortController();
+  #next: AbortController | undefined;
   #taken = false;
   #held = 0;
   #process: NodeJS.Process | undefined;
@@ -21,6 +22,15 @@ export class Interrupts {
     // The supervisor may have ended while this process was still loading.
     if (this.#process?.connected === false) this.#controller.abort();
     return this.#controller.signal;
+  }
+
+  /** While the work of a process that ends runs, the next signal aborts this work's signal instead of ending the process. */
+  async during(work: (next: AbortSignal) => Promise<void>): Promise<void> {
+    const next = new AbortController();
+    this.#next = next;
+    await work(next.signal).finally(() => {
+      this.#next = undefined;
+    });
   }
 
   /** Called when Ctrl-C ends a command that may have sent a change, to say where to see whether it was committed. */
@@ -57,9 +67,12 @@ export class Interrupts {
 
   #abort(): boolean {
     if (!this.#taken) return false;
-    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < REPEATED_SIGNAL_MS;
-    this.#abortedAt = performance.now();
-    this.#controller.abort();
+    const [first, now] = [this.#controller, performance.now()];
+    if (first.signal.aborted && now - this.#abortedAt < REPEATED_SIGNAL_MS) return true;
+    const due = first.signal.aborted ? this.#next : first;
+    if (!due || due.signal.aborted) return false;
+    this.#abortedAt = now;
+    due.abort();
     return true;
   }
 }

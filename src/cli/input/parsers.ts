@@ -25,6 +25,13 @@ export function portNumber(value: string): number {
   return port;
 }
 
+/** How long a server goes on serving once it is asked to end. */
+export function drainSeconds(value: string): number {
+  const seconds = wholeNumber(value);
+  if (seconds > 300) throw new InvalidArgumentError("It must be at most 300.");
+  return seconds;
+}
+
 /** An identifier. An empty one is most likely an unset variable of a script. */
 export function identifier(value: string): string {
   if (value === "") throw new InvalidArgumentError("It is empty.");

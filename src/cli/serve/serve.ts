@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { portNumber } from "../input/parsers.ts";
+import { drainSeconds, portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
@@ -10,6 +10,8 @@ interface ServeOptions extends ShowOptions {
   port?: number;
   host?: string;
   opsPort?: number;
+  opsHost?: string;
+  drainSeconds?: number;
   https?: true;
   /** False with `--no-sweep`. */
   sweep: boolean;
@@ -38,7 +40,13 @@ export function register(noun: Command, host: Host): void {
         .argument("[tenant]", "the tenant to serve")
         .option("--port <n>", "port of the API, instead of the file's; 0 takes any free one", portNumber)
         .option("--host <address>", "address to listen on, instead of the file's")
-        .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", portNumber)
+        .option("--ops-port <n>", "port of health checks and metrics, instead of the file's", portNumber)
+        .option("--ops-host <address>", "address of health checks and metrics, instead of the file's")
+        .option(
+          "--drain-seconds <n>",
+          "how long to go on serving after SIGTERM, while /readyz is 503, instead of the file's; a second signal ends it",
+          drainSeconds,
+        )
         .option(
           "--https",
           "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory",
@@ -63,8 +71,8 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   const { describeCertificate } = await import("../../app/doors/served-certificate.ts");
   const stopped = interrupts.take();
   const ready = await readyTenant(readDeclaredTenant(workspace.directory, tenant));
-  const { port, host, opsPort, https, sweep } = options;
-  const server = await serveTenant({ ...ready, port, host, opsPort, https, sweep });
+  const { port, host, opsPort, opsHost, drainSeconds, https, sweep } = options;
+  const server = await serveTenant({ ...ready, port, host, opsPort, opsHost, drainSeconds, https, sweep });
   const { url, opsUrl, certificate } = server;
   if (certificate) io.output.note(describeCertificate(certificate, url));
   endStart(server.answered);
@@ -72,5 +80,6 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   await showPage({ url: `${url}/embed/markets`, host: host ?? ready.config.server.host }, options, io.output);
   if (!stopped.aborted) await once(stopped, "abort");
   io.output.note("Stopping: finishing what is under way");
+  await interrupts.during((next) => server.drain(next));
   await server.close();
 }

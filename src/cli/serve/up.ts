@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { Command, type Option } from "commander";
-import { Supervised } from "../../app/serve/supervisor.ts";
-import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { RESTART_POLICY, Supervised } from "../../app/serve/supervisor.ts";
+import { loadTenantFile } from "../../config/tenant-file.ts";
+import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import { SECOND_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { Output } from "../output/output.ts";
@@ -60,16 +62,38 @@ async function runUp(
         ],
         environment: heapEnvironment(),
         directory: workspace.directory,
+        policy: {
+          ...RESTART_POLICY,
+          stopMs: RESTART_POLICY.stopMs + drainSecondsOf(workspace.directory, tenant, options) * SECOND_MS,
+        },
         ...report(tenant, `${tenant.padEnd(width)} | `, output),
       }),
   );
   if (!asked.aborted) await once(asked, "abort");
   output.note("Stopping: the servers finish what is under way");
-  const clean = await Promise.all(servers.map((server) => server.stop()));
+  const stopping = Promise.all(servers.map((server) => server.stop()));
+  await interrupts.during(async (next) => {
+    next.addEventListener("abort", () => {
+      for (const server of servers) server.hurry();
+    });
+    await stopping;
+  });
+  const clean = await stopping;
   const killed = tenants.filter((_, index) => !clean[index]);
   if (killed.length === 0) return EXIT.ok;
   output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
   return EXIT.unexpected;
+}
+
+/** A file that cannot be read counts as one that states nothing: its server says what is wrong. */
+function drainSecondsOf(directory: string, tenant: string, { drainSeconds }: UpOptions): number {
+  if (typeof drainSeconds === "number") return drainSeconds;
+  try {
+    return loadTenantFile(tenantPath(directory, tenant)).server.drainSeconds;
+  } catch (error) {
+    if (error instanceof Fault) return 0;
+    throw error;
+  }
 }
 
 function report(

@@ -15,7 +15,7 @@ import {
   TenantId,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -34,8 +34,12 @@ const Server = z.strictObject({
   host: text(255).default("127.0.0.1").meta({ description: "Address to listen on." }),
   port: Port.default(8080).meta({ description: "Port of the API; 0 takes any free one." }),
   opsPort: Port.default(9464).meta({
-    description: "Port of health checks and metrics, on loopback; 0 takes any free one.",
+    description: "Port of health checks and metrics; 0 takes any free one.",
   }),
+  opsHost: text(255).default("127.0.0.1").meta({
+    description: "Address of health checks and metrics, which ask for no key: loopback, or one of a closed network.",
+  }),
+  drainSeconds: DrainSeconds,
   trustProxy: z
     .array(Cidr)
     .max(100)

@@ -19,6 +19,12 @@ export const AdminHosts = z.array(HostName).max(100).default([]).meta({
     "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
 });
 
+/** How long a server that is asked to end goes on serving, so that load balancers notice first. */
+export const DrainSeconds = z.number().int().min(0).max(300).default(0).meta({
+  description:
+    "Seconds from SIGTERM until the server stops listening; /readyz is 503 from the start. Behind a load balancer: longer than its health checks take to notice.",
+});
+
 /** The value that favours speed: more buys nothing. */
 export const DEFAULT_MEMORY_MB = 400;
 

@@ -1,5 +1,5 @@
 /** Units of time, in milliseconds. */
-const SECOND_MS = 1000;
+export const SECOND_MS = 1000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 /** A UTC day: multiples of it since the epoch are midnights. */

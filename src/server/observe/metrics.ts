@@ -154,6 +154,11 @@ export class Metrics {
     this.#streams = streams;
   }
 
+  /** How to read whether the server is about to end. */
+  setDraining(isDraining: () => boolean): void {
+    this.#gauge("pmctl_draining", "1 while the server is about to end, else 0.", () => (isDraining() ? 1 : 0));
+  }
+
   /** Called when an answer does not fit its schema. */
   countMismatch(operation: string): void {
     this.#mismatches.inc({ operation });
