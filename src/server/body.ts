@@ -6,7 +6,7 @@ const MAX_DEPTH = 32;
 
 /**
  * The bytes of a body, read from Node's stream: h3's own readers either copy through web streams or rewrite invalid UTF-8.
- * @throws Fault BAD_REQUEST when it is larger than `limitBytes`; the rest of it stays unread.
+ * @throws Fault BAD_REQUEST when it is larger than `limitBytes`, the rest of which stays unread, or ended early.
  */
 export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -29,7 +29,9 @@ export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buff
     const onClose = (): void => {
       reject(new Fault("BAD_REQUEST", "The body ended early"));
     };
-    req.on("data", onData).on("end", onEnd).on("close", onClose);
+    // A client that left while its request waited to be counted: the event is over, and nothing would end the wait.
+    if (req.destroyed) onClose();
+    else req.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }
 
