@@ -1,7 +1,9 @@
+import { HostNames } from "../domain/access/host-names.ts";
 import { refusalOfAddress } from "../domain/access/networks.ts";
 import { PRESETS } from "../domain/feeds/presets.ts";
 import { nearest } from "../domain/nearest.ts";
 import type { Finding, Path } from "./config-error.ts";
+import { servedHosts } from "./hosts.ts";
 import { marketFilesStayBelow } from "./market-walk.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
@@ -15,6 +17,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   webhookNamesAreUnique,
   providersHaveSecrets,
   portsDiffer,
+  adminHostsAreServed,
   outgoingAddressesAreAllowed,
   sourcesAreComplete,
   simulatedPricesNeedSandbox,
@@ -56,6 +59,17 @@ function providersHaveSecrets({ webhooks }: Draft): Finding[] {
 function portsDiffer({ server }: Draft): Finding[] {
   if (!server || server.port !== server.opsPort || server.port === 0) return [];
   return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})` }];
+}
+
+/** Under another name every admin operation would be refused as one of an unknown host. */
+function adminHostsAreServed({ baseUrl, server }: Draft): Finding[] {
+  if (!server || baseUrl === undefined) return [];
+  const served = new HostNames(servedHosts({ baseUrl, server }));
+  if (served.isEmpty) return [];
+  return server.adminHosts.flatMap((name, index) => {
+    const host = name.includes(":") && !name.startsWith("[") ? `[${name}]` : name;
+    return served.has(host) ? [] : [{ path: ["server", "adminHosts", index], message: "must be one of server.hosts" }];
+  });
 }
 
 function outgoingAddressesAreAllowed(draft: Draft): Finding[] {

@@ -60,6 +60,7 @@ const FAULTS = {
   IDEMPOTENCY_MISMATCH: { status: 400, exit: 7, meaning: "the Idempotency-Key was used with another request" },
   PRECONDITION_FAILED: { status: 400, exit: 7, meaning: "it was changed after the version that `If-Match` names" },
   NOT_FOUND: { status: 404, exit: 5, meaning: "there is nothing under this path or identifier" },
+  UNKNOWN_HOST: { status: 404, exit: 5, meaning: "no tenant is served under the request's host" },
   MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no such market", next: "pmctl market list" },
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
   MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl market resume <id>" },

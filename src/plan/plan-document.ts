@@ -17,7 +17,12 @@ export function documentOf(
   const document = {
     ...config,
     keys: { admin: byName(config.keys.admin), public: byName(config.keys.public) },
-    server: { ...server, trustProxy: sorted(server.trustProxy), adminHosts: sorted(server.adminHosts) },
+    server: {
+      ...server,
+      trustProxy: sorted(server.trustProxy),
+      hosts: sorted(server.hosts),
+      adminHosts: sorted(server.adminHosts),
+    },
     webhooks: {
       ...webhooks,
       outbound: byName(webhooks.outbound).map((each) => ({ ...each, events: sorted(each.events) })),

@@ -1,5 +1,6 @@
 import type { H3Event } from "h3";
 import type { Logger } from "pino";
+import { type HostNames, targetHost } from "../domain/access/host-names.ts";
 import { Fault } from "../domain/fault.ts";
 import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
 import { type RefusalLog, shownDetail } from "../services/security/refusal-log.ts";
@@ -17,6 +18,8 @@ import { type Answer, addHeaders, addRateLimit, type Head, refusal, securityHead
 import type { Route } from "./routes.ts";
 
 export interface FrontDoorOptions {
+  /** Under other hosts nothing is answered; without any, under every one. */
+  hosts: HostNames;
   addresses: ClientAddresses;
   connections: Connections;
   limiter: RateLimiter;
@@ -41,8 +44,9 @@ const PROOFS_PER_REQUEST = 10;
 const STRICT_TRANSPORT = ["strict-transport-security", "max-age=31536000"] as const;
 
 /**
- * Every request passes here: it is counted first, so that guessing keys or paths is limited too; then its route answers
- * or refuses; and every outcome gets the same headers.
+ * Every request passes here. One under a host of no tenant is refused, so that it learns nothing of this one; others are
+ * counted, so that guessing keys or paths is limited; then the route answers or refuses; and every outcome gets the same
+ * headers.
  */
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
@@ -66,6 +70,7 @@ export class FrontDoor {
       let answer: Answer;
       let fault: Fault | undefined;
       try {
+        this.#requireHost(exchange);
         const counting = this.#countOf(exchange, route);
         if (counting) await counting;
         answer = await route.answer(exchange);
@@ -73,7 +78,7 @@ export class FrontDoor {
         fault = toFault(error);
         if (fault.status >= 500) this.#log(exchange, route, fault);
         this.#remember(exchange, fault);
-        answer = route.refuse?.(exchange, fault) ?? refusal(fault);
+        answer = (fault.code !== "UNKNOWN_HOST" && route.refuse?.(exchange, fault)) || refusal(fault);
       }
       this.inFlight -= 1;
       metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, fault?.code);
@@ -94,6 +99,14 @@ export class FrontDoor {
     if (signed && limits.webhooksPerMinute !== undefined)
       return this.#take(exchange, `webhook ${address}`, limits.webhooksPerMinute);
     return this.#take(exchange, address, limits.perMinute);
+  }
+
+  /** @throws Fault UNKNOWN_HOST */
+  #requireHost({ req }: Exchange): void {
+    const { hosts } = this.#options;
+    // Of a target that is a whole URL the host goes before the header (RFC 9112, 3.2.2).
+    if (hosts.isEmpty || hosts.has(targetHost(req.url ?? "") ?? req.headers.host ?? "")) return;
+    throw new Fault("UNKNOWN_HOST", "No tenant is served under this host");
   }
 
   #countOf(exchange: Exchange, route: Route): Promise<void> | undefined {

@@ -1,6 +1,7 @@
 import type { H3 } from "h3";
 import type { Logger } from "pino";
 import { operationIds } from "../contract/operations.ts";
+import { HostNames } from "../domain/access/host-names.ts";
 import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { invariant } from "../domain/fault.ts";
@@ -90,6 +91,8 @@ export interface TenantSiteOptions {
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
   /** How long a request waits for the shared request count before this process counts alone; 250 ms by default. */
   countTimeoutMs?: number | undefined;
+  /** Host names, with `*.` for one label, under which anything is answered; all names unless given. */
+  hosts?: readonly string[] | undefined;
   /** Host names under which admin operations exist; all names unless given. */
   adminHosts?: readonly string[] | undefined;
   /** Whether browsers are told to use HTTPS only: always, or where a trusted proxy says that the request came by HTTPS. */
@@ -137,7 +140,18 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   } = services;
   watchSecurity(security, metrics, options.log);
   const { rateLimit: limits, strictTransport, log } = options;
-  const door = new FrontDoor({ ...surroundings, cors, limiter, limits, refusals, security, strictTransport, log });
+  const hosts = new HostNames(options.hosts ?? []);
+  const door = new FrontDoor({
+    ...surroundings,
+    hosts,
+    cors,
+    limiter,
+    limits,
+    refusals,
+    security,
+    strictTransport,
+    log,
+  });
   const outgoing = new OutgoingHttp(options.network);
   const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);

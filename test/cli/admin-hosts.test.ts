@@ -5,7 +5,8 @@ let operator: Operator;
 beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
-  const lines = "server: { port: 0, opsPort: 0, adminHosts: [admin.acme.example, localhost] }";
+  const names = "hosts: ['*.acme.example', localhost], adminHosts: [admin.acme.example, localhost]";
+  const lines = `server: { port: 0, opsPort: 0, ${names} }`;
   await operator.edit("acme", (text) => `${text}\n${lines}\n`);
   expect((await operator.run("apply", "acme")).exitCode).toBe(0);
 });

@@ -116,7 +116,13 @@ describe("choosing the door", () => {
     const audit = { key: { env: "KEY" }, previous: [{ env: "OLD_KEY" }] };
     const secret = ({ env }: { env: string }) => env;
     const source = { directory, problems: (problems: object[]) => problems };
-    const config = { server: { adminHosts: [], ...server }, audit, source, keys: { admin: [] } };
+    const config = {
+      baseUrl: "http://localhost",
+      server: { opsHost: "127.0.0.1", hosts: [], adminHosts: [], ...server },
+      audit,
+      source,
+      keys: { admin: [] },
+    };
     return { id: "acme", directory, config, secret } as unknown as OperatorTenant;
   }
 

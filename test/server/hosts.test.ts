@@ -20,9 +20,13 @@ afterAll(async () => {
 });
 
 /** What `fetch` does not let a caller choose: the name that it asks under, and the address that it comes from. */
-function ask(path: string, headers: Record<string, string>, { method = "GET", body = "", from = "127.0.0.1" } = {}) {
+function ask(
+  path: string,
+  headers: Record<string, string>,
+  { method = "GET", body = "", from = "127.0.0.1", port = server.port } = {},
+) {
   return new Promise<{ status: number; code: string; body: string; strict: string | undefined }>((resolve, reject) => {
-    const options = { port: server.port, host: "127.0.0.1", localAddress: from, path, method, headers, agent: false };
+    const options = { port, host: "127.0.0.1", localAddress: from, path, method, headers, agent: false };
     request(options, (res) => {
       let text = "";
       res.on("data", (chunk) => {
@@ -41,6 +45,52 @@ function ask(path: string, headers: Record<string, string>, { method = "GET", bo
       .end(body);
   });
 }
+
+describe("server.hosts", () => {
+  let named: RunningServer;
+  beforeAll(async () => {
+    named = await serve(backend, allHandlers(), {
+      hosts: ["predict.acme.example", "*.shops.example", "[::1]"],
+      rateLimit: { perMinute: 2 },
+    });
+  });
+  afterAll(() => named.close());
+
+  test("under another name nothing is answered and nothing counted, whatever is asked", async () => {
+    const paths = ["/health", "/v1/markets", "/nowhere", "/assets/embed.js", "/openapi.json"];
+    for (const path of [...paths, "http://other.example/health", "http://a@other.example/health"])
+      for (const host of [
+        "acme.example",
+        "a.b.shops.example",
+        "shops.example",
+        "predict.acme.example.evil.example",
+        "",
+      ]) {
+        const claimed = { host, "x-forwarded-host": "predict.acme.example", "x-api-key": ADMIN_KEY };
+        for (const method of ["GET", "POST", "OPTIONS"])
+          expect([path, host, await ask(path, claimed, { method, port: named.port })]).toMatchObject([
+            path,
+            host,
+            { status: 404, code: "UNKNOWN_HOST", body: '{"error":"No tenant is served under this host"}' },
+          ]);
+      }
+    const other = await ask("http://other.example/health", { host: "predict.acme.example" }, { port: named.port });
+    expect(other.code).toBe("UNKNOWN_HOST");
+  });
+
+  test("case, port and the dot of the root tell no names apart, and a whole address as target goes before the header", async () => {
+    const port = { port: named.port };
+    const [host, other] = ["Predict.ACME.example:8443", "acme.example"];
+    expect((await ask("/nowhere", { host }, { ...port, from: "127.0.0.2" })).code).toBe("NOT_FOUND");
+    for (const [from, path, header] of [
+      ["127.0.0.3", "/nowhere", "predict.acme.example."],
+      ["127.0.0.4", "/nowhere", "eu.shops.example"],
+      ["127.0.0.5", "/nowhere", "[::1]:8080"],
+      ["127.0.0.6", "http://EU.shops.example.:80/nowhere", other],
+    ] as const)
+      expect([header, (await ask(path, { host: header }, { ...port, from })).code]).toEqual([header, "NOT_FOUND"]);
+  });
+});
 
 describe("server.adminHosts", () => {
   test("under another name every admin operation is a path that nothing is at, with and without a key", async () => {

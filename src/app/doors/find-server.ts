@@ -3,6 +3,7 @@ import { PROOF_TIMEOUT, unproven } from "../../client/proven-connector.ts";
 import { isThisMachine } from "../../client/this-machine.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { serverUrlVariable } from "../../config/environment.ts";
+import { commandHost } from "../../config/hosts.ts";
 import { OPERATOR_FILE, secretBounds } from "../../config/operator-file.ts";
 import { destinationLine, mayBeSentTo } from "../../config/secrets/secret-destinations.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
@@ -184,8 +185,9 @@ function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
 }
 
 /** The server of the tenant file: one that another directory or a container started has no run file here. */
-function configuredServer({ server, source }: OperatorTenant["config"]): Claim | undefined {
-  const { host, port, opsPort, opsHost, tls, adminHosts } = server;
+function configuredServer(config: OperatorTenant["config"]): Claim | undefined {
+  const { server, source } = config;
+  const { host, port, opsPort, opsHost, tls } = server;
   const scheme = tls === undefined ? "http" : "https";
   const stated = `${scheme}://${dialledHost(host)}`;
   // The parsed host is the one that is dialled.
@@ -196,13 +198,13 @@ function configuredServer({ server, source }: OperatorTenant["config"]): Claim |
   }
   if (port === 0 || opsPort === 0 || hostname === undefined) return undefined;
   const url = `${scheme}://${hostname}:${port}`;
-  return { url, opsUrl: `http://${dialledHost(opsHost)}:${opsPort}`, ...adminHostOf(adminHosts) };
+  return { url, opsUrl: `http://${dialledHost(opsHost)}:${opsPort}`, ...hostForCommands(config) };
 }
 
-/** Where admin operations are served under some host names only, commands use the first of them. */
-export function adminHostOf([name]: readonly string[]): Pick<RunFile, "adminHost"> {
-  if (name === undefined) return {};
-  return { adminHost: name.includes(":") && !name.startsWith("[") ? `[${name}]` : name };
+/** What a command sends as `Host`, where the server does not serve its operations under every one. */
+export function hostForCommands(config: OperatorTenant["config"]): Pick<RunFile, "adminHost"> {
+  const adminHost = commandHost(config);
+  return adminHost === undefined ? {} : { adminHost };
 }
 
 /** A listening host as a URL dials it: a server on all interfaces is dialled over loopback. */

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { servedHosts } from "../../config/hosts.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
@@ -20,7 +21,7 @@ import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
 import { SYSTEM_ACTOR, startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import { adminHostOf, dialledHost } from "../doors/find-server.ts";
+import { dialledHost, hostForCommands } from "../doors/find-server.ts";
 import { removeRunFile, writeRunFile } from "../doors/run-file.ts";
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
@@ -81,7 +82,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const localUrl = `${new URL(url).protocol}//${dialledHost(server.address)}:${server.port}`;
   const auditKeyId = services.auditKey.id;
   const running = { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret };
-  await writeRunFile(directory, config.tenant, { ...running, ...adminHostOf(config.server.adminHosts) });
+  await writeRunFile(directory, config.tenant, { ...running, ...hostForCommands(config) });
   const stopWatching = watchCluster(serving);
   const stopFollowing = certificate?.follow(
     (renewed) => {
@@ -215,6 +216,7 @@ function listen(
       rateLimit: config.rateLimit,
       isDatabaseUp: services.isDatabaseUp,
       integrityProblem: () => services.auditWatch.problem?.kind ?? (services.ledgerWatch.problem && "ledger"),
+      hosts: servedHosts(config),
       adminHosts: config.server.adminHosts,
       limits: config.server.limits,
       strictTransport: strictTransport(config, certificate),

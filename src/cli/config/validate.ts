@@ -1,10 +1,13 @@
 import type { Command } from "commander";
 import { anchorWarnings } from "../../config/anchor-files.ts";
+import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
+import { repeatedHosts } from "../../config/hosts.ts";
 import { strayGrants } from "../../config/operator-file.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
-import { loadTenant } from "../../config/tenant-file.ts";
-import { openWorkspace } from "../../config/workspace.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
+import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";
@@ -42,14 +45,30 @@ export function register(noun: Command, host: Host): void {
  * have the shape of their place, and a value of their own.
  */
 async function runValidate(context: CommandContext<object>): Promise<void> {
-  const { directory } = openWorkspace();
+  const { directory, tenants } = openWorkspace();
   const environment = loadEnvironment(directory);
+  const configs: TenantConfig[] = [];
   const valid = eachTenant(context, (file): ValidTenant => {
     const { config, markets } = loadTenant(file);
     checkSecretsAtHand(config, environment);
     for (const warning of anchorWarnings(config)) context.io.output.note(`Warning: ${warning}`);
+    configs.push(config);
     return { tenant: config.tenant, file: config.source.file, markets: markets.length };
   });
+  const checked = valid.map(({ tenant }) => tenant);
+  const others = tenants.filter((tenant) => !checked.includes(tenant));
+  const repeated = repeatedHosts([...others.flatMap((tenant) => soundFile(directory, tenant)), ...configs]);
+  if (repeated.length > 0) throw new ConfigError(repeated);
   await context.io.output.print(valid, view);
   for (const stray of strayGrants(directory)) context.io.output.note(`Warning: ${stray}`);
+}
+
+/** The file of a tenant that is not asked about, unless something is wrong with it. */
+function soundFile(directory: string, tenant: string): TenantConfig[] {
+  try {
+    return [loadTenantFile(tenantPath(directory, tenant))];
+  } catch (error) {
+    if (error instanceof ConfigError) return [];
+    throw error;
+  }
 }

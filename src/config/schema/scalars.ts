@@ -34,20 +34,25 @@ export const Percentage = z
   })
   .refine((ratio) => ratio <= 1, "must be at most 100%");
 
-/** A host that pmctl's own requests may go to; inside as URLs have it. */
-export const OutgoingHost = z.codec(z.string().min(1).max(255), z.string(), {
-  decode: (host, context) => {
-    const pattern = hostPattern(host);
-    if (pattern !== undefined) return pattern;
-    context.issues.push({
-      code: "custom",
-      input: host,
-      message: "must be a host such as prices.acme.example or *.feeds.example, without scheme and port",
-    });
-    return z.NEVER;
-  },
-  encode: (host) => host,
-});
+/** A host, or `*.` for one label before it; inside as URLs have it. */
+function hostLike(examples: string) {
+  return z.codec(z.string().min(1).max(255), z.string(), {
+    decode: (host, context) => {
+      const pattern = hostPattern(host);
+      if (pattern !== undefined) return pattern;
+      const message = `must be a host such as ${examples}, without scheme and port`;
+      context.issues.push({ code: "custom", input: host, message });
+      return z.NEVER;
+    },
+    encode: (host) => host,
+  });
+}
+
+/** A host that pmctl's own requests may go to. */
+export const OutgoingHost = hostLike("prices.acme.example or *.feeds.example");
+
+/** A host that the tenant is asked under. */
+export const ServedHost = hostLike("predict.acme.example or *.acme.example");
 
 /** As `httpUrl`; `writeOnly` keeps a refused address, which may hold credentials, out of error texts. */
 function secretiveUrl(longest: number) {

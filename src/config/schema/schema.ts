@@ -12,6 +12,7 @@ import {
   OutgoingUrl,
   previousSecrets,
   SecretReference,
+  ServedHost,
   TenantId,
   UsdNumber,
 } from "./scalars.ts";
@@ -45,6 +46,15 @@ const Server = z.strictObject({
     .max(100)
     .default([])
     .meta({ description: "Address ranges of your proxies: X-Forwarded-For counts from them only." }),
+  hosts: z
+    .array(ServedHost)
+    .max(1000)
+    .default([])
+    .meta({
+      description:
+        "Names that the tenant is asked under, beside that of baseUrl; `*.` stands for one label. Under others nothing is answered. Empty: any.",
+      examples: [["predict.acme.example", "*.acme.example"]],
+    }),
   adminHosts: AdminHosts,
   memoryMb: MemoryMb,
   limits: ServerLimits.prefault({}).meta({ description: "What connections may take of the server." }),

@@ -8,6 +8,7 @@ function refusalsOf(operation: Operation): FaultCode[] {
   const onBehalf = "onBehalf" in operation ? operation.onBehalf : undefined;
   const isChange = method !== "GET" || auth === "signature";
   const codes: (FaultCode | false)[] = [
+    "UNKNOWN_HOST",
     "RATE_LIMITED",
     auth === "signature" && "SIGNATURE_INVALID",
     auth !== "none" && auth !== "signature" && "KEY_INVALID",

@@ -1,0 +1,41 @@
+import { isLoopback } from "../domain/access/networks.ts";
+import type { Finding, Problem } from "./config-error.ts";
+import type { TenantConfig } from "./tenant-config.ts";
+
+type Addressed = Pick<TenantConfig, "baseUrl" | "server">;
+
+/** The hosts that a tenant's server answers to; none: to any. */
+export function servedHosts(config: Addressed): string[] {
+  return config.server.hosts.length === 0 ? [] : ownHosts(config).map(({ host }) => host);
+}
+
+/** A host that commands ask a server under which does not answer to every one; undefined where any will do. */
+export function commandHost(config: Addressed): string | undefined {
+  const [host] = config.server.adminHosts.length > 0 ? config.server.adminHosts : servedHosts(config);
+  if (host === undefined) return undefined;
+  const name = host.replace(/^\*/, "pmctl");
+  return name.includes(":") && !name.startsWith("[") ? `[${name}]` : name;
+}
+
+/** Hosts of one tenant that an earlier one of these has too: a request under such a name would have two tenants to go to. */
+export function repeatedHosts(configs: readonly (Addressed & Pick<TenantConfig, "tenant" | "source">)[]): Problem[] {
+  const tenants = new Map<string, string>();
+  return configs.flatMap((config) => {
+    const findings = ownHosts(config).flatMap(({ host, path }): Finding[] => {
+      const other = tenants.get(host) ?? config.tenant;
+      tenants.set(host, other);
+      if (other === config.tenant) return [];
+      return [{ path, message: `${host} is a host of both ${other} and ${config.tenant}` }];
+    });
+    return config.source.problems(findings);
+  });
+}
+
+/** The stated hosts, and that of the tenant's address unless it names whichever machine one asks on. */
+function ownHosts({ baseUrl, server }: Addressed): { host: string; path: Finding["path"] }[] {
+  const { hostname } = new URL(baseUrl);
+  return [
+    ...server.hosts.map((host, index) => ({ host, path: ["server", "hosts", index] })),
+    ...(isLoopback(hostname) ? [] : [{ host: hostname.replace(/\.$/, ""), path: ["baseUrl"] }]),
+  ];
+}
