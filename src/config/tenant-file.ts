@@ -10,6 +10,7 @@ import { type Draft, RULES } from "./rules.ts";
 import { guideTo } from "./schema/json-schema.ts";
 import { TenantFileSchema } from "./schema/schema.ts";
 import { secretsStayInBounds } from "./secrets/secret-rules.ts";
+import type { Labels } from "./selection/selector.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 import { LayeredSource } from "./yaml/layers.ts";
 
@@ -50,6 +51,17 @@ export function parseTenantFile(text: string, file: string): TenantConfig {
   const { config, problems } = checkTenantFile(text, file);
   if (!config) throw new ConfigError(problems);
   return config;
+}
+
+/**
+ * The labels of a tenant file, whatever is wrong with its other sections.
+ *
+ * @throws ConfigError with every problem of a file whose labels cannot be read
+ */
+export function readLabels(file: string): Labels {
+  const { draft, problems } = checkTenantFile(readConfigFile(file), file);
+  if (!draft.labels) throw new ConfigError(problems);
+  return draft.labels;
 }
 
 interface CheckedTenant {

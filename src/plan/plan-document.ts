@@ -9,7 +9,8 @@ import type { DesiredKey } from "./plan-types.ts";
 
 /** The document of a tenant's files. */
 export function documentOf(
-  { source, ...config }: TenantConfig,
+  // Labels are the operator's own order among tenants: a server never reads them.
+  { source, labels, ...config }: TenantConfig,
   markets: readonly PlacedMarket[],
   keys: readonly DesiredKey[],
 ): ConfigDocument {

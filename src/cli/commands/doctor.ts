@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import type { Check } from "../../app/doctor/check.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
-import { openWorkspace, pickTenant, tenantPath, type Workspace } from "../../config/workspace.ts";
+import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 
-interface DoctorOptions {
+interface DoctorOptions extends SelectorOptions {
   pre?: boolean;
 }
 
@@ -38,7 +39,8 @@ const view: View<Diagnosis, Diagnosis> = {
 export function register(noun: Command, host: Host): void {
   host.add<DoctorOptions>(
     noun
-      .argument("[tenant]", "the tenant to look at; all of the directory unless given")
+      .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
+      .addOption(selectorOption())
       .option("--pre", "only what must be there before a tenant is set up")
       .description(
         "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold, the ledger does not add up or the database differs from it. Changes and starts nothing",
@@ -49,12 +51,12 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Makes every check, even after one has failed. */
-async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
+async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCode> {
+  const { options, io } = context;
   const { examineFiles, examineMachine, examineTenant } = await import("../../app/doctor/examine.ts");
   const workspace = openWorkspace();
   const { directory } = workspace;
-  const named = args[0] ?? options.tenant;
-  const tenants = options.pre ? [] : named === undefined ? workspace.tenants : [pickTenant(workspace, named)];
+  const tenants = options.pre ? [] : tenantsMeant(workspace, context, "all");
   if (tenants.length === 0 && !options.pre)
     throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` makes one, and --pre needs none`);
   const machine = await examineMachine(directory, options.pre || tenants.some((id) => isEmbedded(workspace, id)));

@@ -1,12 +1,16 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { Recorded } from "../../app/apply/apply-tenant.ts";
+import { tenantsNamed } from "../../config/selection/choose-tenants.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 import { openReceipts } from "../receipts.ts";
+import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
 import { noteRest, shownPlan } from "./plan-view.ts";
@@ -21,7 +25,7 @@ interface AppliedTenant {
   recorded?: { keys: number; refused: string[] };
 }
 
-type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
+type ApplyOptions = ChoiceOptions & SelectorOptions & { dryRun?: boolean };
 
 const view = {
   kind: "list",
@@ -37,7 +41,8 @@ const view = {
 export function register(noun: Command, host: Host): void {
   host.add<ApplyOptions>(
     noun
-      .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
+      .argument("[tenants...]", "tenants to apply, * and ? match; or the file of a saved plan")
+      .addOption(selectorOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
@@ -52,50 +57,40 @@ export const IN_DOUBT =
   "Interrupted: a tenant's change was committed as a whole or not at all; pmctl history shows which";
 
 /** Applies each tenant in a commit of its own: a failure of one undoes no other. */
-async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
+async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode> {
+  const { options, io, interrupts } = context;
   const workspace = openWorkspace();
-  const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
+  const targets = await targetsOf(workspace, context);
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
   requireOneAddress(targets, options);
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
-  const applied: AppliedTenant[] = [];
-  const failures: ExitCode[] = [];
-  try {
-    for (const { tenant, confirm } of targets) {
-      try {
-        const choose = chooserOf(options, io);
-        const { plan, changed, migrations, recorded } = await withConfig(
-          workspace.directory,
-          tenant,
-          options,
-          { ...io, onSealed: receipts.onSealed },
-          (session) =>
-            applyTenant(session, (planned) => {
-              confirm?.(planned);
-              return choose(planned);
-            }),
-        );
-        const shown = shownPlan(plan);
-        if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
-        writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
-        noteRecorded(tenant, recorded, io.output);
-        applied.push({ tenant, changed, migrations, ...(recorded && { recorded: shownRecord(recorded) }) });
-      } catch (error) {
-        writeStepSummary(() => refusalMarkdown(tenant, error));
-        if (targets.length === 1) throw error;
-        io.output.note(`${tenant} was not applied:`);
-        failures.push(io.output.fail(error));
-      }
-    }
-  } finally {
-    receipts.close();
-  }
-  const [failure] = failures;
+  const { values: applied, failure } = await oneByOne(
+    targets,
+    { ...io, not: "applied", failed: (...of) => writeStepSummary(() => refusalMarkdown(...of)) },
+    async ({ tenant, confirm }): Promise<AppliedTenant> => {
+      const choose = chooserOf(options, io);
+      const { plan, changed, migrations, recorded } = await withConfig(
+        workspace.directory,
+        tenant,
+        options,
+        { ...io, onSealed: receipts.onSealed },
+        (session) =>
+          applyTenant(session, (planned) => {
+            confirm?.(planned);
+            return choose(planned);
+          }),
+      );
+      const shown = shownPlan(plan);
+      if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
+      writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
+      noteRecorded(tenant, recorded, io.output);
+      return { tenant, changed, migrations, ...(recorded && { recorded: shownRecord(recorded) }) };
+    },
+  ).finally(() => receipts.close());
   await io.output.print(applied, failure === undefined ? view : { ...view, empty: "Nothing was applied." });
-  if (failure === undefined) return EXIT.ok;
-  return applied.length > 0 ? EXIT.partly : failure;
+  return failure ?? EXIT.ok;
 }
 
 const shownRecord = ({ keys, refused }: Recorded) => ({ keys, refused: refused.map(({ fingerprint }) => fingerprint) });
@@ -109,11 +104,17 @@ function noteRecorded(tenant: string, recorded: Recorded | undefined, output: Io
 }
 
 /** A tenant's name wins over a file of the same name. */
-async function targetsOf(workspace: Workspace, names: readonly (string | undefined)[]): Promise<Target[]> {
+async function targetsOf(
+  workspace: Workspace,
+  { options, args }: Pick<CommandContext<ApplyOptions>, "options" | "args">,
+): Promise<Target[]> {
+  const isPlan = (name: string) => !workspace.tenants.includes(name) && existsSync(name);
+  if (!args.some(isPlan)) return tenantsMeant(workspace, { options, args }, "only").map((tenant) => ({ tenant }));
+  if (options.selector) throw new Fault("USAGE", "A saved plan names its tenants: leave --selector out");
   const targets: Target[] = [];
-  for (const name of names) {
-    if (name === undefined || workspace.tenants.includes(name) || !existsSync(name)) {
-      targets.push({ tenant: pickTenant(workspace, name) });
+  for (const name of args) {
+    if (!isPlan(name)) {
+      targets.push(...tenantsNamed(workspace, name).map((tenant) => ({ tenant })));
       continue;
     }
     const { readPlans, requireSame } = await import("./plan-file.ts");

@@ -1,20 +1,27 @@
 import type { Command } from "commander";
-import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { ConfigSession } from "../../app/tenant/config-session.ts";
+import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
-import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { oneByOne } from "./each-tenant.ts";
 import { ITEM_FIELDS, overrideLine, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
 
-interface DriftOptions {
+interface DriftOptions extends SelectorOptions {
   write?: boolean;
 }
 
-const view: View<readonly ShownItem[], ShownItem> = {
+type Row = ShownItem & { tenant: string };
+
+const view: View<readonly Row[], Row> = {
   kind: "list",
   rows: (items) => items,
   columns: [
+    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
     { title: "FIELD", cell: ({ field }) => field, whole: true },
     { title: "WHAT", cell: ({ kind }) => kind },
     { title: "FILE", cell: ({ desired }) => shownValue(desired) },
@@ -30,43 +37,60 @@ const view: View<readonly ShownItem[], ShownItem> = {
 export function register(noun: Command, host: Host): void {
   host.add<DriftOptions>(
     noun
-      .argument("[tenant]", "the tenant")
+      .argument("[tenants...]", "the tenants; the only one unless given; * and ? match")
+      .addOption(selectorOption())
       .option("--write", "put the live values into the files; comments stay")
       .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any"),
-    { names: ITEM_FIELDS },
+    { names: `tenant ${ITEM_FIELDS}` },
     runDrift,
   );
 }
 
 /** @throws Fault REFUSED when live values differ from the files and were not written back */
-async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<void> {
+async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode> {
+  const { options, io } = context;
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const workspace = openWorkspace();
-  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
-  const { plan, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({
-    plan: (await planTenant(session)).plan,
-    files: session,
-  }));
-  const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
-  await io.output.print(shownPlan({ ...plan, items: drifted }).items, view);
-  for (const each of plan.overrides) io.output.note(overrideLine(each));
-  const left = options.write ? await writeBack(drifted) : drifted;
-  if (left.length === 0) return;
-  const fields = left.map(({ field }) => field).join(", ");
-  if (!options.write) throw new Fault("REFUSED", `${tenant} has drifted: ${fields}`);
+  const targets = tenantsMeant(workspace, context, "only").map((tenant) => ({ tenant }));
+  const { values, failure } = await oneByOne(targets, { ...io, not: "looked at" }, async ({ tenant }) => {
+    const { plan, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({
+      plan: (await planTenant(session)).plan,
+      files: session,
+    }));
+    const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
+    return { tenant, plan, files, drifted };
+  });
+  const rows = values.flatMap(({ tenant, plan, drifted }) =>
+    shownPlan({ ...plan, items: drifted }).items.map((item) => ({ tenant, ...item })),
+  );
+  await io.output.print(rows, view);
+  for (const { plan } of values) for (const each of plan.overrides) io.output.note(overrideLine(each));
+  const left: string[] = [];
+  for (const { tenant, drifted, files } of values) {
+    const items = options.write ? await writeBack(drifted, files, io) : drifted;
+    if (items.length > 0)
+      left.push(`${tenant}${options.write ? "" : " has drifted"}: ${items.map(({ field }) => field).join(", ")}`);
+  }
+  if (failure !== undefined || left.length === 0) return failure ?? EXIT.ok;
+  const fields = left.join("; ");
+  if (!options.write) throw new Fault("REFUSED", fields);
   throw new Fault(
     "REFUSED",
-    `Not written to the files of ${tenant}: ${fields}. Decide yourself on keys and on values that were changed in the file too: edit the file, or see apply --on-drift`,
+    `Not written to the files of ${fields}. Decide yourself on keys and on values that were changed in the file too: edit the file, or see apply --on-drift`,
   );
+}
 
-  /** Returns what could not be written: values of keys, and fields that were changed in the file too. */
-  async function writeBack(items: readonly PlanItem[]): Promise<PlanItem[]> {
-    const { editFor, writeEdits } = await import("./write-back.ts");
-    const edits = items.map((item) => ({ item, edit: item.kind === "conflict" ? undefined : editFor(item, files) }));
-    writeEdits(
-      edits.flatMap(({ edit }) => edit ?? []),
-      io,
-    );
-    return edits.filter(({ edit }) => edit === undefined).map(({ item }) => item);
-  }
+/** Returns what could not be written: values of keys, and fields that were changed in the file too. */
+async function writeBack(
+  items: readonly PlanItem[],
+  files: ConfigSession,
+  io: Pick<Io, "output">,
+): Promise<PlanItem[]> {
+  const { editFor, writeEdits } = await import("./write-back.ts");
+  const edits = items.map((item) => ({ item, edit: item.kind === "conflict" ? undefined : editFor(item, files) }));
+  writeEdits(
+    edits.flatMap(({ edit }) => edit ?? []),
+    io,
+  );
+  return edits.filter(({ edit }) => edit === undefined).map(({ item }) => item);
 }

@@ -1,14 +1,16 @@
 import type { Command } from "commander";
 import type { SessionOptions } from "../../app/tenant/session.ts";
-import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { ITEM_FIELDS, noteRest, planView, type ShownPlan, shownPlan } from "./plan-view.ts";
+import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { oneByOne } from "./each-tenant.ts";
+import { ITEM_FIELDS, noteRest, planView, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
-interface PlanOptions {
+interface PlanOptions extends SelectorOptions {
   out?: string;
   detailedExitcode?: boolean;
 }
@@ -16,7 +18,8 @@ interface PlanOptions {
 export function register(noun: Command, host: Host): void {
   host.add<PlanOptions>(
     noun
-      .argument("[tenants...]", "tenants to plan; the only one unless given")
+      .argument("[tenants...]", "tenants to plan; the only one unless given; * and ? match")
+      .addOption(selectorOption())
       .option("--out <file>", "save the plan, for pmctl apply FILE")
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing"),
@@ -25,11 +28,10 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-async function runPlan({ options, args, io }: CommandContext<PlanOptions>): Promise<ExitCode> {
+async function runPlan(context: CommandContext<PlanOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
-  const names = args.length > 0 ? args : [options.tenant];
-  const targets = names.map((name) => ({ tenant: pickTenant(workspace, name) }));
-  return planTargets(workspace, targets, options, io);
+  const targets = tenantsMeant(workspace, context, "only").map((tenant) => ({ tenant }));
+  return planTargets(workspace, targets, context.options, context.io);
 }
 
 /** A tenant to plan or apply; `confirm` throws when the plan differs from the saved one that names the tenant. */
@@ -57,32 +59,26 @@ export async function planTargets(
   const { out, detailedExitcode } = options;
   requireOneAddress(targets, options);
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
-  const plans: ShownPlan[] = [];
-  const failures: ExitCode[] = [];
-  for (const { tenant, confirm } of targets) {
-    try {
+  const { values: plans, failure } = await oneByOne(
+    targets,
+    { ...io, not: "planned", failed: (...of) => writeStepSummary(() => refusalMarkdown(...of, "planned")) },
+    async ({ tenant, confirm }) => {
       const { plan } = await withConfig(directory, tenant, options, io, planTenant);
       confirm?.(plan);
-      plans.push(shownPlan(plan));
-    } catch (error) {
-      writeStepSummary(() => refusalMarkdown(tenant, error, "planned"));
-      if (targets.length === 1) throw error;
-      io.output.note(`${tenant} was not planned:`);
-      failures.push(io.output.fail(error));
-    }
-  }
-  if (out !== undefined && failures.length === 0) {
+      return shownPlan(plan);
+    },
+  );
+  if (out !== undefined && failure === undefined) {
     const { savePlans } = await import("./plan-file.ts");
     savePlans(out, plans);
     io.output.note(`Saved; carry it out with pmctl apply ${out}`);
   }
-  const [failure] = failures;
   const isEmptyHanded = failure !== undefined && plans.length === 0;
   await io.output.print(plans, isEmptyHanded ? { ...planView, empty: "Nothing was planned." } : planView);
   for (const plan of plans) {
     noteRest(plan, io.output);
     writeStepSummary(() => planMarkdown(plan));
   }
-  if (failure !== undefined) return plans.length > 0 ? EXIT.partly : failure;
+  if (failure !== undefined) return failure;
   return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
 }

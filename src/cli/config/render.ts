@@ -5,6 +5,7 @@ import { TenantFileSchema } from "../../config/schema/schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import type { CommandContext, Host } from "../command.ts";
+import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
 import { plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";
@@ -43,9 +44,10 @@ const view: View<RenderedTenant[], RenderedValue> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  host.add(
+  host.add<SelectorOptions>(
     noun
-      .argument("[tenants...]", "tenants to show; all unless given")
+      .argument("[tenants...]", "tenants to show; all unless given; * and ? match")
+      .addOption(selectorOption())
       .description("tenant files as a whole: bases merged, defaults filled in, each value with its file and line"),
     { names: "tenant path value origin" },
     runRender,
@@ -53,7 +55,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** @throws ConfigError with the problems of all files that are not valid */
-async function runRender(context: CommandContext<object>): Promise<void> {
+async function runRender(context: CommandContext<SelectorOptions>): Promise<void> {
   await context.io.output.print(
     eachTenant(context, (file) => render(loadTenantFile(file))),
     view,

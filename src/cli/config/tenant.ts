@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import type { Door } from "../../app/doors/choose-door.ts";
 import { formatPath, type Path } from "../../config/config-error.ts";
+import type { Labels } from "../../config/selection/selector.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
+import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { orDash, plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -13,6 +15,7 @@ interface TenantItem {
   tenant: string;
   name: string | null;
   baseUrl: string | null;
+  labels: Labels | null;
   database: "embedded" | "external" | null;
   /** What is wrong with its file; null when nothing is. */
   problem: string | null;
@@ -26,10 +29,14 @@ type TenantDocument = Omit<TenantConfig, "source"> & {
 };
 
 export function register(noun: Command, host: Host): void {
-  host.add(
-    noun.command("list").description("every tenant of this directory"),
-    { names: "tenant name baseUrl database problem" },
-    ({ io }) => io.output.print(tenantItems(), listView),
+  host.add<SelectorOptions>(
+    noun
+      .command("list")
+      .description("the tenants of this directory")
+      .argument("[tenants...]", "tenants to list; all unless given; * and ? match")
+      .addOption(selectorOption()),
+    { names: "tenant name baseUrl labels database problem" },
+    (context) => context.io.output.print(tenantItems(context), listView),
   );
   host.add(
     noun
@@ -48,6 +55,7 @@ const listView: View<readonly TenantItem[], TenantItem> = {
     { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
     { title: "NAME", cell: ({ name }) => orDash(name) },
     { title: "ADDRESS", cell: ({ baseUrl }) => orDash(baseUrl) },
+    { title: "LABELS", cell: ({ labels }) => orDash(labels && labelText(labels)), optional: true },
     { title: "DATABASE", cell: ({ database }) => orDash(database) },
     { title: "PROBLEM", cell: ({ problem }) => orDash(problem) },
   ],
@@ -73,16 +81,24 @@ function linesOf(value: unknown, path: Path = []): [string, string][] {
     : parts.flatMap(([step, part]) => linesOf(part, [...path, step]));
 }
 
-function tenantItems(): TenantItem[] {
-  const { directory, tenants } = openWorkspace();
-  return tenants.map((tenant) => {
+/** Labels as a selector has them. */
+function labelText(labels: Labels): string {
+  return Object.entries(labels)
+    .map((label) => label.join("="))
+    .join(",");
+}
+
+function tenantItems(context: Pick<CommandContext<SelectorOptions>, "options" | "args">): TenantItem[] {
+  const workspace = openWorkspace();
+  return tenantsMeant(workspace, context, "all").map((tenant) => {
     try {
-      const { name, baseUrl, database } = loadTenantFile(tenantPath(directory, tenant));
-      return { tenant, name, baseUrl, database: database === "embedded" ? "embedded" : "external", problem: null };
+      const { name, baseUrl, labels, database } = loadTenantFile(tenantPath(workspace.directory, tenant));
+      const kind = database === "embedded" ? "embedded" : "external";
+      return { tenant, name, baseUrl, labels, database: kind, problem: null };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const [problem = ""] = error.message.split("\n");
-      return { tenant, name: null, baseUrl: null, database: null, problem };
+      return { tenant, name: null, baseUrl: null, labels: null, database: null, problem };
     }
   });
 }

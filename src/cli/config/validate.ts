@@ -9,6 +9,7 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
+import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";
 
@@ -31,9 +32,10 @@ const view: View<ValidTenant[], ValidTenant> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  host.add(
+  host.add<SelectorOptions>(
     noun
-      .argument("[tenants...]", "tenants to check; all unless given")
+      .argument("[tenants...]", "tenants to check; all unless given; * and ? match")
+      .addOption(selectorOption())
       .description("check tenant files; every problem with its line, column and place"),
     { names: "tenant file markets" },
     runValidate,
@@ -44,7 +46,7 @@ export function register(noun: Command, host: Host): void {
  * Checks all files before it says anything, so that one run shows every problem. Secrets need not be there; those that are
  * have the shape of their place, and a value of their own.
  */
-async function runValidate(context: CommandContext<object>): Promise<void> {
+async function runValidate(context: CommandContext<SelectorOptions>): Promise<void> {
   const { directory, tenants } = openWorkspace();
   const environment = loadEnvironment(directory);
   const configs: TenantConfig[] = [];

@@ -121,6 +121,12 @@ tenants/tenant.schema.json lets editors complete and explain it.
   YAML is version 1.2, so NO is a text. Quote country codes anyway: other tools
   read NO as false.
 
+\`labels\` order many tenants: commands that take several select them with -l.
+
+  -l region=eu,tier!=gold       both must hold; != holds without the label too
+  -l 'zone in (a,b),!legacy'    one of these, and no label legacy; so also notin
+  pmctl plan 'acme-*'           names take * and ?
+
 Market files are listed under markets.files. \`key\` is a market's identity: never
 reuse one. A market is created once; a changed question, closing time or kind
 stops the apply. Nothing in a file ever settles or deletes a market.

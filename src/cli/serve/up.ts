@@ -3,15 +3,16 @@ import { resolve } from "node:path";
 import { Command, type Option } from "commander";
 import { RESTART_POLICY, Supervised } from "../../app/serve/supervisor.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
-import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
+import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import type { Output } from "../output/output.ts";
 import { register as registerServe, type Served, servedView } from "./serve.ts";
 
-type UpOptions = Readonly<Record<string, unknown>>;
+type UpOptions = Readonly<Record<string, unknown>> & SelectorOptions;
 
 /** Each tenant has ports of its own, in its file; and a browser or a code for each tenant would bury the terminal. */
 const NOT_SHARED = ["port", "opsPort", "open", "qr"];
@@ -22,6 +23,7 @@ export function register(noun: Command, host: Host): void {
     .description("serve every tenant of a directory, each in a process of its own; restarts those that end");
   const shared = sharedOptions(host);
   for (const option of shared) noun.addOption(option);
+  noun.addOption(selectorOption());
   host.add<UpOptions>(noun, { names: "tenant pid url opsUrl" }, (context) => runUp(context, shared));
 }
 
@@ -39,7 +41,7 @@ async function runUp(
 ): Promise<ExitCode> {
   const { output } = io;
   const workspace = openWorkspace(resolve(args[0] ?? "."));
-  const tenants = options.tenant === undefined ? workspace.tenants : [pickTenant(workspace, options.tenant)];
+  const tenants = tenantsMeant(workspace, { options, args: [] }, "all");
   if (tenants.length === 0)
     throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
   const asked = interrupts.take();

@@ -3,11 +3,26 @@ import { OutgoingUrl as ContractUrl, httpUrl, text } from "../../contract/scalar
 import { hostPattern, isLoopback } from "../../domain/access/networks.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { UNIT_MS } from "../../domain/time/units.ts";
+import { LABEL } from "../selection/selector.ts";
 import { isMapping } from "../yaml/mapping.ts";
 
 export const TenantId = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a lower-case letter, then at most 39 of a-z, 0-9 and -");
+
+const LabelText = z
+  .string()
+  .regex(
+    LABEL,
+    "must be a letter or a digit, then at most 62 of A-Z, a-z, 0-9, ., _, / and -, the last a letter or a digit",
+  );
+
+const MOST_LABELS = 32;
+
+export const TenantLabels = z
+  .record(LabelText, LabelText)
+  .refine((labels) => Object.keys(labels).length <= MOST_LABELS, `must be at most ${MOST_LABELS} labels`)
+  .meta({ maxProperties: MOST_LABELS });
 
 /** US dollars as they stand in the file. Callers convert to micro-dollars, which six decimals always allow. */
 export const UsdNumber = z

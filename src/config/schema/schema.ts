@@ -14,6 +14,7 @@ import {
   SecretReference,
   ServedHost,
   TenantId,
+  TenantLabels,
   UsdNumber,
 } from "./scalars.ts";
 import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
@@ -198,6 +199,9 @@ export const TenantFileSchema = z
     version: z.literal(1).meta({ description: "Version of this file's format." }),
     tenant: TenantId.meta({ description: "The tenant's id: its folder's name, and part of the webhook paths." }),
     name: line(200).optional().meta({ description: "Name for people; the id unless given." }),
+    labels: TenantLabels.default({}).meta({
+      description: "Names and values by which commands and fleet.yaml select the tenant, such as region: eu.",
+    }),
     baseUrl: BaseUrl.meta({ description: "The tenant's own address; http:// for loopback hosts only." }),
     sandbox: z.boolean().default(false).meta({ description: "Allows simulated prices. Never with real money." }),
     server: Server.prefault({}).meta({ description: "Where the server listens." }),

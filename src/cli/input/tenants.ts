@@ -1,0 +1,40 @@
+import { InvalidArgumentError, Option } from "commander";
+import { chooseTenants } from "../../config/selection/choose-tenants.ts";
+import { parseSelector, type Selector, SelectorError } from "../../config/selection/selector.ts";
+import type { Workspace } from "../../config/workspace.ts";
+import type { CommandContext } from "../command.ts";
+
+/** Options of a command that takes several tenants. */
+export interface SelectorOptions {
+  selector?: Selector;
+}
+
+/** Given again, all of its selectors must hold. */
+export const selectorOption = () =>
+  new Option("-l, --selector <labels>", "only tenants with these labels, such as region=eu,tier!=gold").argParser(
+    (text: string, before: Selector = []) => [...before, ...selectorIn(text)],
+  );
+
+/**
+ * The tenants that a command line means: its arguments, else `--tenant`; of these the ones that `--selector` selects.
+ *
+ * @param unnamed what is meant without any of them
+ * @throws as {@link chooseTenants}
+ */
+export function tenantsMeant(
+  workspace: Workspace,
+  { options: { tenant, selector }, args }: Pick<CommandContext<SelectorOptions>, "options" | "args">,
+  unnamed: "all" | "only",
+): string[] {
+  const named = tenant === undefined ? [] : [tenant];
+  return chooseTenants(workspace, { names: args.length > 0 ? args : named, selector }, unnamed);
+}
+
+function selectorIn(text: string): Selector {
+  try {
+    return parseSelector(text);
+  } catch (error) {
+    if (error instanceof SelectorError) throw new InvalidArgumentError(`At ${error.message}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import { Fault } from "../../domain/fault.ts";
+import { ConfigError, type Problem } from "../config-error.ts";
+import { readLabels } from "../tenant-file.ts";
+import { matcher } from "../wildcards.ts";
+import { pickTenant, tenantPath, type Workspace } from "../workspace.ts";
+import { type Labels, type Selector, selects } from "./selector.ts";
+
+/** The tenants that a command line names; with a selector, those of them that it selects. */
+export interface TenantChoice {
+  /** Ids, or patterns with `*` and `?`. */
+  names: readonly string[];
+  selector?: Selector | undefined;
+}
+
+/**
+ * The tenants that a command means, each once.
+ *
+ * @param unnamed what a command means that neither names nor selects: every tenant of the directory, or the only one
+ * @throws Fault NOT_FOUND when nothing is selected, USAGE when the only one is meant and there are several; ConfigError
+ * when a selector asks for labels that cannot be read: a change might miss a tenant, or reach one that it should not
+ */
+export function chooseTenants(
+  workspace: Workspace,
+  { names, selector }: TenantChoice,
+  unnamed: "all" | "only",
+): string[] {
+  const isNamed = names.length > 0;
+  if (!isNamed && !selector) return unnamed === "all" ? workspace.tenants : [pickTenant(workspace)];
+  const named = isNamed ? [...new Set(names.flatMap((name) => tenantsNamed(workspace, name)))] : workspace.tenants;
+  if (!selector) return named;
+  const labels = labelsOf(workspace, named);
+  const chosen = named.filter((tenant) => selects(selector, labels.get(tenant) ?? {}));
+  if (chosen.length === 0)
+    throw new Fault("NOT_FOUND", `The selector selects no tenant; \`pmctl tenant list\` shows their labels`);
+  return chosen;
+}
+
+/**
+ * The tenants of one name, or of a pattern with `*` and `?`.
+ *
+ * @throws Fault NOT_FOUND when there is none
+ */
+export function tenantsNamed(workspace: Workspace, name: string): string[] {
+  if (!/^[a-z0-9?*-]*[?*][a-z0-9?*-]*$/.test(name)) return [pickTenant(workspace, name)];
+  const fitting = workspace.tenants.filter(matcher(name));
+  if (fitting.length === 0)
+    throw new Fault("NOT_FOUND", `No tenant in ${workspace.directory} has a name like ${JSON.stringify(name)}`);
+  return fitting;
+}
+
+/** @throws ConfigError with the problems of all files whose labels cannot be read */
+export function labelsOf({ directory }: Workspace, tenants: readonly string[]): Map<string, Labels> {
+  const labels = new Map<string, Labels>();
+  const problems: Problem[] = [];
+  for (const tenant of tenants) {
+    try {
+      labels.set(tenant, readLabels(tenantPath(directory, tenant)));
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(...error.problems);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return labels;
+}
