@@ -1,7 +1,17 @@
 // Bundles src/embed/ to dist/assets/: the loader that publishers include, and the frame's script and style.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+
+/** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
+const keepLocale = {
+  name: "keep-locale",
+  setup({ onResolve }) {
+    const resolved = ({ resolveDir, path }) => ({ path: join(resolveDir, path), sideEffects: true });
+    onResolve({ filter: /^\.\/locale\.ts$/ }, resolved);
+  },
+};
 
 /** Names by role, so that the server finds what was built: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
@@ -14,6 +24,7 @@ export async function buildAssets(root) {
       write: false,
       target: "es2022",
       legalComments: "none",
+      plugins: [keepLocale],
       ...options,
     });
     return outputFiles[0].text;

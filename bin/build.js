@@ -6,9 +6,27 @@ import { buildAssets } from "./assets.js";
 import { sourceFingerprint } from "./fingerprint.js";
 
 const root = new URL("../", import.meta.url);
+const write = (name, text) => writeFileSync(new URL(`dist/${name}`, root), text);
+
 rmSync(new URL("dist/", root), { recursive: true, force: true });
 const compiler = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root));
 execFileSync(process.execPath, [compiler, "-p", fileURLToPath(new URL("tsconfig.json", root))], { stdio: "inherit" });
 await buildAssets(root);
+const { schemaDocument } = await import("../dist/app/schema-documents.js");
+write("openapi.json", `${JSON.stringify(await schemaDocument("openapi"))}\n`);
+write("commit", commit());
 // Last, so that an interrupted build is a stale one.
-writeFileSync(new URL("dist/fingerprint", root), sourceFingerprint(root));
+write("fingerprint", sourceFingerprint(root));
+
+/** The commit that is checked out, short as people read it; sources that lie in another project's checkout are not its. */
+function commit() {
+  try {
+    const options = { cwd: fileURLToPath(root), encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
+    const [folder, hash] = execFileSync("git", ["rev-parse", "--show-prefix", "--short=12", "HEAD"], options).split(
+      "\n",
+    );
+    return folder === "" ? hash : "unknown";
+  } catch {
+    return "unknown";
+  }
+}

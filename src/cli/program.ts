@@ -5,7 +5,7 @@ import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
 import { Interrupts } from "./input/interrupts.ts";
-import { packageVersion } from "./input/package-version.ts";
+import { packageVersion, versionLine } from "./input/package-version.ts";
 import { terminalPrompts } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
 import { exitLine, topicList } from "./output/help-topics.ts";
@@ -152,7 +152,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
   program
     .description("Provision and run prediction markets from YAML under version control.")
     .usage("<command> [options]")
-    .version(packageVersion(), "--version", "print the version")
+    .version(versionLine(packageVersion()), "--version", "print version and commit")
     .helpOption("-h, --help", "show help")
     .addHelpText("after", topicList())
     .addHelpText("afterAll", exitLine())

@@ -40,5 +40,5 @@ export const NOUNS: readonly Noun[] = [
   ["why", "explain a refused request, or a trade", () => import("./why/why.ts")],
   ["completion", "completion of commands for your shell", () => import("./completion/completion.ts")],
   ["help", "explain a command or a topic", () => import("./commands/help.ts")],
-  ["version", "print the version", () => import("./commands/version.ts")],
+  ["version", "print version and commit", () => import("./commands/version.ts")],
 ];

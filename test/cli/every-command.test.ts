@@ -78,7 +78,10 @@ describe("help", () => {
   test.each(["--version", "version"])("%s is on stdout and ends with 0", async (word) => {
     const { streams, text } = buffers();
     expect(await main([word], streams)).toBe(0);
-    expect(text()).toEqual({ stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: "" });
+    expect(text()).toEqual({
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+ \(([0-9a-f]{7,40}|unknown)\)\n$/),
+      stderr: "",
+    });
   });
 
   test("a noun without its verb shows what there is, on stderr, and ends with 6", async () => {

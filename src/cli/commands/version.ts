@@ -1,17 +1,16 @@
 import type { Command } from "commander";
 import type { Host } from "../command.ts";
-import { packageVersion } from "../input/package-version.ts";
+import { type PackageVersion, packageVersion, versionLine } from "../input/package-version.ts";
 import type { View } from "../output/output.ts";
 
-interface Version {
-  version: string;
+interface Version extends PackageVersion {
   node: string;
 }
 
-const view: View<Version, Version> = { kind: "text", text: ({ version }) => version };
+const view: View<Version, Version> = { kind: "text", text: versionLine };
 
 export function register(noun: Command, host: Host): void {
-  host.add(noun, { names: "version node" }, ({ io }) =>
-    io.output.print({ version: packageVersion(), node: process.versions.node }, view),
+  host.add(noun, { names: "version commit node" }, ({ io }) =>
+    io.output.print({ ...packageVersion(), node: process.versions.node }, view),
   );
 }

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { type Account, runAs } from "./account.ts";
 import { parseLinks, requireGenuine } from "./checksums.ts";
-import { ClusterError, errorCode, unlessMissing } from "./errors.ts";
+import { ClusterError, unlessMissing } from "./errors.ts";
 import { withLock } from "./lock.ts";
 
 /** Programs that the server's account can run. */
@@ -46,7 +46,8 @@ export async function packageVersion(packageRoot: string): Promise<string> {
 
 /**
  * The programs, straight from the package when the account can run them, else from a copy that it can: node_modules may
- * lie in a home directory closed to the account, or have lost its executable bits on the way here.
+ * lie in a home directory closed to the account, have lost its executable bits on the way here, or have been installed
+ * without scripts. Nothing is written into it, because it may be read-only and other users' commands read it.
  * @throws ClusterError before anything runs when the programs are not the published ones
  * @param findCopiesDir names a directory that the account can reach, where copies may be kept; asked only when needed.
  */
@@ -59,9 +60,6 @@ export async function prepareBinaries(
   const build = `${process.platform}-${process.arch}`;
   const version = await packageVersion(packageRoot);
   const digest = await requireGenuine(`${version} ${build}`, native);
-  await linkLibraries(packageRoot, native).catch(() => {
-    // A node_modules that another user owns: without the links the programs do not run, and the copy gets them.
-  });
   if ((await failureOf(native, account)) === undefined) return programsIn(native);
   const copiesDir = await findCopiesDir();
   // The digest is in the name, so a copy of other programs is never taken for this one.
@@ -120,17 +118,13 @@ async function copyReadable(from: string, to: string): Promise<void> {
 }
 
 /**
- * Creates the links between library versions that the package's postinstall script creates: npm tarballs hold no links,
- * and `npm ci --ignore-scripts` runs no scripts. Existing links stay.
+ * Creates in a copy the links between library versions that the package's postinstall script creates: npm tarballs hold no
+ * links, and a copy is made of files alone.
  */
 async function linkLibraries(packageRoot: string, native: string): Promise<void> {
   const list = await unlessMissing(readFile(join(packageRoot, "native/pg-symlinks.json"), "utf8"), "[]");
   for (const link of parseLinks(list)) {
     const path = join(native, relative("native", link.target));
-    try {
-      await symlink(relative(dirname(link.target), link.source), path);
-    } catch (error) {
-      if (errorCode(error) !== "EEXIST") throw error;
-    }
+    await symlink(relative(dirname(link.target), link.source), path);
   }
 }

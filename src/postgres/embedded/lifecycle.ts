@@ -6,7 +6,7 @@ import { serverAccount } from "./account.ts";
 import { packageVersion, prepareBinaries } from "./binaries.ts";
 import { clearStopped, endedOnPurpose, markStopped } from "./ending.ts";
 import { ClusterError } from "./errors.ts";
-import { createRoot, createSystemDirectory, findSite, prepareHome } from "./home.ts";
+import { copiesDirectory, createRoot, findSite, prepareHome } from "./home.ts";
 import { initialise } from "./initialise.ts";
 import { withLock } from "./lock.ts";
 import { bringUp, findPostmaster, settle, shutDown } from "./postmaster.ts";
@@ -85,7 +85,7 @@ async function launch({ directory, systemDir, findPackageRoot }: Places, begin: 
   begin("comparing and trying the database's programs");
   const copiesDir = async () => {
     begin("copying the database's programs");
-    return account.isCaller ? site.root : createSystemDirectory(systemDir);
+    return copiesDirectory(site, account, systemDir);
   };
   const binaries = await prepareBinaries(packageRoot, copiesDir, account);
   await initialise(site, binaries, account, await packageVersion(packageRoot), begin);
