@@ -113,6 +113,18 @@ export function loginOf(connection: Connection): string {
   return connect(connection, { name: "probe", max: 1 }).options.user;
 }
 
+/**
+ * `host:port` of the server that answered, as the connection names it.
+ * @param answered the server's own address; null over a socket
+ */
+export function placeOf(connection: Connection, answered: { host: string; port: number } | null): string {
+  const { host: hosts, port: ports } = connect(connection, { name: "probe", max: 1 }).options;
+  const named = hosts.map((host, index) => ({ host, port: ports[index] ?? ports[0] ?? 5432 }));
+  const alike = named.length > 1 ? named.filter(({ port }) => port === answered?.port) : named;
+  const { host, port } = (alike.length === 1 ? alike[0] : (answered ?? named[0])) ?? { host: "", port: 5432 };
+  return `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
+}
+
 /** The server's own words help an operator; they name the database and the user, never the password. */
 export function unusable(error: unknown): Fault {
   if (error instanceof Fault) return error;

@@ -1,19 +1,97 @@
+import type { ServerFacts, Standby } from "../domain/durability.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** What a database server is, as far as it matters here. */
-export interface ServerRow {
-  /** Such as 18.4. */
-  version: string;
-  /** Whether a commit is on the disk when it is acknowledged. */
-  isDurable: boolean;
+/** The PostgreSQL version of the server on the other end of the connection, such as 18.4. */
+export async function readVersion(sql: ReadSql): Promise<string> {
+  const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`;
+  return row?.version;
 }
 
-/** The server on the other end of the connection. */
-export async function readServer(sql: ReadSql): Promise<ServerRow> {
+/** The server on the other end of the connection, and where it is. */
+export interface ServerReading extends ServerFacts {
+  /** Null over a socket of the same machine. */
+  address: { host: string; port: number } | null;
+  /** It only follows another server, and takes no change. */
+  isStandby: boolean;
+  /** By the database's clock, ISO 8601. */
+  checkedAt: string;
+}
+
+interface ReplicationRow {
+  name: string;
+  state: string | null;
+  sync: Standby["sync"];
+  lagBytes: number | null;
+}
+
+/**
+ * What the server promises of commits, in one statement of the current schema. A setting of a cluster's manager shows that there
+ * is one: CloudNativePG names a setting of its own, and Patroni alone gives these four to the server's command line.
+ */
+export async function readDurability(sql: ReadSql): Promise<ServerReading> {
   const [row] = await sql`
-    select current_setting('server_version') as version,
-           current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as is_durable`;
-  return { version: row?.version, isDurable: row?.is_durable };
+    select split_part(current_setting('server_version'), ' ', 1) as version,
+           current_setting('fsync') = 'on' as fsync,
+           current_setting('synchronous_commit') as synchronous_commit,
+           current_setting('synchronous_standby_names') as synchronous_standby_names,
+           current_setting('wal_level') as wal_level,
+           current_setting('archive_mode') as archive_mode,
+           case
+             when current_setting('cnpg.config_sha256', true) is not null then 'CloudNativePG'
+             when (select count(*) from pg_settings
+                    where source = 'command line'
+                      and name in ('cluster_name', 'hot_standby', 'max_wal_senders', 'wal_level')) = 4 then 'Patroni'
+           end as manager,
+           host(inet_server_addr()) as host,
+           inet_server_port() as port,
+           is_standby,
+           (extract(epoch from clock_timestamp()) * 1000)::float8 as checked_at,
+           archived_at, failed_at, failed_count,
+           (select coalesce(json_agg(standby order by name), '[]')
+              from (select distinct on (pid) name, state, sync,
+                           case when not is_standby
+                             then greatest(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), flushed), 0) end as "lagBytes"
+                      from (select pid, application_name as name, state, sync_state as sync, flush_lsn as flushed
+                              from pg_stat_replication
+                             union all
+                            select pid, name, state, sync, flushed from standby_status()) as seen
+                     where state is distinct from 'backup'
+                     order by pid, state nulls last) as standby) as standbys
+      from pg_is_in_recovery() as is_standby,
+           (select (extract(epoch from last_archived_time) * 1000)::float8 as archived_at,
+                   (extract(epoch from last_failed_time) * 1000)::float8 as failed_at,
+                   failed_count::int4 as failed_count
+              from pg_stat_archiver) as archiver`;
+  if (!row) throw new TypeError("A statement without tables answers one row");
+  const standbys: ReplicationRow[] = row.standbys;
+  return {
+    version: row.version,
+    fsync: row.fsync,
+    synchronousCommit: row.synchronous_commit,
+    synchronousStandbyNames: row.synchronous_standby_names,
+    walLevel: row.wal_level,
+    manager: row.manager,
+    address: row.host === null ? null : { host: row.host, port: row.port },
+    isStandby: row.is_standby,
+    checkedAt: new Date(row.checked_at).toISOString(),
+    archive: {
+      mode: row.archive_mode,
+      lastArchivedAt: timeOf(row.archived_at),
+      lastFailedAt: timeOf(row.failed_at),
+      failed: row.failed_count,
+    },
+    standbys: visible(standbys),
+  };
+}
+
+/** A role without the right to see more is shown that a standby is connected, with nulls for the rest. */
+function visible(rows: readonly ReplicationRow[]): Standby[] | null {
+  const standbys = rows.flatMap(({ state, ...rest }) => (state === null ? [] : [{ ...rest, state }]));
+  return standbys.length === rows.length ? standbys : null;
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** Whether a commit of this session is on disk when it is acknowledged, as far as the session decides it. */

@@ -22,7 +22,7 @@ import { type Listening, listen, listenOnOneSocket } from "./connections/listeni
 import type { FrontDoor } from "./front-door.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { watchMismatches } from "./observe/mismatch-watch.ts";
-import { createOpsListener } from "./observe/ops-listener.ts";
+import { createOpsListener, type Readiness } from "./observe/ops-listener.ts";
 import { proving } from "./server-proof.ts";
 import { createTenantSite, type TenantSiteOptions } from "./tenant-site.ts";
 
@@ -38,6 +38,8 @@ export interface ServerOptions extends TenantSiteOptions {
   /** Called for each connection and stream that a limit refused or ended, beside the metrics and the logs. */
   onRefused?: OnRefused | undefined;
   isDatabaseUp: () => Promise<boolean>;
+  /** What the operations listener tells of changes; without it, that none is taken. */
+  readiness?: (() => Promise<Readiness>) | undefined;
   /** What is wrong with the audit log; without it the operations listener reports it as sound. */
   integrityProblem?: (() => IntegrityProblem | undefined) | undefined;
   /** Shared with callers that record more than requests. */
@@ -88,7 +90,7 @@ const DRAIN_STEP_MS = 20;
  */
 export async function startServer(options: ServerOptions, where: ListenOptions): Promise<RunningServer> {
   const { tenantId, auditKeyId, isDatabaseUp, integrityProblem = () => undefined } = options;
-  const { log, metrics = new Metrics() } = options;
+  const { log, metrics = new Metrics(), readiness = async () => ({ writes: false, database: null }) } = options;
   const { opsHost = "127.0.0.1", keyPair } = where;
   const scheme = keyPair ? "https" : "http";
   const descriptors = descriptorLimit();
@@ -122,7 +124,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const isDraining = () => site.door.draining;
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
   const ops = createOpsListener(
-    { tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem },
+    { tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem, readiness },
     opsConnections,
   );
   metrics.setDraining(isDraining);

@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lastBackupAt } from "../../src/app/backup/last-backup.ts";
 import { runDbBackup } from "../../src/cli/database/db-backup.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { administer } from "../../src/postgres/database.ts";
@@ -64,11 +65,18 @@ describe("backup and restore", () => {
     expectRestored(await scene.everything(), before);
   });
 
+  test("a backup is known to its directory by the moment that it shows, wherever its file is", async () => {
+    const place = { directory: scene.directory, tenant: "acme" };
+    const { data } = await scene.backup();
+    expect(await lastBackupAt(place)).toBe(data.created);
+    expect(await lastBackupAt({ ...place, tenant: "globex" })).toBeNull();
+  });
+
   test("a backup beside a file of the same name is refused, and the file is left alone", async () => {
     const { file } = await scene.backup();
     const content = readFileSync(file);
     const io = testIo({ format: "json" });
-    expect((await end(io, () => runDbBackup({ ...scene.target, file }, io))).exit).toBe(6);
+    expect((await end(io, () => runDbBackup({ ...scene.target, directory: scene.directory, file }, io))).exit).toBe(6);
     expect(readFileSync(file)).toEqual(content);
   });
 });

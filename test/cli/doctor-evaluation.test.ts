@@ -3,6 +3,7 @@ import { evaluateAddresses } from "../../src/app/doctor/addresses.ts";
 import { evaluateCertificate } from "../../src/app/doctor/certificate.ts";
 import type { Check } from "../../src/app/doctor/check.ts";
 import { type DatabaseFacts, evaluateDatabase } from "../../src/app/doctor/database.ts";
+import { type DurabilityFacts, evaluateBackup, evaluateDurability } from "../../src/app/doctor/durability.ts";
 import { evaluateKeySet } from "../../src/app/doctor/key-set.ts";
 import { evaluateMachine, type MachineFacts } from "../../src/app/doctor/machine.ts";
 import { evaluateRecord, type RecordFacts } from "../../src/app/doctor/record.ts";
@@ -119,10 +120,47 @@ describe("addresses", () => {
   });
 });
 
+describe("what an acknowledged change survives", () => {
+  const standby = { name: "b", state: "streaming", sync: "sync" as const, lagBytes: 0 };
+  const facts: DurabilityFacts = {
+    ...{ version: "18.4", fsync: true, synchronousCommit: "on", synchronousStandbyNames: "b", walLevel: "replica" },
+    ...{ standbys: [standby], waits: true, strict: true, synchronousStandbys: 1, survives: "machine", required: 1 },
+    archive: { mode: "on", lastArchivedAt: "2026-01-02T00:00:00.000Z", lastFailedAt: null, failed: 0 },
+  };
+  const away = { standbys: [], synchronousStandbys: 0, survives: "crash" as const };
+  const alone = { ...away, synchronousStandbyNames: "", waits: false, strict: false, required: 0 };
+
+  test.each<[string, Partial<DurabilityFacts>, string, string]>([
+    ["a database that writes through is well", {}, "durability", "ok"],
+    ["one that forgets in a crash fails", { fsync: false, survives: "none" }, "durability", "fail"],
+    ["one whose sessions wait for no disk fails", { synchronousCommit: "off" }, "durability", "fail"],
+    ["a synchronous standby is well", {}, "replication", "ok"],
+    ["a database alone is a warning", alone, "replication", "warn"],
+    ["a standby that is away is a warning", { ...away, required: 0 }, "replication", "warn"],
+    ["fewer standbys than are required fail", away, "replication", "fail"],
+    ["standbys that the login may not see are not there", { ...away, standbys: null }, "replication", "fail"],
+    ["an archive is well", {}, "archive", "ok"],
+    ["no archive is a warning", { archive: { ...facts.archive, mode: "off" } }, "archive", "warn"],
+    [
+      "an archive whose last attempt failed is a warning",
+      { archive: { ...facts.archive, lastFailedAt: "2026-01-03T00:00:00.000Z", failed: 1 } },
+      "archive",
+      "warn",
+    ],
+  ])("%s", (_, change, check, status) => {
+    expect(statusOf(evaluateDurability({ ...facts, ...change }), check)).toBe(status);
+  });
+
+  test("a database without a backup is a warning", () => {
+    expect(evaluateBackup(null, "acme")).toMatchObject({ check: "backup", status: "warn" });
+    expect(evaluateBackup("2026-01-02T00:00:00.000Z", "acme")).toMatchObject({ check: "backup", status: "ok" });
+  });
+});
+
 describe("the database", () => {
   const answers: DatabaseFacts = {
     state: "answers",
-    server: { version: "15.2", isDurable: true },
+    version: "15.2",
     schema: 5,
     schemaNeeded: 5,
     clockDifferenceMs: 0,
@@ -131,12 +169,6 @@ describe("the database", () => {
   test.each<[string, DatabaseFacts, string, string]>([
     ["PostgreSQL 15 is well", answers, "database", "ok"],
     ["another engine fails", { state: "unsupported", problem: "The database is none" }, "database", "fail"],
-    [
-      "a server that forgets in a crash fails",
-      { ...answers, server: { version: "15.2", isDurable: false } },
-      "durability",
-      "fail",
-    ],
     ["an older schema fails", { ...answers, schema: 4 }, "schema", "fail"],
     ["a newer schema fails", { ...answers, schema: 6 }, "schema", "fail"],
     ["a clock two seconds off is a warning", { ...answers, clockDifferenceMs: -2000 }, "clock", "warn"],

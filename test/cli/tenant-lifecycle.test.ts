@@ -112,7 +112,9 @@ describe("a running server and its embedded database", () => {
     });
     expect(refused.status).toBe(500);
     expect(Object.keys((await refused.json()) as object)).toEqual(["error"]);
-    expect((await fetch(`${server.opsUrl}/readyz`)).status).toBe(503);
+    const ready = await fetch(`${server.opsUrl}/readyz`);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({ server: expect.any(String), writes: false, database: null });
     expect((await fetch(`${server.opsUrl}/livez`)).status).toBe(200);
     // Longer than the server's look at a crashed database.
     await delay(2500);

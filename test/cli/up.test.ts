@@ -100,6 +100,12 @@ describe("pmctl up", () => {
     for (const { tenant, opsUrl } of served)
       expect(await (await fetch(`${opsUrl}/livez`)).json()).toEqual({ ok: true, tenant });
 
+    const warning = expect.stringContaining("synchronous standby");
+    for (const server of served) {
+      expect(server).toMatchObject({ survives: "crash", warnings: [warning] });
+      expect(errors()).toContain(`| ${server.warnings[0]}`);
+    }
+
     for (const [tenant, memoryMb] of Object.entries({ acme: 400, zeta: 256 })) {
       const { pid } = served.find((each) => each.tenant === tenant) as Served;
       const nursery = `--max-semi-space-size=${nurseryMb(memoryMb, totalmem())}`;

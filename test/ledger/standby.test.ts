@@ -3,7 +3,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { SignJWT } from "jose";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair } from "../support/replica.ts";
 
@@ -93,6 +93,49 @@ async function cancelUntil(answered: Promise<unknown>): Promise<void> {
 async function tradesIn(replica: Pair["primary"]): Promise<Set<string>> {
   const rows = await replica.ask("select id from trade", "acme");
   return new Set(rows.map(({ id }) => String(id)));
+}
+
+/** What the operations listener says of the database, once it is as expected. */
+async function expectDatabase(expected: object): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const response = await fetch(`${server.opsUrl}/readyz`);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ ok: true, database: expected });
+    },
+    { timeout: 10_000, interval: 100 },
+  );
+}
+
+test("readiness and doctor tell which standbys each change is on, although the server's role may not see them itself", async () => {
+  const standby = { name: "standby", state: "streaming", sync: "sync", lagBytes: expect.any(Number) };
+  const kept = { waits: true, strict: true, synchronousStandbys: 1, standbys: [standby] };
+  // Without fsync, as this pair runs, not even two machines keep anything.
+  await expectDatabase({ ...kept, host: expect.stringMatching(/^\/.*:5501$/), fsync: false, survives: "none" });
+  await pair.primary.ask("alter system set fsync = on");
+  await pair.primary.ask("select pg_reload_conf()");
+  const unarchived = { mode: "off", lastArchivedAt: null, lastFailedAt: null, failed: 0 };
+  await expectDatabase({
+    ...{ ...kept, survives: "machine", required: 0, fsync: true, synchronousCommit: "on", walLevel: "replica" },
+    ...{ synchronousStandbyNames: "standby", archive: unarchived, lastBackupAt: null },
+  });
+  expect(await replication()).toMatchObject({
+    status: "ok",
+    found: expect.stringContaining("standby streaming, sync"),
+  });
+  await pair.standby.kill("SIGINT");
+  await expectDatabase({ waits: true, strict: true, synchronousStandbys: 0, standbys: [], survives: "crash" });
+  expect(await replication()).toMatchObject({ status: "warn" });
+  await pair.standby.start();
+  await expectDatabase(kept);
+  await pair.primary.ask("alter system set fsync = off");
+  await pair.primary.ask("select pg_reload_conf()");
+}, 60_000);
+
+async function replication(): Promise<unknown> {
+  const { stdout } = await operator.run("doctor", "acme", "-o", "json");
+  const { checks } = JSON.parse(stdout) as { checks: { check: string }[] };
+  return checks.find(({ check }) => check === "replication");
 }
 
 test("a trade whose wait for the standby is cancelled waits all the same, and is answered when the standby is back", async () => {

@@ -7,6 +7,7 @@ import { addressGroup } from "./addresses.ts";
 import { certificateGroup } from "./certificate.ts";
 import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
 import { checkDatabase } from "./database.ts";
+import { durabilityGroup } from "./durability.ts";
 import { keySetGroup } from "./key-set.ts";
 import { loginGroup } from "./login.ts";
 import { collectMachine, evaluateMachine } from "./machine.ts";
@@ -23,6 +24,7 @@ const GROUPS: readonly CheckGroup[] = [
   serverGroup,
   keySetGroup,
   loginGroup,
+  durabilityGroup,
   recordGroup,
   oracleGroup,
 ];

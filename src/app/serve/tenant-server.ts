@@ -16,6 +16,7 @@ import { discrepancyOf } from "../../queries/reconcile/reconcile.ts";
 import type { StrictTransport } from "../../server/front-door.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
+import type { Readiness } from "../../server/observe/ops-listener.ts";
 import { type RunningServer, startServer } from "../../server/server.ts";
 import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
@@ -27,6 +28,7 @@ import { type ServedCertificate, servedCertificate } from "../doors/served-certi
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
+import { readinessOf } from "./readiness.ts";
 import type { ServeOptions, Serving } from "./serving.ts";
 
 export interface TenantServer {
@@ -37,6 +39,8 @@ export interface TenantServer {
   /** Undefined when it speaks plain HTTP. */
   certificate: ServedCertificate | undefined;
   services: TenantServices;
+  /** What the operations listener tells of changes and of the database. */
+  readiness(): Promise<Readiness>;
   /** Requests that the API has answered. */
   answered(): number;
   /**
@@ -118,6 +122,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     opsUrl,
     certificate,
     services,
+    readiness: () => readinessOf(serving),
     answered: () => metrics.requests.total,
     drain: (signal) => server.drain((options.drainSeconds ?? config.server.drainSeconds) * SECOND_MS, signal),
     close: async () => {
@@ -187,10 +192,11 @@ function startSweep({ config, secrets, services, metrics, log }: Serving): { sto
 }
 
 function listen(
-  { config, secrets, services, metrics, log, ...options }: Serving,
+  serving: Serving,
   proofSecret: string,
   certificate: ServedCertificate | undefined,
 ): Promise<RunningServer> {
+  const { config, secrets, services, metrics, log, ...options } = serving;
   return startServer(
     {
       tenantId: config.tenant,
@@ -215,6 +221,7 @@ function listen(
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,
       isDatabaseUp: services.isDatabaseUp,
+      readiness: () => readinessOf(serving),
       integrityProblem: () => services.auditWatch.problem?.kind ?? (services.ledgerWatch.problem && "ledger"),
       hosts: servedHosts(config),
       adminHosts: config.server.adminHosts,

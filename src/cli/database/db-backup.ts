@@ -29,6 +29,8 @@ interface RestoredBackup extends ShownBackup {
 }
 
 interface BackupOptions extends BackupTarget {
+  /** The operator's, which notes that there is a backup. */
+  directory: string;
   file: string;
   /** What the log is known to have held. */
   known?: readonly KnownAnchor[] | undefined;
@@ -59,7 +61,7 @@ export function registerBackup(noun: Command, host: Host): void {
       const { directory, known, target } = await openBackupTarget(options.tenant);
       const isEncrypted = encryptTo !== undefined;
       const file = argument ?? out ?? (await newBackupFile({ id: target.tenant, directory }, isEncrypted));
-      return runDbBackup({ ...target, file, encryptTo, known }, io);
+      return runDbBackup({ ...target, directory, file, encryptTo, known }, io);
     },
   );
   host.add<RestoreFlags>(
@@ -127,12 +129,14 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
 
 /** @throws Fault USAGE when the file exists already, or a recipient is none */
 export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<void> {
-  const { file, encryptTo: recipients = [], known, ...target } = options;
+  const { file, directory, encryptTo: recipients = [], known, ...target } = options;
   const { backupTenant, dropUnfinishedRestores, problemOfLog } = await import("../../app/backup/backup-tenant.ts");
+  const { noteBackup } = await import("../../app/backup/last-backup.ts");
   await dropUnfinishedRestores(target, (message) => output.note(message));
   const onProgress = (written: number) => output.progress(`${(written / 1e6).toFixed(1)} MB`);
   const written = await backupTenant({ ...target, file, recipients, onProgress });
   const { migrations: _, ...manifest } = written.manifest;
+  await noteBackup({ directory, tenant: target.tenant }, manifest.created);
   const { sha256, bytes, keyId } = written;
   await output.print({ file, ...manifest, sha256, keyId, encrypted: recipients.length > 0, bytes }, backupView);
   const problem = await problemOfLog(target, known);

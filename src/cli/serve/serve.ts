@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { type Survival, warningsOf } from "../../domain/durability.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { drainSeconds, portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
@@ -22,14 +23,20 @@ export interface Served {
   pid: number;
   url: string;
   opsUrl: string;
+  survives: Survival;
+  warnings: string[];
 }
 
 export const servedView: View<Served, Served> = {
   kind: "record",
-  fields: ({ tenant, url, opsUrl }) => [
+  fields: ({ tenant, url, opsUrl, survives }) => [
     ["tenant", tenant],
     ["API", url],
     ["health, metrics", opsUrl],
+    [
+      "a change survives",
+      survives === "machine" ? "the loss of a machine" : survives === "crash" ? "a crash" : "nothing",
+    ],
   ],
 };
 
@@ -54,7 +61,7 @@ export function register(noun: Command, host: Host): void {
         .option("--no-sweep", "leave the oracle's sweep to other processes")
         .description("serve one tenant in the foreground; applies nothing by itself"),
     ),
-    { names: "tenant pid url opsUrl" },
+    { names: "tenant pid url opsUrl survives warnings" },
     runServe,
   );
 }
@@ -75,8 +82,12 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   const server = await serveTenant({ ...ready, port, host, opsPort, opsHost, drainSeconds, https, sweep });
   const { url, opsUrl, certificate } = server;
   if (certificate) io.output.note(describeCertificate(certificate, url));
+  const { database } = await server.readiness();
+  const warnings = warningsOf(database);
+  for (const warning of warnings) io.output.note(warning);
   endStart(server.answered);
-  await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
+  const survives = database?.survives ?? "none";
+  await io.output.print({ tenant, pid: process.pid, url, opsUrl, survives, warnings }, servedView);
   await showPage({ url: `${url}/embed/markets`, host: host ?? ready.config.server.host }, options, io.output);
   if (!stopped.aborted) await once(stopped, "abort");
   io.output.note("Stopping: finishing what is under way");

@@ -24,7 +24,7 @@ export function register(noun: Command, host: Host): void {
   const shared = sharedOptions(host);
   for (const option of shared) noun.addOption(option);
   noun.addOption(selectorOption());
-  host.add<UpOptions>(noun, { names: "tenant pid url opsUrl" }, (context) => runUp(context, shared));
+  host.add<UpOptions>(noun, { names: "tenant pid url opsUrl survives warnings" }, (context) => runUp(context, shared));
 }
 
 /** Options of `serve` that apply to every tenant. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
+import type { DatabaseState } from "../../domain/durability.ts";
 import { withinDeadline } from "../../postgres/client.ts";
+import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import type { Connections } from "../connections/connections.ts";
 import { createListener } from "../connections/listener.ts";
 import { nextRequestId } from "../exchange.ts";
@@ -16,8 +18,17 @@ export interface OpsOptions {
   metrics: Metrics;
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
+  readiness(): Promise<Readiness>;
   /** What is wrong with the audit log or the ledger, as far as this process has found; undefined when nothing is. */
   integrityProblem(): IntegrityProblem | undefined;
+}
+
+/** What a server tells of its changes, at most 5 s old. */
+export interface Readiness {
+  /** A change sent now would be tried. */
+  writes: boolean;
+  /** Null while it is away. */
+  database: DatabaseState | null;
 }
 
 const DATABASE_TIMEOUT_MS = 2000;
@@ -44,10 +55,17 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   if (path !== "/readyz") return send(res, 404, errorBody("Not found"));
   const draining = options.isDraining();
   // A probe that hangs counts as an unavailable database.
-  const db = await withinDeadline(options.isDatabaseUp(), DATABASE_TIMEOUT_MS).catch(() => false);
+  const [db, { writes, database }] = await Promise.all([
+    withinDeadline(options.isDatabaseUp(), DATABASE_TIMEOUT_MS).catch(() => false),
+    options.readiness(),
+  ]);
   const integrity = options.integrityProblem() ?? "ok";
   const ok = db && !draining && integrity === "ok";
-  send(res, ok ? 200 : 503, JSON.stringify({ ok, tenant, db, draining, integrity }));
+  send(
+    res,
+    ok ? 200 : 503,
+    JSON.stringify({ ok, tenant, db, draining, integrity, server: SERVER_ID, writes, database }),
+  );
 }
 
 function send(res: ServerResponse, status: number, body: string, contentType = "application/json"): void {

@@ -8,7 +8,7 @@ import type { SequencerOptions } from "../../ledger/sequencer/options.ts";
 import { Sequencer } from "../../ledger/sequencer/sequencer.ts";
 import { recordSecurityEvents } from "../../ledger/unchained/security-log.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "../../postgres/connect.ts";
-import { answersWithin, isDenied } from "../../postgres/database.ts";
+import { answersWithin, isDenied, placeOf } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
 import { openPool, type Pool } from "../../postgres/pool.ts";
@@ -26,6 +26,7 @@ import type { AllHandlers } from "../invoke.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { VIEW_BYTES, Views } from "../views/views.ts";
+import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./new-id.ts";
 import { unready } from "./readiness.ts";
@@ -67,6 +68,8 @@ export interface TenantServices extends ServiceContext {
   tail: AuditTail;
   /** The requests that this process's server refused. */
   refusals: RefusalLog;
+  /** What an acknowledged change survives. */
+  durability: DurabilityWatch;
   /** Resolves within two seconds, whatever the state of the database. */
   isDatabaseUp(): Promise<boolean>;
   close(): Promise<void>;
@@ -113,6 +116,13 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   if (sources) await evidence.look();
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
+  const durability = new DurabilityWatch({
+    reader: background,
+    placeOf: (address) => placeOf(connection, address),
+    // A pooler drops the setting that the writer asks for.
+    synchronous: terms.synchronous && !("pooled" in connection && connection.pooled === true),
+    required: 0,
+  });
   const cursors = new Cursors(auditKeys);
   const security = new SecurityLog({ write: (rows) => background.write((sql) => recordSecurityEvents(sql, rows)) });
   const ledgerWatch = new LedgerWatch({
@@ -147,6 +157,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     evidence,
     tail,
     refusals,
+    durability,
     isDatabaseUp,
     close: async () => {
       tail.close();

@@ -109,7 +109,7 @@ export class BackupScene {
   async backup(change: Partial<Parameters<typeof runDbBackup>[0]> = {}) {
     const file = join(directoryWith(), "acme.backup.gz");
     const io = testIo({ format: "json" });
-    const ending = await end(io, () => runDbBackup({ ...this.target, file, ...change }, io));
+    const ending = await end(io, () => runDbBackup({ ...this.target, directory: this.directory, file, ...change }, io));
     return { file, ...ending, data: JSON.parse(ending.stdout || "null") };
   }
 

@@ -1,0 +1,29 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createRoot } from "../../postgres/embedded/home.ts";
+
+/** Where a directory keeps what it knows of a tenant's backups. */
+interface BackupPlace {
+  directory: string;
+  tenant: string;
+}
+
+/** A file of its own, because a backup is often moved to another machine as soon as it is written. */
+function noteOf({ directory, tenant }: BackupPlace): string {
+  return join(directory, ".pmctl", "backups", `${tenant}.latest`);
+}
+
+/** Notes that a backup was written. @param created the moment that it shows, ISO 8601 */
+export async function noteBackup(place: BackupPlace, created: string): Promise<void> {
+  const file = noteOf(place);
+  // Creates `.pmctl` with its permissions and its .gitignore.
+  await createRoot(join(place.directory, ".pmctl"));
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, `${created}\n`, { mode: 0o600 });
+}
+
+/** The moment that the latest backup written from this directory shows, ISO 8601; null where there is none. */
+export async function lastBackupAt(place: BackupPlace): Promise<string | null> {
+  const created = (await readFile(noteOf(place), "utf8").catch(() => "")).trim();
+  return Number.isNaN(Date.parse(created)) ? null : created;
+}

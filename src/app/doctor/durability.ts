@@ -1,0 +1,74 @@
+import { type Promises, promisesOf, type ServerFacts, type Standby } from "../../domain/durability.ts";
+import { counted } from "../../domain/text.ts";
+import { readDurability } from "../../queries/server.ts";
+import { lastBackupAt } from "../backup/last-backup.ts";
+import { type Check, type CheckGroup, fail, ok, warn, withoutDatabase } from "./check.ts";
+
+export const durabilityGroup: CheckGroup = {
+  name: "durability",
+  run: async ({ id, directory, sql }) => {
+    const backup = evaluateBackup(await lastBackupAt({ directory, tenant: id }), id);
+    if (!sql) return [...withoutDatabase("durability", "replication", "archive"), backup];
+    const facts = await readDurability(sql);
+    return [...evaluateDurability({ ...facts, ...promisesOf(facts), required: 0 }), backup];
+  },
+};
+
+export type DurabilityFacts = Omit<ServerFacts, "manager"> & Promises & { required: number };
+
+/** What an acknowledged change survives. */
+export function evaluateDurability(facts: DurabilityFacts): Check[] {
+  return [evaluateDisk(facts), evaluateReplication(facts), evaluateArchive(facts)];
+}
+
+function evaluateDisk({ fsync, synchronousCommit }: DurabilityFacts): Check {
+  const off = [...(fsync ? [] : ["fsync"]), ...(synchronousCommit === "off" ? ["synchronous_commit"] : [])];
+  if (off.length === 0) return ok("durability", "a commit is on the disk before it is acknowledged");
+  const verb = off.length === 1 ? "is" : "are";
+  return fail("durability", `${off.join(" and ")} ${verb} off: a crash loses money`, "Turn it on in postgresql.conf");
+}
+
+function evaluateReplication(facts: DurabilityFacts): Check {
+  const { survives, synchronousStandbys: there, required, strict } = facts;
+  const found = `${replicationOf(facts)}${strict === null ? "; whether the wait stays when all are lost cannot be seen" : ""}`;
+  if (there < required)
+    return fail(
+      "replication",
+      `database.require.synchronousStandbys is ${required}, and each commit waits for ${there}; ${found}`,
+      "Bring the standbys back: changes are refused meanwhile",
+    );
+  if (survives === "machine") return ok("replication", found);
+  return warn("replication", found, "Add a synchronous standby: docs/operations.md says how");
+}
+
+function replicationOf({ waits, synchronousStandbys, standbys }: DurabilityFacts): string {
+  const named = standbys === null ? "the login may not see which there are" : listed(standbys);
+  if (!waits) return `no synchronous standby: what was acknowledged is lost with the machine (${named})`;
+  if (synchronousStandbys === 0) return `commits wait for a synchronous standby, and none can be seen (${named})`;
+  return `each commit is on ${counted(synchronousStandbys, "synchronous standby")}: ${named}`;
+}
+
+function listed(standbys: readonly Standby[]): string {
+  if (standbys.length === 0) return "no standby is connected";
+  return standbys
+    .map(({ name, state, sync, lagBytes }) => `${name} ${state}, ${sync}, ${lagBytes ?? "unknown"} bytes behind`)
+    .join("; ");
+}
+
+function evaluateArchive({ walLevel, archive }: DurabilityFacts): Check {
+  const { mode, lastArchivedAt, lastFailedAt, failed } = archive;
+  const remedy = "Set archive_mode and archive_command, such as of pgBackRest: they allow a restore to any moment";
+  if (mode === "off") return warn("archive", `archive_mode is off, wal_level is ${walLevel}`, remedy);
+  if (lastFailedAt !== null && (lastArchivedAt === null || lastFailedAt > lastArchivedAt))
+    return warn(
+      "archive",
+      `the last attempt failed at ${lastFailedAt}, ${failed} failed so far`,
+      "PostgreSQL's log says why; until then its disk fills",
+    );
+  return ok("archive", lastArchivedAt === null ? "on, nothing archived yet" : `last archived at ${lastArchivedAt}`);
+}
+
+export function evaluateBackup(lastAt: string | null, tenant: string): Check {
+  if (lastAt !== null) return ok("backup", `the last one from this directory is of ${lastAt}`);
+  return warn("backup", "none was written from this directory", `Write one: pmctl db backup -t ${tenant}`);
+}

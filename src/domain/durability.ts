@@ -1,0 +1,90 @@
+/** What an acknowledged change survives: nothing, a crash of the server, or the loss of its machine. */
+export type Survival = "none" | "crash" | "machine";
+
+export interface Standby {
+  name: string;
+  /** As PostgreSQL names it, such as `streaming` or `catchup`. */
+  state: string;
+  sync: "sync" | "quorum" | "potential" | "async";
+  /** Bytes of the log that it has not on its disk yet; null before it has told. */
+  lagBytes: number | null;
+}
+
+/** The settings and the standbys of a database server, as it tells them. Times are ISO 8601. */
+export interface ServerFacts {
+  /** Such as 18.4. */
+  version: string;
+  fsync: boolean;
+  /** Of the sessions that commit. */
+  synchronousCommit: string;
+  synchronousStandbyNames: string;
+  /** Null when the role may not see them. */
+  standbys: Standby[] | null;
+  walLevel: string;
+  archive: { mode: string; lastArchivedAt: string | null; lastFailedAt: string | null; failed: number };
+  /** A program that changes `synchronous_standby_names` by itself. */
+  manager: "Patroni" | "CloudNativePG" | null;
+}
+
+/** What the facts come to. */
+export interface Promises {
+  /** A commit waits for a standby. */
+  waits: boolean;
+  /** Whether the wait stays when all standbys are lost; null if it cannot be seen. */
+  strict: boolean | null;
+  /** How many standbys each commit waits for and are there, the lesser. */
+  synchronousStandbys: number;
+  survives: Survival;
+}
+
+const WAITING = new Set(["on", "remote_write", "remote_apply"]);
+
+/** Pure. A standby that cannot be seen counts as away. */
+export function promisesOf(facts: Omit<ServerFacts, "version" | "walLevel" | "archive">): Promises {
+  const { fsync, synchronousCommit, synchronousStandbyNames: names, standbys } = facts;
+  const waits = names.trim() !== "" && WAITING.has(synchronousCommit);
+  const there = (standbys ?? []).filter(({ sync }) => sync === "sync" || sync === "quorum").length;
+  const synchronousStandbys = waits ? Math.min(there, standbysToWaitFor(names)) : 0;
+  return { waits, strict: waits ? isStrict(facts) : false, synchronousStandbys, survives: survival() };
+
+  function survival(): Survival {
+    if (!fsync || synchronousCommit === "off") return "none";
+    return synchronousStandbys >= 1 ? "machine" : "crash";
+  }
+}
+
+/**
+ * PostgreSQL itself waits for as long as its setting names standbys. Patroni and CloudNativePG empty the setting with the last
+ * standby unless they are told not to, which they keep outside the database; `*` is what Patroni's strict mode leaves there.
+ */
+function isStrict({
+  manager,
+  synchronousStandbyNames: names,
+}: Pick<ServerFacts, "manager" | "synchronousStandbyNames">) {
+  return manager === null || names.includes("*") ? true : null;
+}
+
+/** The number in `2 (a, b)`, `FIRST 2 (a, b)` and `ANY 2 (a, b)`; a plain list means one. */
+function standbysToWaitFor(names: string): number {
+  return Number(/^\s*(?:(?:any|first)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1);
+}
+
+/** What a running server tells of its database. */
+export interface DatabaseState extends Omit<ServerFacts, "manager">, Promises {
+  /** `host:port` of the primary. */
+  host: string;
+  /** Standbys that the tenant file requires every acknowledged change to be on. */
+  required: number;
+  lastBackupAt: string | null;
+  checkedAt: string;
+}
+
+/** What operators are told at the start of a server. @param state null while the database is away */
+export function warningsOf(state: Pick<DatabaseState, "fsync" | "survives" | "waits"> | null): string[] {
+  if (state === null) return ["The database does not tell whether there is a synchronous standby"];
+  if (state.survives === "machine") return [];
+  const standby = state.waits ? "the synchronous standby is away" : "there is no synchronous standby";
+  if (state.survives === "crash") return [`An acknowledged change is lost with the database's machine: ${standby}`];
+  const off = state.fsync ? "synchronous_commit" : "fsync";
+  return [`An acknowledged change may be lost in a crash: ${off} is off, and ${standby}`];
+}
