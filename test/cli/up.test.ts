@@ -8,16 +8,10 @@ import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { nurseryMb } from "../../src/app/serve/heap.ts";
 import { completeProgram } from "../../src/cli/program.ts";
+import type { Served } from "../../src/cli/serve/serve.ts";
 import { serveArguments } from "../../src/cli/serve/up.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { MAIN } from "./support/pmctl.ts";
-
-interface Served {
-  tenant: string;
-  pid: number;
-  url: string;
-  opsUrl: string;
-}
 
 /** `pmctl up` as a process, with what it wrote. */
 interface Up {
