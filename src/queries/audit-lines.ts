@@ -11,7 +11,7 @@ export interface LinesQuery extends AuditFilter {
 
 /** Entries in order, as one text: a row of seven columns for each would cost more than all else. */
 export interface PackedEntries {
-  /** Entries with {@link ENTRY_END} between them, their fields with {@link FIELD_END}: key, seq, time, type, actor, hash, payload. */
+  /** Entries with {@link ENTRY_END} between them, their fields with line breaks: key, seq, time, type, actor, hash, payload. */
   packed: string;
   /** The last of them; undefined for none. */
   last: bigint | undefined;
@@ -20,14 +20,17 @@ export interface PackedEntries {
 }
 
 export const ENTRY_END = "\x1e";
-export const FIELD_END = "\n";
 
 /** @throws PostgresError 22P02 when a payload is no JSON, as only one that was tampered with is */
 export async function readPacked(sql: ReadSql, query: LinesQuery): Promise<PackedEntries> {
   const { after, upTo, limit, type, actor } = query;
   const isWhole = type === undefined && actor === undefined;
   const [row] = await sql<{ packed: string | null; last: string | null; are_objects: boolean | null }[]>`
-    select string_agg(concat_ws(${FIELD_END}::text, key_id, seq, ts, type, actor, hash, payload), ${ENTRY_END}::text) as packed,
+    select string_agg(
+             -- Joined with ||, because concat_ws looks the types of its arguments up for every row.
+             key_id || chr(10) || seq || chr(10) || ts || chr(10) || type || chr(10) || actor || chr(10) || hash || chr(10) || payload,
+             chr(30)
+           ) as packed,
            max(seq) as last,
            bool_and(json_typeof(payload::json) = 'object') as are_objects
       from (${

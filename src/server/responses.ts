@@ -10,8 +10,11 @@ export type Header = readonly [name: string, value: string];
 /** What a route answers; the front door adds the headers that every response carries. */
 export interface Answer {
   status: number;
-  /** JSON text; empty for a preflight, and for HEAD of a stream; bytes when compressed or reused; a stream of events. */
-  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  /**
+   * JSON text; empty for a preflight, and for HEAD of a stream; bytes when compressed or reused; a stream of events, or of
+   * texts, which Node's response takes as well as bytes.
+   */
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream;
   /** The length of a body in bytes, stated by answers that share one text. */
   byteLength?: number;
   /** JSON unless given. */

@@ -13,8 +13,12 @@ let access: { url: string; apiKey: string; fetch: typeof fetch };
 beforeAll(async () => {
   tenant = await serveTenant();
   access = { url: tenant.url, apiKey: ADMIN_KEY, fetch };
-  // More than a page of the stream, with names that need escapes.
-  await Promise.all(Array.from({ length: USERS }, (_, index) => tenant.deposit(`usr_"${index}"\u{1f600}`, 1 + index)));
+  // More than a page of the stream; names in the second one need escapes.
+  await Promise.all(
+    Array.from({ length: USERS }, (_, index) =>
+      tenant.deposit(index < 420 ? `usr_${index}\u{1f600}` : `usr_"${index}"`, 1 + index),
+    ),
+  );
 });
 afterAll(() => tenant.close());
 

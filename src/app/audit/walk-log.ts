@@ -155,25 +155,20 @@ async function* sealedFile(file: string): AsyncGenerator<SealedLines[]> {
   if (page.length > 0) yield page;
 }
 
-const BEFORE_PAYLOAD = /^\{"seq":(\d+),"type":"([^"\\]*)","actor":"([^"\\]*)","payload":/;
-const AFTER_PAYLOAD = /^,"hash":"([^"\\]*)","ts":"([^"\\]*)","keyId":"([^"\\]*)"$/;
-const SEALED_TEXT = ',"payloadText":';
+/** Fields without escapes, the payload, and its text once more as a JSON string. */
+const USUAL_LINE =
+  /^\{"seq":(\d+),"type":"([^"\\]*)","actor":"([^"\\]*)","payload":(.+?),"hash":"([^"\\]*)","ts":"([^"\\]*)","keyId":"([^"\\]*)","payloadText":(".*")\}$/s;
 
 /**
  * An exported entry as it was sealed. A line of the usual form holds its payload exactly as it was sealed, so it need not be
  * parsed and compared, which would cost more than its HMAC.
  */
-function sealedLine(line: string, place: string): SealedLines {
-  const end = line.lastIndexOf(SEALED_TEXT);
-  const payloadText = parseJson(line.slice(end + SEALED_TEXT.length, -1));
-  const before = BEFORE_PAYLOAD.exec(line);
-  if (end > 0 && line.endsWith("}") && typeof payloadText === "string" && before) {
-    const [{ length }, seq, type, actor] = before;
-    const after = AFTER_PAYLOAD.exec(line.slice(length + payloadText.length, end));
-    if (after && line.startsWith(payloadText, length)) {
-      const [, hash = "", ts, keyId] = after;
-      return { lines: `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payloadText}`, hash };
-    }
+export function sealedLine(line: string, place: string): SealedLines {
+  const usual = USUAL_LINE.exec(line);
+  if (usual) {
+    const [, seq, type, actor, payload = "", hash = "", ts, keyId, text] = usual;
+    if (text === JSON.stringify(payload))
+      return { lines: `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payload}`, hash };
   }
   return sealedLines(entryOf(line, place));
 }

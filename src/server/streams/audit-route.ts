@@ -62,6 +62,10 @@ function prefersLines(accepted: string | undefined): boolean {
   return weight > 0 && weight >= (weights.get(json ?? "") ?? 0);
 }
 
+/**
+ * Texts go to the socket as they are: Node encodes them outside of V8's heap, where buffers of a page each would make it
+ * collect the whole heap sixteen times in 300,000 entries.
+ */
 function answerOf(exchange: Exchange, last: bigint, pages: AsyncGenerator<string>): Answer {
   const isZipped = accepts(exchange.header("accept-encoding"), "gzip");
   const headers: Header[] = [
@@ -73,12 +77,10 @@ function answerOf(exchange: Exchange, last: bigint, pages: AsyncGenerator<string
     status: 200,
     contentType: AUDIT_LINES,
     headers,
-    body: exchange.isHead ? "" : ReadableStream.from(isZipped ? zipped(pages) : encoded(pages)),
+    body: exchange.isHead
+      ? ""
+      : ReadableStream.from<string | Uint8Array<ArrayBuffer>>(isZipped ? zipped(pages) : pages),
   };
-}
-
-async function* encoded(pages: AsyncIterable<string>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  for await (const text of pages) yield Buffer.from(text);
 }
 
 /** At the fastest level: lines shrink to a fifth, and a slower one would take the processor from traders. */

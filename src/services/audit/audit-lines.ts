@@ -2,11 +2,10 @@ import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { type AuditFilter, listAuditEntries } from "../../queries/audit.ts";
-import { ENTRY_END, FIELD_END, type LinesQuery, readPacked } from "../../queries/audit-lines.ts";
+import { ENTRY_END, type LinesQuery, readPacked } from "../../queries/audit-lines.ts";
 
 /** About 150 kB from the database. */
 const PAGE = 400;
-const FIELDS = 7;
 /** PostgreSQL's code for a text that is not what its type wants. */
 const INVALID_TEXT = "22P02";
 
@@ -62,28 +61,31 @@ async function readPage(reader: Reader, query: LinesQuery): Promise<Page> {
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === INVALID_TEXT)) throw error;
   }
-  // One of the entries was tampered with.
+  // One of the entries names an actor that JSON escapes, or was tampered with.
   const entries = await reader.read((sql) => listAuditEntries(sql, query));
   const within = entries.filter(({ seq }) => seq <= query.upTo);
   return { text: within.map(lineOf).join(""), last: within.at(-1)?.seq };
 }
 
-/** Payloads go into the lines as they are, for they are lines of JSON; undefined where a field holds a separator. */
+/** One expression finds in all fields but the payload that nothing has to be escaped, for less than escaping each of them. */
+const PLAIN_ENTRY =
+  /^([^"\\\p{Cc}]*)\n(\d+)\n([^"\\\p{Cc}]*)\n([^"\\\p{Cc}]*)\n([^"\\\p{Cc}]*)\n([^"\\\p{Cc}]*)\n([^\n]*)$/u;
+
+/** Payloads go into the lines as they are, for they are lines of JSON; undefined where an entry is not plain. */
 function linesOf(packed: string): string | undefined {
   let text = "";
   for (const entry of packed.split(ENTRY_END)) {
-    const fields = entry.split(FIELD_END);
-    const [keyId = "", seq, ts = "", type = "", actor = "", hash, payload = ""] = fields;
-    if (fields.length !== FIELDS) return undefined;
+    const plain = PLAIN_ENTRY.exec(entry);
+    if (!plain) return undefined;
+    const [, keyId, seq, ts, type, actor, hash, payload] = plain;
     text +=
-      `{"seq":${seq},"type":${JSON.stringify(type)},"actor":${JSON.stringify(actor)},"payload":${payload}` +
-      `,"hash":${JSON.stringify(hash)},"ts":${JSON.stringify(ts)},"keyId":${JSON.stringify(keyId)}` +
-      `,"payloadText":${JSON.stringify(payload)}}\n`;
+      `{"seq":${seq},"type":"${type}","actor":"${actor}","payload":${payload}` +
+      `,"hash":"${hash}","ts":"${ts}","keyId":"${keyId}","payloadText":${JSON.stringify(payload)}}\n`;
   }
   return text;
 }
 
-/** The line of an entry that was tampered with: a payload that is no JSON object is shown as an empty one. */
+/** The line of any entry. A payload that is no JSON object, as only one that was tampered with is, is shown as an empty one. */
 function lineOf({ seq, type, actor, hash, ts, keyId, payloadText }: AuditEntry): string {
   const payload = payloadOf({ payloadText });
   return `${JSON.stringify({ seq: Number(seq), type, actor, payload, hash, ts, keyId, payloadText })}\n`;
