@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import { withinDeadline } from "../../postgres/client.ts";
+import type { LeaseStatus } from "../../services/leases.ts";
+import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import type { Connections } from "../connections/connections.ts";
 import { createListener } from "../connections/listener.ts";
 import { nextRequestId } from "../exchange.ts";
@@ -16,6 +18,8 @@ export interface OpsOptions {
   metrics: Metrics;
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
+  /** Who does the work that one server of a tenant does at a time. */
+  leases(): readonly LeaseStatus[];
   /** What is wrong with the audit log or the ledger, as far as this process has found; undefined when nothing is. */
   integrityProblem(): IntegrityProblem | undefined;
 }
@@ -47,7 +51,8 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   const db = await withinDeadline(options.isDatabaseUp(), DATABASE_TIMEOUT_MS).catch(() => false);
   const integrity = options.integrityProblem() ?? "ok";
   const ok = db && !draining && integrity === "ok";
-  send(res, ok ? 200 : 503, JSON.stringify({ ok, tenant, db, draining, integrity }));
+  const leases = options.leases();
+  send(res, ok ? 200 : 503, JSON.stringify({ ok, tenant, db, draining, integrity, server: SERVER_ID, leases }));
 }
 
 function send(res: ServerResponse, status: number, body: string, contentType = "application/json"): void {
