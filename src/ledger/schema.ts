@@ -13,6 +13,8 @@ const UNCHAINED: readonly TableFacts[] = [
   { name: "key_use", server: "update", vouchedBy: "mac" },
   // Sealed by the audit key. A crash empties it, so no backup holds it: then the whole ledger is compared again.
   { name: "ledger_checkpoint", server: "update", vouchedBy: undefined },
+  // Who does which work. A crash empties it, so no backup holds it.
+  { name: "lease", server: "update", vouchedBy: undefined },
   // What this binary's own migrations left.
   { name: "migration", server: "select", vouchedBy: undefined },
   // The time of the last sweep, for display; a restore only sees that it is not in the future.

@@ -18,11 +18,13 @@ export interface OracleWorker {
  * delays the next.
  * @param onError gets the first of consecutive failed sweeps: while the database is away all fail alike
  * @param onSweep called after each sweep that ran to its end
+ * @param isMine whether this process sweeps now; while another does, this one has no last sweep
  */
 export function startOracle(
   context: OracleContext,
   onError: (error: unknown) => void,
   onSweep: (report: SweepReport) => void = () => {},
+  isMine: () => boolean = () => true,
 ): OracleWorker {
   let stopped = false;
   let failing = false;
@@ -39,6 +41,11 @@ export function startOracle(
     let nextAt = 0;
     while (!stopped) {
       try {
+        if (!isMine()) {
+          [nextAt, endedAt] = [0, null];
+          await alarm.sleep(PAUSE_MS);
+          continue;
+        }
         const now = await context.now();
         // Read again each time: a new market may close before the next sweep.
         const instant = await context.services.pool.read((sql) => readNextInstant(sql, now));

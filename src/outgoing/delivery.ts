@@ -23,6 +23,8 @@ export interface DeliveryOptions {
   random?: () => number;
   timeoutMs?: number;
   anchorOf?: QueueContext["anchorOf"];
+  /** Whether this process delivers now; always unless given. A waiting one registers its receivers all the same. */
+  isMine?: () => boolean;
   onResult?: (receiver: string, result: DeliveryResult) => void;
   /** Gets the first of consecutive failures: while the database is away every round fails alike. */
   onError?: (error: unknown) => void;
@@ -132,6 +134,7 @@ export class DeliveryWorker {
     while (!this.#stopped) {
       const more = await this.#attempt(async () => {
         await this.#register(line);
+        if (!this.#isMine()) return false;
         return line.queue.round((error) => {
           if (error !== undefined) this.#report(error);
           line.alarm.wake();
@@ -152,6 +155,7 @@ export class DeliveryWorker {
     const { pool } = this.#options;
     const names = this.#lines.map(({ receiver }) => receiver.name);
     this.#oldest = await pool.read((sql) => oldestPending(sql, names));
+    if (!this.#isMine()) return;
     const now = await this.#clock();
     const [deliveredBefore, anyBefore] = [now - KEEP_DELIVERED_MS, now - KEEP_MS];
     // A bounded number at a time, as often as it takes: otherwise a busy tenant's rows would grow for ever.
@@ -169,6 +173,10 @@ export class DeliveryWorker {
       .digest("hex");
     await this.#options.pool.write((sql) => registerReceiver(sql, name, fingerprint));
     line.registered = true;
+  }
+
+  #isMine(): boolean {
+    return this.#options.isMine?.() ?? true;
   }
 
   #wakeAll(): void {

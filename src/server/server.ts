@@ -12,6 +12,7 @@ import {
   forgetOldSecurityEvents,
 } from "../ledger/unchained/forget.ts";
 import type { Pool } from "../postgres/pool.ts";
+import type { LeaseStatus } from "../services/leases.ts";
 import { listenerOf } from "./app.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { type OnRefused, RefusalReport } from "./connections/connection-refusals.ts";
@@ -40,6 +41,8 @@ export interface ServerOptions extends TenantSiteOptions {
   isDatabaseUp: () => Promise<boolean>;
   /** What the operations listener tells of changes; without it, that none is taken. */
   readiness?: (() => Promise<Readiness>) | undefined;
+  /** Who does the work that one server of a tenant does at a time; without it the operations listener names none. */
+  leases?: (() => readonly LeaseStatus[]) | undefined;
   /** What is wrong with the audit log; without it the operations listener reports it as sound. */
   integrityProblem?: (() => IntegrityProblem | undefined) | undefined;
   /** Shared with callers that record more than requests. */
@@ -90,7 +93,8 @@ const DRAIN_STEP_MS = 20;
  */
 export async function startServer(options: ServerOptions, where: ListenOptions): Promise<RunningServer> {
   const { tenantId, auditKeyId, isDatabaseUp, integrityProblem = () => undefined } = options;
-  const { log, metrics = new Metrics(), readiness = async () => ({ writes: false, database: null }) } = options;
+  const { log, leases = () => [], metrics = new Metrics() } = options;
+  const { readiness = async () => ({ writes: false, database: null }) } = options;
   const { opsHost = "127.0.0.1", keyPair } = where;
   const scheme = keyPair ? "https" : "http";
   const descriptors = descriptorLimit();
@@ -124,10 +128,11 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const isDraining = () => site.door.draining;
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
   const ops = createOpsListener(
-    { tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem, readiness },
+    { tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, leases, integrityProblem, readiness },
     opsConnections,
   );
   metrics.setDraining(isDraining);
+  metrics.setLeases(() => leases().map(({ work, held }) => [work, held ? 1 : 0]));
   metrics.setConnections(() => ({ api: connections.size, ops: opsConnections.size }), site.streams);
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");

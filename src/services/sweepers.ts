@@ -46,6 +46,9 @@ export function startSweeper(
 
 type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
+type IsMine = () => boolean;
+const ALWAYS: IsMine = () => true;
+
 /** Markets per sweep; the next sweep takes the rest. */
 const MAX_CLOSINGS = 500;
 const SWEEP_MS = 2000;
@@ -63,9 +66,16 @@ export async function sweepClosings({ pool, sequencer }: SweeperContext): Promis
   return answers.filter(({ result }) => result?.recorded).length;
 }
 
-/** Sweeps every few seconds until stopped. */
-export function startClosingSweeper(context: SweeperContext, onError: (error: unknown) => void): Sweeper {
-  return startSweeper(() => sweepClosings(context), SWEEP_MS, onError);
+/**
+ * Sweeps every few seconds until stopped.
+ * @param isMine whether this process sweeps now
+ */
+export function startClosingSweeper(
+  context: SweeperContext,
+  onError: (error: unknown) => void,
+  isMine: IsMine = ALWAYS,
+): Sweeper {
+  return startSweeper(async () => isMine() && sweepClosings(context), SWEEP_MS, onError);
 }
 
 /**
@@ -79,7 +89,14 @@ export async function sweepOverrides({ pool, sequencer }: SweeperContext): Promi
   return result?.ended ?? 0;
 }
 
-/** Sweeps every few seconds until stopped. */
-export function startOverrideSweeper(context: SweeperContext, onError: (error: unknown) => void): Sweeper {
-  return startSweeper(() => sweepOverrides(context), SWEEP_MS, onError);
+/**
+ * Sweeps every few seconds until stopped.
+ * @param isMine whether this process sweeps now
+ */
+export function startOverrideSweeper(
+  context: SweeperContext,
+  onError: (error: unknown) => void,
+  isMine: IsMine = ALWAYS,
+): Sweeper {
+  return startSweeper(async () => isMine() && sweepOverrides(context), SWEEP_MS, onError);
 }

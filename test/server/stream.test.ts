@@ -5,8 +5,9 @@ import { z } from "zod";
 import { streamEvents } from "../../src/contract/resources/stream.ts";
 import { EventStream, formatEvent } from "../../src/server/streams/event-stream.ts";
 import { holdAnswersStrictly, onMismatch } from "../../src/services/answers.ts";
+import { AuditTail } from "../../src/services/audit/audit-tail.ts";
 import { tradeOf, usd } from "../engine/world.ts";
-import { EXPIRED_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
+import { EXPIRED_KEY, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
@@ -38,9 +39,9 @@ afterEach(async () => {
 afterAll(() => tenant.close());
 
 /** Reads a stream as a page does, with `fetch`. */
-async function watch(query = "", headers: Record<string, string> = {}) {
+async function watch(query = "", headers: Record<string, string> = {}, url = tenant.url) {
   const abort = new AbortController();
-  const response = await fetch(`${tenant.url}/v1/stream${query}`, {
+  const response = await fetch(`${url}/v1/stream${query}`, {
     headers: { "x-api-key": PUBLIC_KEY, ...headers },
     signal: abort.signal,
   });
@@ -147,6 +148,34 @@ describe("a stream", () => {
     expect(names(second.events)).toEqual(["price", "trade", "price", "trade", "price", "trade"]);
     const seen = second.events.filter(({ id }) => id).map(({ id }) => Number(id));
     expect(seen).toEqual([1, 2, 3].map((n) => Number(lastId) + n));
+  });
+
+  test("goes on at another server without a gap, also at one that has not followed the log so far", async () => {
+    const { backend, services } = tenant;
+    // The other server's look at the log hangs for as long as the gate is closed.
+    let gate = Promise.resolve();
+    const tail = new AuditTail({ read: (query) => gate.then(() => services.pool.read(query)) });
+    const other = await serve(backend, services.handlers, { services: { ...services, tail } });
+    onTestFinished(async () => {
+      tail.close();
+      await other.close();
+    });
+    const kept = await watch("", {}, other.url);
+    const first = await watch();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    await trade("bob");
+    await first.until(3);
+    const lastId = first.events.at(-1)?.id ?? "";
+    await first.stop();
+    const second = watch("", { "last-event-id": lastId }, other.url);
+    await trade("ann");
+    resolve();
+    const { events, until } = await second;
+    await until(2);
+    expect(names(events)).toEqual(["price", "trade"]);
+    expect(events[1]?.id).toBe(String(Number(lastId) + 1));
+    await kept.until(5);
   });
 
   test.each(["999999999", "-1", "abc", ""])("after the id %j begins afresh", async (lastId) => {

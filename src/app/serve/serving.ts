@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
+import type { Leases } from "../../services/leases.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import type { ReadyTenant } from "../tenant/tenant-database.ts";
 
@@ -25,6 +26,7 @@ export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "co
 /** What the parts of one server share. */
 export interface Serving extends ServeOptions {
   services: TenantServices;
+  leases: Leases;
   metrics: Metrics;
   log: Logger;
 }

@@ -3,14 +3,12 @@ import { servedHosts } from "../../config/hosts.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
-import { signAnchor } from "../../domain/audit/anchor.ts";
 import { operatorText } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import { requireOnRecord } from "../../ledger/load-standing.ts";
-import { startOracle } from "../../oracle/worker.ts";
-import { DeliveryWorker } from "../../outgoing/delivery.ts";
+import { WORKS } from "../../ledger/unchained/leases.ts";
 import { kycProvider } from "../../providers/kyc.ts";
 import { discrepancyOf } from "../../queries/reconcile/reconcile.ts";
 import type { StrictTransport } from "../../server/front-door.ts";
@@ -20,14 +18,16 @@ import type { Readiness } from "../../server/observe/ops-listener.ts";
 import { type RunningServer, startServer } from "../../server/server.ts";
 import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
+import { Leases } from "../../services/leases.ts";
 import { SYSTEM_ACTOR, startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
+import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import { dialledHost, hostForCommands } from "../doors/find-server.ts";
 import { removeRunFile, writeRunFile } from "../doors/run-file.ts";
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
-import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
+import { createDeliveries, startSweep } from "./background-work.ts";
 import { readinessOf } from "./readiness.ts";
 import type { ServeOptions, Serving } from "./serving.ts";
 
@@ -72,7 +72,13 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
   });
   const found = await soundAtStart(services, config.tenant);
-  const serving: Serving = { ...options, host, services, metrics, log };
+  const leases = new Leases({
+    pool: services.background,
+    holder: SERVER_ID,
+    works: WORKS.filter((work) => work !== "oracle" || options.sweep !== false),
+    onError: (error) => log.error({ err: error }, "The leases of background work cannot be renewed"),
+  });
+  const serving: Serving = { ...options, host, services, leases, metrics, log };
   const anchoring = openAnchoring(serving, newestAnchor(found.kept));
   anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
@@ -95,11 +101,16 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
     (error) => log.error({ err: error }, "The certificate was changed and cannot be used; the old one is still shown"),
   );
-  const closing = startClosingSweeper(services, (error) =>
-    log.error({ err: error }, "Closed markets cannot be recorded"),
+  await leases.start();
+  const closing = startClosingSweeper(
+    services,
+    (error) => log.error({ err: error }, "Closed markets cannot be recorded"),
+    () => leases.holds("closing"),
   );
-  const overrides = startOverrideSweeper(services, (error) =>
-    log.error({ err: error }, "Ended overrides cannot be recorded"),
+  const overrides = startOverrideSweeper(
+    services,
+    (error) => log.error({ err: error }, "Ended overrides cannot be recorded"),
+    () => leases.holds("overrides"),
   );
   services.auditWatch.start({
     onProblem: ({ kind, seq, problem, source }) => {
@@ -110,6 +121,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
         anchoring.writer.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
     },
     onError: (error) => log.error({ err: error }, "The audit chain cannot be verified"),
+    isMine: () => leases.holds("audit"),
     onSound: ({ log: { head } }) => head && anchoring.writer.consider({ ...head, ts: Date.parse(head.ts) }),
   });
   watchLedger(serving);
@@ -124,12 +136,16 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     services,
     readiness: () => readinessOf(serving),
     answered: () => metrics.requests.total,
-    drain: (signal) => server.drain((options.drainSeconds ?? config.server.drainSeconds) * SECOND_MS, signal),
+    drain: async (signal) => {
+      const released = leases.stop();
+      await server.drain((options.drainSeconds ?? config.server.drainSeconds) * SECOND_MS, signal);
+      await released;
+    },
     close: async () => {
       stopWatching();
       stopFollowing?.();
       await removeRunFile(directory, config.tenant, process.pid);
-      await server.close();
+      await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), oracle?.stop()]);
       await deliveries.stop();
       await anchoring.close();
@@ -153,9 +169,10 @@ async function soundAtStart(services: TenantServices, tenant: string): Promise<L
 }
 
 /** Compares the ledger in the background, and pages where it does not add up. */
-function watchLedger({ services, metrics, log }: Serving): void {
+function watchLedger({ services, leases, metrics, log }: Serving): void {
   const { ledgerWatch, security, sequencer } = services;
   ledgerWatch.start({
+    isMine: () => leases.holds("audit"),
     onProblem: ({ checks }) => {
       security.note("integrity.failed", "reconciliation", NO_ORIGIN);
       const off = checks.filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
@@ -172,31 +189,12 @@ function watchLedger({ services, metrics, log }: Serving): void {
   metrics.setLedgerVerified(() => ledgerWatch.verifiedAt);
 }
 
-/** Settles markets by their feeds, or by the tenant's own oracle. */
-function startSweep({ config, secrets, services, metrics, log }: Serving): { stop(): Promise<void> } {
-  const context = openOracle(config, secrets, services);
-  const worker = startOracle(
-    context,
-    (error) => log.error({ err: error }, "The oracle's sweep failed"),
-    ({ settled, held }) => {
-      if (settled.length > 0) log.info({ settled: settled.length, held: held.length }, "The oracle settled markets");
-    },
-  );
-  metrics.setOracle({ sweepAgeMs: () => worker.ageMs(), read: () => oracleGauges(services) });
-  return {
-    stop: async () => {
-      await worker.stop();
-      await context.close();
-    },
-  };
-}
-
 function listen(
   serving: Serving,
   proofSecret: string,
   certificate: ServedCertificate | undefined,
 ): Promise<RunningServer> {
-  const { config, secrets, services, metrics, log, ...options } = serving;
+  const { config, secrets, services, leases, metrics, log, ...options } = serving;
   return startServer(
     {
       tenantId: config.tenant,
@@ -222,6 +220,7 @@ function listen(
       rateLimit: config.rateLimit,
       isDatabaseUp: services.isDatabaseUp,
       readiness: () => readinessOf(serving),
+      leases: () => leases.status(),
       integrityProblem: () => services.auditWatch.problem?.kind ?? (services.ledgerWatch.problem && "ledger"),
       hosts: servedHosts(config),
       adminHosts: config.server.adminHosts,
@@ -250,29 +249,6 @@ function strictTransport({ baseUrl }: TenantConfig, certificate: ServedCertifica
 function isOwnDomain(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === "https:" && !isLoopback(hostname);
-}
-
-function createDeliveries({ config, secrets, services, metrics, log }: Serving): DeliveryWorker {
-  const { background, tail, auditKey, auditWatch } = services;
-  const deliveries = new DeliveryWorker({
-    pool: background,
-    tail,
-    receivers: config.webhooks.outbound.map((receiver) => ({
-      ...receiver,
-      secrets: secrets.webhooks.outbound[receiver.name] ?? [],
-    })),
-    network: config.network,
-    anchorOf: async (entry) =>
-      (await auditWatch.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
-    onResult: (receiver, result) => {
-      metrics.countDelivery(receiver, result);
-      if (result === "dead")
-        log.warn({ receiver }, "A webhook was given up: see pmctl webhook deliveries --status dead");
-    },
-    onError: (error) => log.error({ err: error }, "Webhooks cannot be delivered"),
-  });
-  metrics.setOldestUndelivered(() => deliveries.oldest);
-  return deliveries;
 }
 
 /** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */

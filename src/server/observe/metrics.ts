@@ -159,6 +159,11 @@ export class Metrics {
     this.#gauge("pmctl_draining", "1 while the server is about to end, else 0.", () => (isDraining() ? 1 : 0));
   }
 
+  /** How to read which work this server does, of that which one server of a tenant does at a time. */
+  setLeases(read: () => (readonly [work: string, held: number])[]): void {
+    this.#gaugeBy("work", "pmctl_lease_held", "1 while this server does the work, 0 while another may.", read);
+  }
+
   /** Called when an answer does not fit its schema. */
   countMismatch(operation: string): void {
     this.#mismatches.inc({ operation });

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import type { DatabaseState } from "../../domain/durability.ts";
 import { withinDeadline } from "../../postgres/client.ts";
+import type { LeaseStatus } from "../../services/leases.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import type { Connections } from "../connections/connections.ts";
 import { createListener } from "../connections/listener.ts";
@@ -19,6 +20,8 @@ export interface OpsOptions {
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
   readiness(): Promise<Readiness>;
+  /** Who does the work that one server of a tenant does at a time. */
+  leases(): readonly LeaseStatus[];
   /** What is wrong with the audit log or the ledger, as far as this process has found; undefined when nothing is. */
   integrityProblem(): IntegrityProblem | undefined;
 }
@@ -61,10 +64,11 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   ]);
   const integrity = options.integrityProblem() ?? "ok";
   const ok = db && !draining && integrity === "ok";
+  const leases = options.leases();
   send(
     res,
     ok ? 200 : 503,
-    JSON.stringify({ ok, tenant, db, draining, integrity, server: SERVER_ID, writes, database }),
+    JSON.stringify({ ok, tenant, db, draining, integrity, server: SERVER_ID, writes, leases, database }),
   );
 }
 

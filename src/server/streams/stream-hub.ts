@@ -1,5 +1,6 @@
 import { streamEvents } from "../../contract/resources/stream.ts";
 import type { Pool } from "../../postgres/pool.ts";
+import { readAuditHead } from "../../queries/audit.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
 import { holdAgainst } from "../../services/answers.ts";
 import type { AuditTail } from "../../services/audit/audit-tail.ts";
@@ -80,6 +81,8 @@ export class StreamHub {
       const { position } = await this.#stop;
       if (this.#position < position) this.#position = position;
       let from = this.#position;
+      // Another server has told of entries that this one has not followed yet.
+      if (lastId !== undefined && lastId > from && (await this.#isInLog(lastId))) from = lastId;
       const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
       if (missed) for (const entry of missed) deliver(client, entry);
       else {
@@ -121,6 +124,10 @@ export class StreamHub {
     if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
     const entries = await this.#pool.read((sql) => readEntriesAfter(sql, lastId, Number(until - lastId)));
     return entries.filter(({ seq }) => seq <= until).map(render);
+  }
+
+  async #isInLog(seq: bigint): Promise<boolean> {
+    return (await this.#pool.read(readAuditHead)).seq >= seq;
   }
 
   #beat(): void {

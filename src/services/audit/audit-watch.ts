@@ -21,6 +21,8 @@ const FOLLOW_MS = 5000;
 const LOOK_MS = 2000;
 /** After this long the background walk begins at the first entry again. */
 const FULL_EVERY_MS = 10 * 60_000;
+/** While another server walks, this one trusts nobody's word for ever either: it begins again so many times as seldom. */
+const RARER = 6;
 
 export interface WatchOptions {
   /** A connection on which long reads hold up no others. */
@@ -59,6 +61,8 @@ export interface WatchEvents {
   onError: (error: unknown) => void;
   /** Called after each look that found no problem, once every seal up to the head was computed. */
   onSound?: ((look: Look) => void) | undefined;
+  /** Whether this process is the one that walks the whole log regularly; always unless given. */
+  isMine?: (() => boolean) | undefined;
 }
 
 /**
@@ -78,6 +82,7 @@ export class AuditWatch {
   readonly vouched: VouchedHead;
   #pass: Pass | undefined;
   #look: Look | undefined;
+  #isMine: () => boolean = () => true;
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
   constructor({ reader, keys, evidence, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
@@ -144,7 +149,9 @@ export class AuditWatch {
     const look = await this.look();
     const pass = await this.#usablePass();
     const isDue =
-      !pass || pass.end.seq <= this.#wholeEachRoundUpTo || performance.now() - pass.endedAt >= FULL_EVERY_MS;
+      !pass ||
+      pass.end.seq <= this.#wholeEachRoundUpTo ||
+      performance.now() - pass.endedAt >= FULL_EVERY_MS * (this.#isMine() ? 1 : RARER);
     if (isDue) this.#keep(await this.#walk(signal));
     else {
       // A problem found before is checked again: it may have been mended.
@@ -158,6 +165,7 @@ export class AuditWatch {
   /** Watches in the background until stopped. */
   start(events: WatchEvents): void {
     const abort = new AbortController();
+    this.#isMine = events.isMine ?? this.#isMine;
     let reported: string | undefined;
     const report = () => {
       const { problem } = this;

@@ -30,6 +30,8 @@ const ADVANCE_AFTER = 10_000n;
 const LOOK_MS = 5000;
 /** After this long everything is compared again, in the background. */
 const FULL_EVERY_MS = 10 * 60_000;
+/** While another server compares everything, this one does so as many times as seldom. */
+const RARER = 6;
 /** The background rests nine times as long as its work took, so it takes a tenth of one core. */
 const REST_PER_WORK = 9;
 
@@ -65,6 +67,8 @@ export interface LedgerWatchEvents {
   onProblem: (found: LedgerFinding) => void;
   /** Called for the first of consecutive failures only. */
   onError: (error: unknown) => void;
+  /** Whether this process is the one that compares everything regularly; always unless given. */
+  isMine?: (() => boolean) | undefined;
 }
 
 /**
@@ -89,6 +93,7 @@ export class LedgerWatch {
   #storedAt: number | undefined;
   /** The sessions in which everything is being compared. */
   readonly #comparing = new Set<number>();
+  #isMine: () => boolean = () => true;
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
   constructor(options: LedgerWatchOptions) {
@@ -133,7 +138,8 @@ export class LedgerWatch {
   }
 
   /** Compares in the background until stopped. */
-  start({ onProblem, onError }: LedgerWatchEvents): void {
+  start({ onProblem, onError, isMine }: LedgerWatchEvents): void {
+    this.#isMine = isMine ?? this.#isMine;
     const abort = new AbortController();
     const { signal } = abort;
     const repeat = async () => {
@@ -237,7 +243,7 @@ export class LedgerWatch {
     if (this.problem || (isLarge && !usable)) return true;
     const verifiedAt = latest(this.#full?.verifiedAt, isLarge ? usable?.verifiedAt : undefined);
     const everyMs = Math.max(FULL_EVERY_MS, (this.#full?.tookMs ?? 0) * REST_PER_WORK);
-    return verifiedAt === undefined || readAt - verifiedAt >= everyMs;
+    return verifiedAt === undefined || readAt - verifiedAt >= everyMs * (this.#isMine() ? 1 : RARER);
   }
 
   async #store(checkpoint: LedgerCheckpoint & LedgerMark, { stored }: CheckpointReading): Promise<void> {

@@ -1,0 +1,50 @@
+import { signAnchor } from "../../domain/audit/anchor.ts";
+import { startOracle } from "../../oracle/worker.ts";
+import { DeliveryWorker } from "../../outgoing/delivery.ts";
+import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
+import type { Serving } from "./serving.ts";
+
+/** Settles markets by their feeds, or by the tenant's own oracle. */
+export function startSweep({ config, secrets, services, leases, metrics, log }: Serving): { stop(): Promise<void> } {
+  const context = openOracle(config, secrets, services);
+  const worker = startOracle(
+    context,
+    (error) => log.error({ err: error }, "The oracle's sweep failed"),
+    ({ settled, held }) => {
+      if (settled.length > 0) log.info({ settled: settled.length, held: held.length }, "The oracle settled markets");
+    },
+    () => leases.holds("oracle"),
+  );
+  metrics.setOracle({ sweepAgeMs: () => worker.ageMs(), read: () => oracleGauges(services) });
+  return {
+    stop: async () => {
+      await worker.stop();
+      await context.close();
+    },
+  };
+}
+
+/** Sends events to the receivers of the tenant file, once started. */
+export function createDeliveries({ config, secrets, services, leases, metrics, log }: Serving): DeliveryWorker {
+  const { background, tail, auditKey, auditWatch } = services;
+  const deliveries = new DeliveryWorker({
+    pool: background,
+    tail,
+    receivers: config.webhooks.outbound.map((receiver) => ({
+      ...receiver,
+      secrets: secrets.webhooks.outbound[receiver.name] ?? [],
+    })),
+    network: config.network,
+    isMine: () => leases.holds("webhooks"),
+    anchorOf: async (entry) =>
+      (await auditWatch.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
+    onResult: (receiver, result) => {
+      metrics.countDelivery(receiver, result);
+      if (result === "dead")
+        log.warn({ receiver }, "A webhook was given up: see pmctl webhook deliveries --status dead");
+    },
+    onError: (error) => log.error({ err: error }, "Webhooks cannot be delivered"),
+  });
+  metrics.setOldestUndelivered(() => deliveries.oldest);
+  return deliveries;
+}
