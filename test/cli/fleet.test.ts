@@ -30,8 +30,8 @@ beforeAll(async () => {
 });
 afterAll(() => operator?.close());
 
-describe("fleet plan", () => {
-  test("shows every tenant in its wave, what each apply would come to, and who is left out", async () => {
+describe("the fleet", () => {
+  test("plan shows every tenant in its wave, what each apply would come to, and who is left out", async () => {
     const shown = await plan();
     expect(shown.exitCode, shown.stderr).toBe(0);
     const { waves, unassigned, totals } = JSON.parse(shown.stdout);
@@ -65,7 +65,7 @@ describe("fleet plan", () => {
     expect((await plan("--detailed-exitcode")).exitCode).toBe(2);
   });
 
-  test("is a table for people and Markdown for build servers, there with -o markdown too", async () => {
+  test("the plan is a table for people and Markdown for build servers, there with -o markdown too", async () => {
     const summary = join(operator.directory, "summary.md");
     const table = await operator.runWith({ GITHUB_STEP_SUMMARY: summary }, "fleet", "plan", "-o", "table");
     expect(table.stdout).toMatch(/^WAVE .*PROBLEM\ncanary +lab +unchanged/);
@@ -79,7 +79,7 @@ describe("fleet plan", () => {
     expect(await readFile(summary, "utf8")).toContain(stdout);
   });
 
-  test("drift is refused as an apply would, a tenant that cannot be planned hides no other, and 10 says so", async () => {
+  test("in the plan drift is refused as an apply would, a tenant that cannot be planned hides no other, and 10 says so", async () => {
     await run("policy", "set", "-t", "lab", "feeBps=1", "--yes");
     await fleetFile(`${FLEET}tenants: { acme-us: { url: http://127.0.0.1:1 } }\n`);
     const shown = await operator.runWith({ ACME_EU_AUDIT_KEY: "" }, "fleet", "plan", "-o", "json");
@@ -101,6 +101,35 @@ describe("fleet plan", () => {
       "json",
     );
     expect(JSON.parse(elsewhere.stdout).waves[1].tenants[1].url).toBe("https://127.0.0.1:2");
+  });
+
+  test("fleet drift names what was changed live, by whom and why, in the order of the waves", async () => {
+    await run("policy", "set", "-t", "acme-eu", "maxTradeUsd=40", "--yes", "--reason", "incident 7");
+    const drift = async (...args: string[]) => run("fleet", "drift", ...args);
+    const unreached = await drift("-o", "json");
+    expect(unreached).toMatchObject({ exitCode: 9, stderr: expect.stringContaining("acme-us was not looked at") });
+    await fleetFile(FLEET);
+    const drifted = await drift("-o", "json");
+    expect(drifted).toMatchObject({
+      exitCode: 3,
+      stdout: unreached.stdout,
+      stderr: expect.stringContaining("lab has drifted: policy.feeBps; acme-eu has drifted: policy.maxTradeUsd"),
+    });
+    expect(JSON.parse(drifted.stdout)).toEqual([
+      {
+        tenant: "lab",
+        field: "policy.feeBps",
+        applied: 100,
+        live: 1,
+        by: expect.stringMatching(/^cli:/),
+        at: expect.any(String),
+        reason: null,
+      },
+      expect.objectContaining({ tenant: "acme-eu", field: "policy.maxTradeUsd", live: 40, reason: "incident 7" }),
+    ]);
+    expect((await drift("-o", "markdown")).stdout).toContain("| lab | policy.feeBps | 100 | 1 | cli:");
+    expect((await run("apply", "lab", "acme-eu", "--on-drift", "overwrite", "--accept-loosening")).exitCode).toBe(0);
+    expect(await drift("-o", "json")).toMatchObject({ exitCode: 0, stdout: "[]" });
   });
 
   test("ends with 6 and the place for a file that is not valid, and with 5 when no wave selects a tenant", async () => {
