@@ -82,3 +82,11 @@ export function hintsFor(error: unknown): string {
   const next = error instanceof Fault ? faultFacts(error.code).next : undefined;
   return `${request === undefined ? "" : `Why: pmctl why ${request}\n`}${next === undefined ? "" : `Next: ${next}\n`}`;
 }
+
+/** An error with its causes, for those who look for the bug behind it. */
+export function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const detail = error instanceof Fault ? `\n${JSON.stringify(error.detail)}` : "";
+  const cause = error.cause === undefined ? "" : `\ncaused by ${stackOf(error.cause)}`;
+  return `${error.stack ?? error.message}${detail}${cause}`;
+}

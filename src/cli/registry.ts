@@ -16,6 +16,11 @@ export const NOUNS: readonly Noun[] = [
   ["pull", "the tenant file with the live values", () => import("./config/pull.ts")],
   ["history", "the applies of a tenant", () => import("./config/history.ts")],
   ["rollback", "go back to an earlier apply", () => import("./config/rollback.ts")],
+  [
+    "fleet",
+    "change the tenants of a directory wave by wave, as fleet.yaml orders them",
+    () => import("./fleet/fleet.ts"),
+  ],
   ["serve", "serve a tenant over HTTP", () => import("./serve/serve.ts")],
   ["up", "serve every tenant of a directory, each in a process of its own", () => import("./serve/up.ts")],
   ["tenant", "the tenants of this directory", () => import("./config/tenant.ts")],

@@ -53,6 +53,22 @@ describe("formats", () => {
     ).toEqual(items);
   });
 
+  test("markdown is a table, in which no text begins a column, a line or HTML", async () => {
+    const { output, stdout } = testIo({ format: "markdown" });
+    await output.print([...items, { id: "a|b", text: "<img>", nested: { amount: 1, codes: [] } }], view);
+    expect(stdout.text.split("\n")).toEqual([
+      "| ID | TEXT | AMOUNT |",
+      "| --- | --- | ---: |",
+      "| mkt_1 | Will 東京 win? | 1.5 |",
+      '| mkt_2 | Comma, "quote" and line | 2 |',
+      "| a\\|b | &lt;img> | 1 |",
+      "",
+    ]);
+    const picked = testIo({ format: "markdown", fields: ["id"] });
+    await picked.output.print(items, view);
+    expect(picked.stdout.text).toBe("| id |\n| --- |\n| mkt_1 |\n| mkt_2 |\n");
+  });
+
   test("csv quotes what needs it, and holds nested values as JSON", async () => {
     const { output, stdout } = testIo({ format: "csv" });
     await output.print(items, view);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { ConfigSession } from "../../app/tenant/config-session.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { PlanItem } from "../../plan/plan-types.ts";
+import type { Plan, PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
@@ -57,8 +57,7 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
       plan: (await planTenant(session)).plan,
       files: session,
     }));
-    const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
-    return { tenant, plan, files, drifted };
+    return { tenant, plan, files, drifted: driftIn(plan) };
   });
   const rows = values.flatMap(({ tenant, plan, drifted }) =>
     shownPlan({ ...plan, items: drifted }).items.map((item) => ({ tenant, ...item })),
@@ -78,6 +77,11 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
     "REFUSED",
     `Not written to the files of ${fields}. Decide yourself on keys and on values that were changed in the file too: edit the file, or see apply --on-drift`,
   );
+}
+
+/** Values that were changed live, those among them that an apply was told to keep. */
+export function driftIn({ items }: Plan): PlanItem[] {
+  return items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
 }
 
 /** Returns what could not be written: values of keys, and fields that were changed in the file too. */

@@ -1,6 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { stepSummaryFile } from "../../config/environment.ts";
 import { failureOf } from "../errors.ts";
+import { markdownCell } from "../output/markdown.ts";
 import { actionOf, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
 
 /** Writes Markdown to where the build server shows it; nothing where there is none. */
@@ -10,19 +11,19 @@ export function writeStepSummary(markdown: () => string): void {
 }
 
 export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`): string {
-  const lines = [`### ${cell(title)}`, ""];
+  const lines = [`### ${markdownCell(title)}`, ""];
   if (plan.items.length === 0) lines.push("No managed value differs from what is live.");
   else {
     lines.push("| Field | What | Live | File | Mark |", "| --- | --- | --- | --- | --- |");
     for (const item of plan.items) {
       const { field, live, desired, mark } = item;
       lines.push(
-        `| \`${cell(field)}\` | ${actionOf(item)} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`,
+        `| \`${markdownCell(field)}\` | ${actionOf(item)} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`,
       );
     }
   }
   const rest = restLines(plan);
-  if (rest.length > 0) lines.push("", ...rest.map((line) => `- ${cell(line)}`));
+  if (rest.length > 0) lines.push("", ...rest.map((line) => `- ${markdownCell(line)}`));
   return lines.join("\n");
 }
 
@@ -30,14 +31,11 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
 export function refusalMarkdown(tenant: string, error: unknown, done: "applied" | "planned" = "applied"): string {
   const { message = "" } = failureOf(error);
   // Indented, because the message could close a fence.
-  return [`### ${cell(tenant)}: not ${done}`, "", ...message.split("\n").map((line) => `    ${line}`)].join("\n");
+  return [`### ${markdownCell(tenant)}: not ${done}`, "", ...message.split("\n").map((line) => `    ${line}`)].join(
+    "\n",
+  );
 }
 
 function code(value: Parameters<typeof shownValue>[0]): string {
-  return `\`${cell(shownValue(value)).replaceAll("`", "'")}\``;
-}
-
-/** Escapes what would begin a new column, a new line or HTML. */
-function cell(text: string): string {
-  return text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;");
+  return `\`${markdownCell(shownValue(value)).replaceAll("`", "'")}\``;
 }

@@ -22,7 +22,7 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
 export const TOPICS: Readonly<Record<string, { summary: string; text: () => string }>> = {
   "exit-codes": { summary: "what each exit code means, and which error codes end with it", text: exitCodes },
   environment: { summary: "the variables that pmctl reads, and .env", text: () => ENVIRONMENT },
-  formats: { summary: "tables, json, yaml, csv and ndjson, and picking fields", text: () => FORMATS },
+  formats: { summary: "tables, json, yaml, csv, ndjson and markdown, and picking fields", text: () => FORMATS },
   yaml: { summary: "the tenant file, market files, and what applying them means", text: () => YAML },
 };
 
@@ -90,6 +90,7 @@ const FORMATS = `How results are printed (-o, --output):
   yaml     the same as YAML
   csv      one line per item, with a header
   ndjson   one JSON document per line and item
+  markdown a table for pages of build servers and pull requests
 
   --fields id,yesPrice   only these fields; a wrong name lists the right ones
   --quiet                nothing but errors on stderr

@@ -1,13 +1,13 @@
 import { styleText } from "node:util";
-import { Fault } from "../../domain/fault.ts";
-import { type ExitCode, failureOf, hintsFor } from "../errors.ts";
+import { type ExitCode, failureOf, hintsFor, stackOf } from "../errors.ts";
 import { plain } from "./cells.ts";
+import { markdownTable } from "./markdown.ts";
 import type { Pager } from "./pager.ts";
 import { fieldOf, pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
 
-export const FORMATS = ["table", "json", "yaml", "csv", "ndjson"] as const;
+export const FORMATS = ["table", "json", "yaml", "csv", "ndjson", "markdown"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** What output needs of a stream; the process's own and a test's buffer have it. */
@@ -138,7 +138,7 @@ export class Output {
 
   /** Prints names, one per line or as the format has it. */
   list(names: readonly string[]): void {
-    const asJson = this.#asked && this.format !== "table" && this.format !== "csv";
+    const asJson = this.#asked && !["table", "csv", "markdown"].includes(this.format);
     this.#options.stdout.write(asJson ? `${JSON.stringify(names)}\n` : `${names.join("\n")}\n`);
   }
 
@@ -228,6 +228,8 @@ export class Output {
         return toCsv(picked);
       case "ndjson":
         return toNdjson(picked);
+      case "markdown":
+        return this.#markdown(value, view, fields && picked);
       case "table":
         return fields ? this.#fieldTable(picked, fields, view) : this.#table(value, view);
     }
@@ -245,6 +247,21 @@ export class Output {
     return "";
   }
 
+  /** @param picked the rows with the fields that were asked for, else undefined */
+  #markdown<Value extends object, Row extends object>(
+    value: Value,
+    view: View<Value, Row>,
+    picked: readonly Readonly<Record<string, unknown>>[] | undefined,
+  ): string {
+    if (picked) return markdownTable(picked, fieldColumns(this.#options.fields ?? []));
+    if (view.kind === "text") return view.text(value);
+    if (view.kind === "list") return markdownTable(view.rows(value), view.columns);
+    return markdownTable(view.fields(value), [
+      { title: "Field", cell: ([name]) => name },
+      { title: "Value", cell: ([, text]) => text },
+    ]);
+  }
+
   #fieldTable<Value extends object, Row extends object>(
     rows: readonly Readonly<Record<string, unknown>>[],
     fields: readonly string[],
@@ -257,11 +274,7 @@ export class Output {
         this.#style(),
       );
     }
-    const columns = fields.map((field) => ({
-      title: field,
-      cell: (row: Readonly<Record<string, unknown>>) => plain(row[field]),
-    }));
-    return renderTable(rows, columns, this.#style());
+    return renderTable(rows, fieldColumns(fields), this.#style());
   }
 
   #style(): TableStyle {
@@ -280,9 +293,6 @@ export class Output {
   }
 }
 
-function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const detail = error instanceof Fault ? `\n${JSON.stringify(error.detail)}` : "";
-  const cause = error.cause === undefined ? "" : `\ncaused by ${stackOf(error.cause)}`;
-  return `${error.stack ?? error.message}${detail}${cause}`;
+function fieldColumns(fields: readonly string[]): Column<Readonly<Record<string, unknown>>>[] {
+  return fields.map((field) => ({ title: field, cell: (row) => plain(row[field]) }));
 }

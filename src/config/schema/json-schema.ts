@@ -1,11 +1,17 @@
 import { z } from "zod";
+import { FleetFileSchema } from "./fleet-schema.ts";
 import { MarketFileSchema } from "./market-schema.ts";
 import { OperatorFileSchema } from "./operator-schema.ts";
 import { TenantFileSchema } from "./schema.ts";
 import { type JsonSchema, SchemaGuide } from "./schema-guide.ts";
 
 /** The files that an operator writes. */
-const SCHEMAS = { tenant: TenantFileSchema, market: MarketFileSchema, operator: OperatorFileSchema };
+const SCHEMAS = {
+  tenant: TenantFileSchema,
+  market: MarketFileSchema,
+  operator: OperatorFileSchema,
+  fleet: FleetFileSchema,
+};
 type FileKind = keyof typeof SCHEMAS;
 
 const made = new Map<FileKind, JsonSchema>();

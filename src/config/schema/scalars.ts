@@ -32,9 +32,10 @@ export const UsdNumber = z
   .refine((usd) => microFromUsd(usd) !== undefined, "must have at most 6 decimals");
 
 /** `5s` outside, milliseconds inside. */
-export function duration(longestMs: number) {
+export function duration(longestMs: number, { mayBeZero = false } = {}) {
+  const span = mayBeZero ? /^(0|[1-9]\d{0,8})(ms|s|m|h|d)$/ : /^[1-9]\d{0,8}(ms|s|m|h|d)$/;
   return z
-    .codec(z.string().regex(/^[1-9]\d{0,8}(ms|s|m|h|d)$/, "must be a time span such as 5s, 10m or 1h"), z.number(), {
+    .codec(z.string().regex(span, "must be a time span such as 5s, 10m or 1h"), z.number(), {
       decode: (span) => Number.parseInt(span, 10) * (UNIT_MS[span.replace(/^\d+/, "")] ?? 0),
       encode: (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`),
     })

@@ -41,11 +41,21 @@ export function chooseTenants(
  * @throws Fault NOT_FOUND when there is none
  */
 export function tenantsNamed(workspace: Workspace, name: string): string[] {
-  if (!/^[a-z0-9?*-]*[?*][a-z0-9?*-]*$/.test(name)) return [pickTenant(workspace, name)];
-  const fitting = workspace.tenants.filter(matcher(name));
+  if (!isPattern(name)) return [pickTenant(workspace, name)];
+  const fitting = workspace.tenants.filter(namedBy(name));
   if (fitting.length === 0)
     throw new Fault("NOT_FOUND", `No tenant in ${workspace.directory} has a name like ${JSON.stringify(name)}`);
   return fitting;
+}
+
+/** Whether a name stands for several tenants. */
+export function isPattern(name: string): boolean {
+  return /^[a-z0-9?*-]*[?*][a-z0-9?*-]*$/.test(name);
+}
+
+/** What tells whether a tenant has a name, or fits a pattern. */
+export function namedBy(name: string): (tenant: string) => boolean {
+  return isPattern(name) ? matcher(name) : (tenant) => tenant === name;
 }
 
 /** @throws ConfigError with the problems of all files whose labels cannot be read */

@@ -1,0 +1,86 @@
+import type { Json } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { CommandContext } from "../command.ts";
+import { driftIn } from "../config/drift.ts";
+import { shownValue } from "../config/plan-view.ts";
+import { writeStepSummary } from "../config/step-summary.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { orDash, time } from "../output/cells.ts";
+import { markdownTable } from "../output/markdown.ts";
+import type { View } from "../output/output.ts";
+import { planEach } from "./plan-each.ts";
+
+/** One value that is not what the last apply left. */
+interface FleetDrift {
+  tenant: string;
+  field: string;
+  applied: Json;
+  live: Json;
+  /** Who changed it, when and why; null where no audit entry tells. */
+  by: string | null;
+  at: string | null;
+  reason: string | null;
+}
+
+export const DRIFT_FIELDS = "tenant field applied live by at reason";
+
+const view = {
+  kind: "list",
+  rows: (items) => items,
+  columns: [
+    { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
+    { title: "FIELD", cell: ({ field }) => field, whole: true },
+    { title: "APPLIED", cell: ({ applied }) => shownValue(applied) },
+    { title: "LIVE", cell: ({ live }) => shownValue(live) },
+    { title: "WHO", cell: ({ by }) => orDash(by) },
+    { title: "WHEN", cell: ({ at }) => orDash(at && time(at, { seconds: true })) },
+    { title: "REASON", cell: ({ reason }) => orDash(reason) },
+  ],
+  empty: "No managed value was changed live since the last applies.",
+} satisfies View<readonly FleetDrift[], FleetDrift>;
+
+/**
+ * Ends with 9 when a tenant could not be reached, else with the first code of one that could not be looked at.
+ *
+ * @throws Fault REFUSED when live values differ from what was applied
+ */
+export async function runFleetDrift({ options, io }: CommandContext<object>): Promise<ExitCode> {
+  const { output } = io;
+  const { waves } = await planEach(options, io);
+  const rows: FleetDrift[] = [];
+  const failures: { tenant: string; exit: ExitCode }[] = [];
+  for (const member of waves.flatMap(({ tenants }) => tenants)) {
+    const { tenant, planned } = member;
+    if (planned)
+      for (const { field, base, live, by } of driftIn(planned.plan))
+        rows.push({
+          tenant,
+          field,
+          applied: base,
+          live,
+          by: by?.actor ?? null,
+          at: by?.ts ?? null,
+          reason: by?.reason ?? null,
+        });
+    else {
+      output.note(`${tenant} was not looked at:`);
+      failures.push({ tenant, exit: output.fail(member.error) });
+    }
+  }
+  await output.print(rows, view);
+  writeStepSummary(() =>
+    [
+      "### Drift of the fleet",
+      "",
+      rows.length === 0 ? view.empty : markdownTable(rows, view.columns),
+      ...failures.map(({ tenant }) => `\n${tenant} was not looked at.`),
+    ].join("\n"),
+  );
+  const exits = failures.map(({ exit }) => exit);
+  if (exits.includes(EXIT.unreachable)) return EXIT.unreachable;
+  const [failure] = exits;
+  if (failure !== undefined || rows.length === 0) return failure ?? EXIT.ok;
+  const fields = Map.groupBy(rows, ({ tenant }) => tenant);
+  const drifts = [...fields].map(([tenant, of]) => `${tenant} has drifted: ${of.map(({ field }) => field).join(", ")}`);
+  throw new Fault("REFUSED", drifts.join("; "));
+}

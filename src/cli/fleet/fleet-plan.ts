@@ -1,0 +1,114 @@
+import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
+import type { Labels } from "../../config/selection/selector.ts";
+import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
+import { decide, loosening, written } from "../../plan/plan-decision.ts";
+import type { CommandContext } from "../command.ts";
+import { writeStepSummary } from "../config/step-summary.ts";
+import { EXIT, type ExitCode, failureOf } from "../errors.ts";
+import { orDash } from "../output/cells.ts";
+import { markdownTable } from "../output/markdown.ts";
+import type { View } from "../output/output.ts";
+import { type PlannedMember, planEach } from "./plan-each.ts";
+
+const STATES = ["changed", "unchanged", "refused", "unreachable"] as const;
+type State = (typeof STATES)[number];
+
+interface FleetTenant {
+  tenant: string;
+  labels: Labels;
+  /** Of the server that the tenant is reached through; null for one of this directory. */
+  url: string | null;
+  state: State;
+  /** How many fields and settings an apply would change, and how many of them loosen. */
+  changes: number;
+  loosens: number;
+  /** Why an apply would be refused, or no plan could be made. */
+  problem: string | null;
+}
+
+interface FleetPlan {
+  waves: { name: string; parallelism: number; tenants: FleetTenant[] }[];
+  /** Tenants that no wave selects: they are never changed with the fleet. */
+  unassigned: string[];
+  totals: { tenants: number } & Record<State, number>;
+}
+
+type Row = FleetTenant & { wave: string };
+
+/** What an apply of a tenant would come to. */
+type Outlook = Omit<FleetTenant, "tenant" | "labels" | "url">;
+
+const view = {
+  kind: "list",
+  rows: ({ waves }) => waves.flatMap(({ name, tenants }) => tenants.map((tenant) => ({ wave: name, ...tenant }))),
+  columns: [
+    { title: "WAVE", cell: ({ wave }) => wave },
+    { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
+    { title: "STATE", cell: ({ state }) => state },
+    { title: "CHANGES", cell: ({ changes }) => String(changes), align: "right" },
+    { title: "LOOSENS", cell: ({ loosens }) => String(loosens), align: "right" },
+    { title: "SERVER", cell: ({ url }) => orDash(url), optional: true },
+    { title: "PROBLEM", cell: ({ problem }) => orDash(problem) },
+  ],
+  empty: "No wave selects a tenant.",
+} satisfies View<FleetPlan, Row>;
+
+export interface FleetPlanOptions {
+  detailedExitcode?: boolean;
+}
+
+export const PLAN_FIELDS = "wave tenant labels url state changes loosens problem";
+
+export async function runFleetPlan({ options, io }: CommandContext<FleetPlanOptions>): Promise<ExitCode> {
+  const { waves, unassigned } = await planEach(options, io);
+  const shown = waves.map(({ tenants, ...wave }) => ({ ...wave, tenants: tenants.map(fleetTenant) }));
+  const plan: FleetPlan = { waves: shown, unassigned, totals: totalsOf(shown.flatMap(({ tenants }) => tenants)) };
+  await io.output.print(plan, view);
+  const rest = [totalsLine(plan), ...(unassigned.length > 0 ? [`No wave selects ${unassigned.join(", ")}`] : [])];
+  for (const line of rest) io.output.note(line);
+  writeStepSummary(() =>
+    ["### Plan of the fleet", "", markdownTable(view.rows(plan), view.columns), "", ...rest].join("\n"),
+  );
+  const members = waves.flatMap(({ tenants }) => tenants);
+  const [failure, ...others] = members.flatMap((member) => (member.planned ? [] : [failureOf(member.error).exit]));
+  if (failure !== undefined) return 1 + others.length < members.length ? EXIT.partly : failure;
+  return options.detailedExitcode && plan.totals.changed + plan.totals.refused > 0 ? EXIT.planned : EXIT.ok;
+}
+
+function fleetTenant(member: PlannedMember): FleetTenant {
+  const { tenant, labels, url } = member;
+  if (member.planned) return { tenant, labels, url, ...outlook(member.planned) };
+  const { exit, message = "" } = failureOf(member.error);
+  const state = exit === EXIT.unreachable ? "unreachable" : "refused";
+  return { tenant, labels, url, state, changes: 0, loosens: 0, problem: message };
+}
+
+/** A plan that an apply refuses whatever it is told about loosening is no change. */
+function outlook({ plan, desired, live }: PlannedTenant): Outlook {
+  if (plan.empty) return { state: "unchanged", changes: 0, loosens: 0, problem: null };
+  const changes = written(plan, { onDrift: "overwrite" }).length + plan.settings.length;
+  const loosens = loosening(plan, { onDrift: "overwrite" }).length;
+  try {
+    decide(plan, desired, live, { onDrift: "fail", acceptLoosening: true });
+    return { state: "changed", changes, loosens, problem: null };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { state: "refused", changes, loosens, problem: error.message };
+  }
+}
+
+function totalsOf(tenants: readonly FleetTenant[]): FleetPlan["totals"] {
+  const of = (wanted: State) => tenants.filter(({ state }) => state === wanted).length;
+  return {
+    tenants: tenants.length,
+    changed: of("changed"),
+    unchanged: of("unchanged"),
+    refused: of("refused"),
+    unreachable: of("unreachable"),
+  };
+}
+
+function totalsLine({ totals }: FleetPlan): string {
+  return `${counted(totals.tenants, "tenant")}: ${STATES.map((state) => `${totals[state]} ${state}`).join(", ")}.`;
+}

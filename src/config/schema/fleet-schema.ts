@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { Name } from "../../contract/scalars.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time/units.ts";
+import { parseSelector, type Selector, SelectorError } from "../selection/selector.ts";
+import { BaseUrl, duration, Percentage, TenantId } from "./scalars.ts";
+
+/** As `--selector` takes it. */
+const SelectorText = z.codec(z.string().max(4096), z.custom<Selector>(), {
+  decode: (selector, context) => {
+    try {
+      return parseSelector(selector);
+    } catch (error) {
+      if (!(error instanceof SelectorError)) throw error;
+      context.issues.push({ code: "custom", input: selector, message: `is no selector: ${error.message}` });
+      return z.NEVER;
+    }
+  },
+  // The text itself is not kept: nothing writes this file.
+  encode: () => "",
+});
+
+const TenantPattern = z.string().regex(/^[a-z0-9?*-]{1,80}$/, "must be a tenant's id, or a pattern with * and ?");
+
+const on = z.boolean().default(true);
+
+const Gate = z.strictObject({
+  doctor: on.meta({ description: "Every check of the doctor passes." }),
+  reconcile: on.meta({ description: "The ledger adds up." }),
+  chain: on.meta({ description: "The audit log verifies." }),
+  soak: duration(7 * DAY_MS, { mayBeZero: true })
+    .prefault("0s")
+    .meta({ description: "How long the servers are watched for errorRate and p99." }),
+  errorRate: Percentage.optional().meta({
+    description: "The most answers of 500 and above; not looked at unless given.",
+  }),
+  p99: duration(MINUTE_MS)
+    .optional()
+    .meta({ description: "What 99 of 100 requests must be answered within; not looked at unless given." }),
+  command: z.array(z.string().min(1).max(1024)).min(1).max(64).optional().meta({
+    description:
+      "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; 0 passes. Needs --allow-exec.",
+  }),
+  commandTimeout: duration(HOUR_MS).prefault("60s").meta({ description: "How long the command may take." }),
+});
+
+const Wave = z.strictObject({
+  name: Name.meta({ description: "Unique among the waves." }),
+  select: SelectorText.optional().meta({ description: "Labels of its tenants, such as tier=canary." }),
+  tenants: z
+    .array(TenantPattern)
+    .min(1)
+    .max(1000)
+    .optional()
+    .meta({ description: "Ids of its tenants, or patterns with * and ?; beside select, both must hold." }),
+  parallelism: z.number().int().min(1).max(64).default(1).meta({ description: "Tenants at a time." }),
+  gate: Gate.prefault({}).meta({ description: "What must hold once all of the wave are applied." }),
+  onFailure: z
+    .enum(["stop", "rollback"])
+    .default("stop")
+    .meta({ description: "After a failure: stop, or take the wave back to where each of its tenants stood." }),
+});
+
+/** `fleet.yaml` beside `tenants/`: the order in which the tenants of a directory are changed. */
+export const FleetFileSchema = z
+  .strictObject({
+    version: z.literal(1).meta({ description: "Version of this file's format." }),
+    tenants: z
+      .record(
+        TenantId,
+        z.strictObject({
+          url: BaseUrl.meta({ description: "Address of the tenant's server; http:// for loopback hosts only." }),
+        }),
+      )
+      .default({})
+      .meta({ description: "Tenants that are reached through their servers; PMCTL_URL_<TENANT> goes before." }),
+    waves: z
+      .array(Wave)
+      .min(1)
+      .max(100)
+      .meta({ description: "In this order; a tenant belongs to the first wave that selects it." }),
+  })
+  .meta({ title: "pmctl fleet file", description: "The waves in which the tenants of a directory are changed." });
+
+export type FleetFile = z.output<typeof FleetFileSchema>;

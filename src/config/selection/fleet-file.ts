@@ -1,0 +1,85 @@
+import { join } from "node:path";
+import { nearest } from "../../domain/nearest.ts";
+import { ConfigError, type Finding, fileProblem } from "../config-error.ts";
+import { displayPath, readConfigFile } from "../config-file.ts";
+import { decode } from "../issues.ts";
+import { type FleetFile, FleetFileSchema } from "../schema/fleet-schema.ts";
+import { guideTo } from "../schema/json-schema.ts";
+import type { Workspace } from "../workspace.ts";
+import { YamlSource } from "../yaml/yaml-source.ts";
+import { isPattern, namedBy } from "./choose-tenants.ts";
+import { type Labels, selects } from "./selector.ts";
+
+/** The fleet's file, as messages name it. */
+export const FLEET_FILE = "fleet.yaml";
+
+export type Wave = FleetFile["waves"][number];
+
+/**
+ * Reads `fleet.yaml` beside `tenants/`.
+ *
+ * @throws ConfigError with every problem, each at its place
+ */
+export function readFleetFile({ directory, tenants }: Workspace): FleetFile {
+  const file = join(directory, FLEET_FILE);
+  const guide = guideTo("fleet");
+  const yaml = new YamlSource(readConfigFile(file), displayPath(file), guide);
+  if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
+  if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds version: 1 and waves")]);
+  const { data, findings } = decode(FleetFileSchema, yaml.value, { guide });
+  if (findings) throw new ConfigError(yaml.problems(findings));
+  const broken = [...wavesSelect(data), ...waveNamesAreUnique(data), ...tenantsExist(data, tenants)];
+  if (broken.length > 0) throw new ConfigError(yaml.problems(broken));
+  return data;
+}
+
+/** The tenants of each wave, in the order of `labels`, and those that no wave selects. */
+export function tenantsByWave(
+  waves: readonly Wave[],
+  labels: ReadonlyMap<string, Labels>,
+): { waves: { wave: Wave; tenants: string[] }[]; unassigned: string[] } {
+  const left = new Map(labels);
+  const filled = waves.map((wave) => {
+    const tenants = [...left].filter(([tenant, own]) => isInWave(wave, tenant, own)).map(([tenant]) => tenant);
+    for (const tenant of tenants) left.delete(tenant);
+    return { wave, tenants };
+  });
+  return { waves: filled, unassigned: [...left.keys()] };
+}
+
+function isInWave({ select, tenants }: Wave, tenant: string, labels: Labels): boolean {
+  const isNamed = tenants === undefined || tenants.some((name) => namedBy(name)(tenant));
+  return isNamed && (select === undefined || selects(select, labels));
+}
+
+function wavesSelect({ waves }: FleetFile): Finding[] {
+  return waves.flatMap(({ select, tenants }, index) =>
+    select || tenants ? [] : [{ path: ["waves", index], message: "needs select, tenants or both" }],
+  );
+}
+
+function waveNamesAreUnique({ waves }: FleetFile): Finding[] {
+  const names = waves.map(({ name }) => name);
+  return names.flatMap((name, index) =>
+    names.indexOf(name) === index
+      ? []
+      : [{ path: ["waves", index, "name"], message: `must be unique: ${JSON.stringify(name)} is taken above` }],
+  );
+}
+
+/** A misspelt canary would be changed with the rest of the fleet. */
+function tenantsExist(fleet: FleetFile, known: readonly string[]): Finding[] {
+  const stated = [
+    ...Object.keys(fleet.tenants).map((name) => ({ name, path: ["tenants", name], atKey: true })),
+    ...fleet.waves.flatMap(({ tenants = [] }, wave) =>
+      tenants.map((name, index) => ({ name, path: ["waves", wave, "tenants", index] })),
+    ),
+  ];
+  return stated
+    .filter(({ name }) => !isPattern(name) && !known.includes(name))
+    .map(({ name, ...place }) => {
+      const meant = nearest(name, known);
+      const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
+      return { ...place, message: `there is no such tenant here${hint}` };
+    });
+}
