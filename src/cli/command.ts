@@ -6,7 +6,7 @@ import type { Interrupts } from "./input/interrupts.ts";
 import type { Prompts } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
 import type { Format, Output } from "./output/output.ts";
-import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./receipts.ts";
+import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./output/receipts.ts";
 
 /** Options that every command takes. */
 export interface Globals extends SessionOptions, ReceiptOptions {

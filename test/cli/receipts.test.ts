@@ -8,7 +8,7 @@ import { readAnchors } from "../../src/app/audit/anchors-in-file.ts";
 import { chainVerifier } from "../../src/app/audit/verify-log.ts";
 import { type Entry, verifyFile } from "../../src/app/audit/walk-log.ts";
 import { runAuditExport, runAuditVerify } from "../../src/cli/audit/audit-verify.ts";
-import { openReceipts } from "../../src/cli/receipts.ts";
+import { openReceipts } from "../../src/cli/output/receipts.ts";
 import { signAnchor } from "../../src/domain/audit/anchor.ts";
 import { GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
 import { type AuditKey, auditKey } from "../../src/domain/audit/seal.ts";

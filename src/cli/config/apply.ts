@@ -9,7 +9,7 @@ import { type CommandContext, type Host, type Io, withConfig } from "../command.
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
-import { openReceipts } from "../receipts.ts";
+import { openReceipts } from "../output/receipts.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";

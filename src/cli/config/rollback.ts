@@ -5,7 +5,7 @@ import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { count } from "../input/parsers.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { openReceipts } from "../receipts.ts";
+import { openReceipts } from "../output/receipts.ts";
 import { IN_DOUBT } from "./apply.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
 import { noteRest, shownPlan } from "./plan-view.ts";

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from "node:fs";
-import type { Receipt } from "../app/audit/anchors-in-file.ts";
-import type { Seal } from "../domain/audit/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
-import type { Output } from "./output/output.ts";
+import type { Receipt } from "../../app/audit/anchors-in-file.ts";
+import type { Seal } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Output } from "./output.ts";
 
 export interface ReceiptOptions {
   /** A file that receipts are appended to, one line of JSON each. */
