@@ -97,14 +97,7 @@ async function tradesIn(replica: Pair["primary"]): Promise<Set<string>> {
 
 /** What the operations listener says of the database, once it is as expected. */
 async function expectDatabase(expected: object): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const response = await fetch(`${server.opsUrl}/readyz`);
-      expect(response.status).toBe(200);
-      expect(await response.json()).toMatchObject({ ok: true, database: expected });
-    },
-    { timeout: 10_000, interval: 100 },
-  );
+  await vi.waitFor(async () => expect(await readiness()).toMatchObject({ ok: true, database: expected }), WAIT);
 }
 
 test("readiness and doctor tell which standbys each change is on, although the server's role may not see them itself", async () => {
@@ -131,6 +124,49 @@ test("readiness and doctor tell which standbys each change is on, although the s
   await pair.primary.ask("alter system set fsync = off");
   await pair.primary.ask("select pg_reload_conf()");
 }, 60_000);
+
+test("without the standbys that the file requires changes are refused and not written, and a server does not start", async () => {
+  // PostgreSQL is told to stop waiting, so it is pmctl alone that refuses.
+  await operator.edit("acme", (text) =>
+    text.replace("database: { ", "database: { require: { synchronousStandbys: 1 }, "),
+  );
+  const required = await operator.serve("acme", "--no-sweep", "--port", "0", "--ops-port", "0");
+  const [before, at] = [server, required];
+  server = at;
+  try {
+    expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+    await pair.standby.kill("SIGINT");
+    await pair.primary.ask("alter system set synchronous_standby_names = ''");
+    await pair.primary.ask("select pg_reload_conf()");
+    await vi.waitFor(async () => expect(await readiness()).toMatchObject({ ok: true, writes: false }), WAIT);
+    const written = await tradesIn(pair.primary);
+    expect(await trade(randomUUID())).toMatchObject({ status: 500, code: "STANDBY_REQUIRED" });
+    expect(await tradesIn(pair.primary)).toEqual(written);
+    const read = await fetch(`${at.url}/v1/markets/${marketId}`, {
+      headers: { "x-api-key": secrets.ACME_PUBLIC_KEY ?? "" },
+    });
+    expect(read.status).toBe(200);
+    const refused = await operator.run("serve", "acme", "--port", "0", "--ops-port", "0");
+    expect(refused).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("synchronous standby") });
+    expect(await replication()).toMatchObject({ status: "fail" });
+    await pair.primary.ask("alter system set synchronous_standby_names = 'standby'");
+    await pair.primary.ask("select pg_reload_conf()");
+    await pair.standby.start();
+    await vi.waitFor(async () => expect(await readiness()).toMatchObject({ ok: true, writes: true }), WAIT);
+    expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+  } finally {
+    server = before;
+    await at.kill("SIGKILL");
+  }
+}, 60_000);
+
+const WAIT = { timeout: 10_000, interval: 100 };
+
+async function readiness(): Promise<unknown> {
+  const response = await fetch(`${server.opsUrl}/readyz`);
+  expect(response.status).toBe(200);
+  return response.json();
+}
 
 async function replication(): Promise<unknown> {
   const { stdout } = await operator.run("doctor", "acme", "-o", "json");

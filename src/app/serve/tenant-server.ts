@@ -158,6 +158,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
 async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
   try {
     const look = await services.evidence.look();
+    const { refusal } = services.durability;
+    if (refusal) throw refusal;
     const { forbids } = services.evidence;
     if (forbids) throw new Fault("INTEGRITY", `The audit log does not hold: ${operatorText(forbids)}`);
     await services.pool.read((sql) => requireOnRecord(sql, tenant));
