@@ -112,6 +112,9 @@ test("readiness and doctor tell which standbys each change is on, although the s
     ...{ ...kept, survives: "machine", required: 0, fsync: true, synchronousCommit: "on", walLevel: "replica" },
     ...{ synchronousStandbyNames: "standby", archive: unarchived, lastBackupAt: null },
   });
+  const metrics = await (await fetch(`${server.opsUrl}/metrics`)).text();
+  expect(metrics).toMatch(/^pmctl_database_synchronous_standbys 1$/m);
+  expect(metrics).toMatch(/^pmctl_replication_lag_bytes\{standby="standby"\} \d+$/m);
   expect(await replication()).toMatchObject({
     status: "ok",
     found: expect.stringContaining("standby streaming, sync"),
