@@ -10,3 +10,8 @@ export interface TenantConfig extends TenantFile {
   name: string;
   source: LayeredSource;
 }
+
+/** How many standbys every acknowledged change has to be on; the embedded database has none. */
+export function requiredStandbys({ database }: Pick<TenantConfig, "database">): number {
+  return database === "embedded" ? 0 : database.require.synchronousStandbys;
+}

@@ -102,6 +102,12 @@ const FAULTS = {
   INTERNAL: { status: 500, exit: 1, meaning: "the server failed; its log says why" },
   DATABASE_UNAVAILABLE: { status: 500, exit: 9, meaning: "the database cannot be reached; nothing was done" },
   OUTCOME_UNKNOWN: { status: 500, exit: 9, meaning: "it may or may not be done: repeat with the same Idempotency-Key" },
+  STANDBY_REQUIRED: {
+    status: 500,
+    exit: 7,
+    meaning: "fewer standbys are there than `database.require` asks for; nothing was done",
+    next: "pmctl doctor",
+  },
   ENGINE_UNSUPPORTED: { status: 500, exit: 6, meaning: "pmctl does not run on this database" },
   UNREACHABLE: { status: 500, exit: 9, meaning: "no answer came from the server" },
   SERVER_UNPROVEN: { status: 500, exit: 9, meaning: "the server did not prove that it serves this tenant" },

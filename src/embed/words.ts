@@ -44,6 +44,7 @@ const WORDS: Record<string, Words> = {
   OVERLOADED: { text: "Very many people are trading right now." },
   OUTCOME_UNKNOWN: { text: "The connection was lost on the way. Try again: this purchase is never made twice." },
   UNREACHABLE: { text: "The service cannot be reached. Try again: this purchase is never made twice." },
+  STANDBY_REQUIRED: { text: "The service is not available at the moment." },
   DATABASE_UNAVAILABLE: { text: "The service is not available at the moment." },
   INTERNAL: { text: "Something went wrong. Try again: this purchase is never made twice." },
 };

@@ -46,7 +46,7 @@ export interface SweepReport {
 /** Refusals that mean that another process or an operator was first: the market stays as it is. */
 const ALREADY_DECIDED = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
 /** Failures that every other market would meet too: the sweep ends, and the next one tries again. */
-const RETRY_NEXT_SWEEP = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
+const RETRY_NEXT_SWEEP = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED", "STANDBY_REQUIRED"]);
 
 /** Does the work about one market. Its failure is reported, and the sweep goes on with the others. */
 export async function isolate(report: SweepReport, work: () => Promise<void> | void): Promise<void> {

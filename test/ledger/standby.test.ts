@@ -97,14 +97,7 @@ async function tradesIn(replica: Pair["primary"]): Promise<Set<string>> {
 
 /** What the operations listener says of the database, once it is as expected. */
 async function expectDatabase(expected: object): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const response = await fetch(`${server.opsUrl}/readyz`);
-      expect(response.status).toBe(200);
-      expect(await response.json()).toMatchObject({ ok: true, database: expected });
-    },
-    { timeout: 10_000, interval: 100 },
-  );
+  await vi.waitFor(async () => expect(await readiness()).toMatchObject({ ok: true, database: expected }), WAIT);
 }
 
 test("readiness and doctor tell which standbys each change is on, although the server's role may not see them itself", async () => {
@@ -119,6 +112,9 @@ test("readiness and doctor tell which standbys each change is on, although the s
     ...{ ...kept, survives: "machine", required: 0, fsync: true, synchronousCommit: "on", walLevel: "replica" },
     ...{ synchronousStandbyNames: "standby", archive: unarchived, lastBackupAt: null },
   });
+  const metrics = await (await fetch(`${server.opsUrl}/metrics`)).text();
+  expect(metrics).toMatch(/^pmctl_database_synchronous_standbys 1$/m);
+  expect(metrics).toMatch(/^pmctl_replication_lag_bytes\{standby="standby"\} \d+$/m);
   expect(await replication()).toMatchObject({
     status: "ok",
     found: expect.stringContaining("standby streaming, sync"),
@@ -132,6 +128,49 @@ test("readiness and doctor tell which standbys each change is on, although the s
   await pair.primary.ask("select pg_reload_conf()");
 }, 60_000);
 
+test("without the standbys that the file requires changes are refused and not written, and a server does not start", async () => {
+  // PostgreSQL is told to stop waiting, so it is pmctl alone that refuses.
+  await operator.edit("acme", (text) =>
+    text.replace("database: { ", "database: { require: { synchronousStandbys: 1 }, "),
+  );
+  const required = await operator.serve("acme", "--no-sweep", "--port", "0", "--ops-port", "0");
+  const [before, at] = [server, required];
+  server = at;
+  try {
+    expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+    await pair.standby.kill("SIGINT");
+    await pair.primary.ask("alter system set synchronous_standby_names = ''");
+    await pair.primary.ask("select pg_reload_conf()");
+    await vi.waitFor(async () => expect(await readiness()).toMatchObject({ ok: true, writes: false }), WAIT);
+    const written = await tradesIn(pair.primary);
+    expect(await trade(randomUUID())).toMatchObject({ status: 500, code: "STANDBY_REQUIRED" });
+    expect(await tradesIn(pair.primary)).toEqual(written);
+    const read = await fetch(`${at.url}/v1/markets/${marketId}`, {
+      headers: { "x-api-key": secrets.ACME_PUBLIC_KEY ?? "" },
+    });
+    expect(read.status).toBe(200);
+    const refused = await operator.run("serve", "acme", "--port", "0", "--ops-port", "0");
+    expect(refused).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("synchronous standby") });
+    expect(await replication()).toMatchObject({ status: "fail" });
+    await pair.primary.ask("alter system set synchronous_standby_names = 'standby'");
+    await pair.primary.ask("select pg_reload_conf()");
+    await pair.standby.start();
+    await vi.waitFor(async () => expect(await readiness()).toMatchObject({ ok: true, writes: true }), WAIT);
+    expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+  } finally {
+    server = before;
+    await at.kill("SIGKILL");
+  }
+}, 60_000);
+
+const WAIT = { timeout: 10_000, interval: 100 };
+
+async function readiness(): Promise<unknown> {
+  const response = await fetch(`${server.opsUrl}/readyz`);
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
 async function replication(): Promise<unknown> {
   const { stdout } = await operator.run("doctor", "acme", "-o", "json");
   const { checks } = JSON.parse(stdout) as { checks: { check: string }[] };
@@ -140,6 +179,7 @@ async function replication(): Promise<unknown> {
 
 test("a trade whose wait for the standby is cancelled waits all the same, and is answered when the standby is back", async () => {
   expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+  const known = acknowledged.size;
   await pair.standby.kill("SIGINT");
   const before = (await tradesIn(pair.primary)).size;
   const answer = trade(randomUUID());
@@ -147,7 +187,7 @@ test("a trade whose wait for the standby is cancelled waits all the same, and is
   while (cancelled === 0) cancelled = await cancelWaits();
   // It is committed on the primary, for everybody to see, and not acknowledged.
   while ((await tradesIn(pair.primary)).size === before) await delay(10);
-  expect(acknowledged.size).toBe(1);
+  expect(acknowledged.size).toBe(known);
   await pair.standby.start();
   expect(await answer).toMatchObject({ status: 200 });
   const there = await tradesIn(pair.standby);

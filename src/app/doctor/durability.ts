@@ -1,3 +1,4 @@
+import { requiredStandbys } from "../../config/tenant-config.ts";
 import { type Promises, promisesOf, type ServerFacts, type Standby } from "../../domain/durability.ts";
 import { counted } from "../../domain/text.ts";
 import { readDurability } from "../../queries/server.ts";
@@ -6,11 +7,11 @@ import { type Check, type CheckGroup, fail, ok, warn, withoutDatabase } from "./
 
 export const durabilityGroup: CheckGroup = {
   name: "durability",
-  run: async ({ id, directory, sql }) => {
+  run: async ({ id, directory, config, sql }) => {
     const backup = evaluateBackup(await lastBackupAt({ directory, tenant: id }), id);
     if (!sql) return [...withoutDatabase("durability", "replication", "archive"), backup];
     const facts = await readDurability(sql);
-    return [...evaluateDurability({ ...facts, ...promisesOf(facts), required: 0 }), backup];
+    return [...evaluateDurability({ ...facts, ...promisesOf(facts), required: requiredStandbys(config) }), backup];
   },
 };
 

@@ -10,7 +10,7 @@ export async function readinessOf({
 }: Pick<Serving, "directory" | "config" | "services">): Promise<Readiness> {
   const [state, lastAt] = await Promise.all([durability.read(), lastBackupAt({ directory, tenant: config.tenant })]);
   return {
-    writes: state !== null && evidence.forbids === undefined,
+    writes: state !== null && durability.refusal === undefined && evidence.forbids === undefined,
     database: state && { ...state, lastBackupAt: lastAt },
   };
 }

@@ -82,6 +82,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const anchoring = openAnchoring(serving, newestAnchor(found.kept));
   anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
+  metrics.setDatabase(() => services.durability.read());
   const secret = randomBytes(32).toString("base64url");
   const server = await listen(serving, secret, certificate).catch(async (error: unknown) => {
     await anchoring.close();
@@ -158,6 +159,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
 async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
   try {
     const look = await services.evidence.look();
+    const { refusal } = services.durability;
+    if (refusal) throw refusal;
     const { forbids } = services.evidence;
     if (forbids) throw new Fault("INTEGRITY", `The audit log does not hold: ${operatorText(forbids)}`);
     await services.pool.read((sql) => requireOnRecord(sql, tenant));

@@ -1,3 +1,4 @@
+import { requiredStandbys } from "../../config/tenant-config.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import type { TenantOptions } from "../../services/tenant/tenant.ts";
@@ -14,5 +15,8 @@ export function serviceOptions(
   [auditSecret, ...previousAuditSecrets]: readonly [string, ...string[]],
 ): TenantOptions & { oracle: OracleSetup } {
   const oracle = tenantFeeds(tenant.config);
-  return { tenantId: tenant.id, connection, auditSecret, previousAuditSecrets, oracle, anchors: anchorPlaces(tenant) };
+  return {
+    ...{ tenantId: tenant.id, connection, auditSecret, previousAuditSecrets, oracle },
+    ...{ anchors: anchorPlaces(tenant), requiredStandbys: requiredStandbys(tenant.config) },
+  };
 }

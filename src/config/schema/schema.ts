@@ -17,11 +17,10 @@ import {
   TenantLabels,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, DatabasePromises, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
-
 const Port = z.number().int().min(0).max(65_535);
 
 const Tls = z.strictObject({
@@ -75,6 +74,7 @@ const Database = z
           description:
             "Where the connection string of the owner is kept, with which apply, migrate, backup and restore connect. Without it, the server's login is the owner.",
         }),
+        require: DatabasePromises,
       }),
     ],
     {

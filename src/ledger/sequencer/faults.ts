@@ -6,6 +6,10 @@ export function overloaded(): Fault {
   return new Fault("OVERLOADED", "The service is busy; nothing was executed", { retryAfterSec: 1 });
 }
 
+export function shuttingDown(): Fault {
+  return new Fault("DATABASE_UNAVAILABLE", "The server is shutting down");
+}
+
 export function outcomeUnknown(cause: unknown): Fault {
   const message = "The database did not confirm it; retry with the same Idempotency-Key to learn the outcome";
   return new Fault("OUTCOME_UNKNOWN", message, { cause });

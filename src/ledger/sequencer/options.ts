@@ -1,4 +1,5 @@
 import type { AuditKey } from "../../domain/audit/seal.ts";
+import type { Fault } from "../../domain/fault.ts";
 import type { Batch, Head } from "../commit.ts";
 import type { Journal } from "../journal.ts";
 
@@ -13,6 +14,8 @@ export interface SequencerOptions {
   random?: () => number;
   /** Runs the work after everything that is ready now. */
   defer?: (work: () => void) => void;
+  /** Why no command is taken at present; asked before each is queued. */
+  refusal?: () => Fault | undefined;
   /** Told of faults that no caller is to blame for. */
   onError?: (error: unknown) => void;
   /** Told of each batch, right before its commit statement goes to the journal. */

@@ -1,10 +1,10 @@
-import { Fault } from "../../domain/fault.ts";
+import type { Fault } from "../../domain/fault.ts";
 import { type Command, needsOwnBatch } from "../../engine/commands.ts";
 import { StatementFailed, Unconfirmed } from "../../postgres/connect.ts";
 import { acknowledges, type Submission } from "./batch.ts";
 import { Committer } from "./committer.ts";
 import { later } from "./database-clock.ts";
-import { faultOf, leftNothing, overloaded } from "./faults.ts";
+import { faultOf, leftNothing, overloaded, shuttingDown } from "./faults.ts";
 import { canBeFollowed, type Flight } from "./flight.ts";
 import { type Answer, type Job, settle } from "./job.ts";
 import { awaitsCommit } from "./memory.ts";
@@ -30,6 +30,7 @@ export class Sequencer {
   readonly #after: (ms: number, run: () => void) => () => void;
   readonly #random: () => number;
   readonly #defer: (work: () => void) => void;
+  readonly #refusal: () => Fault | undefined;
   readonly #onError: (error: unknown) => void;
   readonly #onCommit: NonNullable<SequencerOptions["onCommit"]>;
   readonly #state: State;
@@ -43,11 +44,13 @@ export class Sequencer {
   #running: Promise<void> | null = null;
   #closed = false;
 
-  constructor({ journal, auditKey, monotonic, after, random, defer, onError, onSend, onCommit }: SequencerOptions) {
+  constructor(options: SequencerOptions) {
+    const { journal, auditKey, monotonic, after, random, defer, refusal, onError, onSend, onCommit } = options;
     this.#monotonic = monotonic ?? (() => performance.now());
     this.#after = after ?? later;
     this.#random = random ?? Math.random;
     this.#defer = defer ?? setImmediate;
+    this.#refusal = refusal ?? (() => undefined);
     this.#onError = onError ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
     this.#state = new State(journal, auditKey, this.#monotonic);
@@ -72,12 +75,12 @@ export class Sequencer {
 
   /**
    * Resolves after the commit.
-   * @throws Fault the command's refusal; OVERLOADED (never executed); DATABASE_UNAVAILABLE (not executed);
+   * @throws Fault the command's refusal, or `refusal`'s; OVERLOADED (never executed); DATABASE_UNAVAILABLE (not executed);
    * OUTCOME_UNKNOWN (it may or may not be in, and a retry with the same Idempotency-Key tells).
    */
   submit<C extends Command>(submission: Submission<C>): Promise<Answer<C>> {
-    if (this.#closed) return Promise.reject(new Fault("DATABASE_UNAVAILABLE", "The server is shutting down"));
-    if (this.#queue.isFull) return Promise.reject(overloaded());
+    const refused = this.#closed ? shuttingDown() : (this.#refusal() ?? (this.#queue.isFull && overloaded()));
+    if (refused) return Promise.reject(refused);
     return new Promise<Answer<C>>((resolve, reject) => {
       const job = { ...submission, enqueuedAt: this.#monotonic(), resolve, reject };
       this.#queue.push(job as unknown as Job);

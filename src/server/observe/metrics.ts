@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { AUTH_FAILURES, SECURITY_EVENTS, type SecurityEvent } from "../../domain/access/security.ts";
+import type { DatabaseState } from "../../domain/durability.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../connections/connection-refusals.ts";
 import { RequestMetrics } from "./request-metrics.ts";
@@ -201,6 +202,30 @@ export class Metrics {
         if (!figures) return;
         heldMarkets.set(figures.held);
         for (const [feed, ageSec] of figures.feedAgesSec) this.set({ feed }, ageSec);
+      },
+    });
+  }
+
+  /** Figures of the database's standbys, read when the metrics are asked for. */
+  setDatabase(read: () => Promise<Pick<DatabaseState, "synchronousStandbys" | "standbys"> | null>): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: "pmctl_database_synchronous_standbys",
+      help: "Standbys that each commit waits for and that are there; 0 while the database is away.",
+      registers,
+      async collect() {
+        this.set((await read())?.synchronousStandbys ?? 0);
+      },
+    });
+    new Gauge({
+      name: "pmctl_replication_lag_bytes",
+      help: "Bytes of the database's log that a standby has not on its disk yet.",
+      labelNames: ["standby"],
+      registers,
+      async collect() {
+        this.reset();
+        for (const { name, lagBytes } of (await read())?.standbys ?? [])
+          if (lagBytes !== null) this.set({ standby: name }, lagBytes);
       },
     });
   }

@@ -20,6 +20,7 @@ function refusalsOf(operation: Operation): FaultCode[] {
     auth !== "none" && "NOT_FOUND",
     writes === true && "IDEMPOTENCY_MISMATCH",
     ...refusals,
+    isChange && "STANDBY_REQUIRED",
     isChange && "OVERLOADED",
     "DATABASE_UNAVAILABLE",
     isChange && "OUTCOME_UNKNOWN",

@@ -1,4 +1,6 @@
 import { type DatabaseState, promisesOf } from "../../domain/durability.ts";
+import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readDurability, type ServerReading } from "../../queries/server.ts";
@@ -12,18 +14,24 @@ export interface DurabilityOptions {
   placeOf(address: ServerReading["address"]): string;
   /** Whether the sessions that commit ask for the disk themselves, whatever the database's setting. */
   synchronous: boolean;
+  /** Standbys without which changes are refused. */
   required: number;
 }
 
 /** A reading of this age is given again, so that callers who ask often do not load the database. */
 const FRESH_MS = 1000;
 const TIMEOUT_MS = 1500;
+/** A promise that is not kept stops changes within 5 s: the next reading comes after one, and one that is older counts for nothing. */
+const POLL_MS = 1000;
+const VALID_MS = 4000;
 
 /** Knows what an acknowledged change survives. */
 export class DurabilityWatch {
   readonly #options: DurabilityOptions;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<Durability | null> = Promise.resolve(null);
+  #known: { state: Durability; askedAt: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: DurabilityOptions) {
     this.#options = options;
@@ -31,11 +39,44 @@ export class DurabilityWatch {
 
   /** At most 2.5 s old, and resolves within 1.5 s; null while no primary answers. */
   read(): Promise<Durability | null> {
-    if (performance.now() - this.#readAt > FRESH_MS) {
-      this.#readAt = performance.now();
-      this.#reading = withinDeadline(this.#ask(), TIMEOUT_MS).catch(() => null);
-    }
+    if (performance.now() - this.#readAt > FRESH_MS) this.#renew();
     return this.#reading;
+  }
+
+  /** Looks at once, and from now on, where standbys are required. */
+  async start(): Promise<void> {
+    if (this.#options.required === 0) return;
+    await this.read();
+    this.#timer = setInterval(() => this.#renew(), POLL_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Why changes are refused at present; undefined while as many standbys are there as are required. */
+  get refusal(): Fault | undefined {
+    const { required } = this.#options;
+    if (required === 0) return undefined;
+    if (!this.#known || performance.now() - this.#known.askedAt > VALID_MS)
+      return new Fault(
+        "DATABASE_UNAVAILABLE",
+        "The database does not tell which standbys it has; nothing was executed",
+      );
+    const { synchronousStandbys, standbys } = this.#known.state;
+    if (synchronousStandbys >= required) return undefined;
+    const unseen = standbys === null ? "; the database's owner may not see which there are" : "";
+    const text = `Changes are refused: ${counted(required, "synchronous standby")} required, ${synchronousStandbys} there${unseen}`;
+    return new Fault("STANDBY_REQUIRED", text);
+  }
+
+  #renew(): void {
+    const askedAt = performance.now();
+    this.#readAt = askedAt;
+    this.#reading = withinDeadline(this.#ask(), TIMEOUT_MS).catch(() => null);
+    void this.#reading.then((state) => {
+      if (state) this.#known = { state, askedAt };
+    });
   }
 
   async #ask(): Promise<Durability | null> {

@@ -29,6 +29,7 @@ import { VIEW_BYTES, Views } from "../views/views.ts";
 import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./new-id.ts";
+import { promisingJournal } from "./promising-journal.ts";
 import { unready } from "./readiness.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
@@ -43,6 +44,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   wholeLedgerUpTo?: bigint;
   /** The tenant's feeds; the built-in ones unless given. */
   oracle?: OracleSetup | undefined;
+  /** Standbys without which changes are refused; none unless given. */
+  requiredStandbys?: number;
   /** How many reads may run at once. */
   readers?: number;
   /** Bytes of answers kept in memory for repeated reads; 0 for a process that asks little and ends soon. */
@@ -95,7 +98,15 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const { pool, checks, background } = openPools(connection, terms, options.readers);
   const sources = options.anchors ? { ...options.anchors, tenant: tenantId, keys: auditKeys } : undefined;
   const evidence = new Evidence({ reader: pool, keys: auditKeys, sources });
-  const journal = options.anchors === false ? unguarded : guardJournal(unguarded, evidence);
+  const durability = new DurabilityWatch({
+    reader: background,
+    placeOf: (address) => placeOf(connection, address),
+    // A pooler drops the setting that the writer asks for.
+    synchronous: terms.synchronous && !("pooled" in connection && connection.pooled === true),
+    required: options.requiredStandbys ?? 0,
+  });
+  const promising = promisingJournal(unguarded, () => durability.refusal);
+  const journal = options.anchors === false ? promising : guardJournal(promising, evidence);
   const tail = new AuditTail(pool, onError);
   const wholeUpTo = options.wholeAuditUpTo;
   const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, evidence, wholeUpTo });
@@ -104,6 +115,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     journal,
     auditKey: key,
     ...(onError ? { onError } : {}),
+    refusal: () => durability.refusal,
     onSend: (batch) => views.sent(batch),
     onCommit: (commit) => {
       views.committed(commit.head);
@@ -114,15 +126,9 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     },
   });
   if (sources) await evidence.look();
+  await durability.start();
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
-  const durability = new DurabilityWatch({
-    reader: background,
-    placeOf: (address) => placeOf(connection, address),
-    // A pooler drops the setting that the writer asks for.
-    synchronous: terms.synchronous && !("pooled" in connection && connection.pooled === true),
-    required: 0,
-  });
   const cursors = new Cursors(auditKeys);
   const security = new SecurityLog({ write: (rows) => background.write((sql) => recordSecurityEvents(sql, rows)) });
   const ledgerWatch = new LedgerWatch({
@@ -161,6 +167,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     isDatabaseUp,
     close: async () => {
       tail.close();
+      durability.stop();
       await Promise.all([auditWatch.stop(), ledgerWatch.stop()]);
       await sequencer.close();
       await security.stop();
