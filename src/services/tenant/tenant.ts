@@ -105,7 +105,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     synchronous: terms.synchronous && !("pooled" in connection && connection.pooled === true),
     required: options.requiredStandbys ?? 0,
   });
-  const promising = promisingJournal(unguarded, () => durability.refusal);
+  const promising = options.requiredStandbys ? promisingJournal(unguarded, () => durability.refusal) : unguarded;
   const journal = options.anchors === false ? promising : guardJournal(promising, evidence);
   const tail = new AuditTail(pool, onError);
   const wholeUpTo = options.wholeAuditUpTo;
