@@ -83,7 +83,11 @@ function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown
     (issues) => !issues.some(({ code, path }) => code === "invalid_type" && path.length === 0),
   );
   if (typeof value !== "object" || value === null) return fitting.find((issues) => issues[0]?.code !== "invalid_value");
-  return fitting.toSorted((a, b) => a.length - b.length)[0];
+  // A branch of one literal, such as `embedded`, has a single issue with every mapping.
+  const mappings = fitting.filter(
+    (issues) => !issues.some(({ code, path }) => code === "invalid_value" && path.length === 0),
+  );
+  return mappings.toSorted((a, b) => a.length - b.length)[0];
 }
 
 /** A key that is known here may still belong to another kind of mapping than the keys beside it. */

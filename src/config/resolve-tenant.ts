@@ -5,7 +5,9 @@ import { Fault } from "../domain/fault.ts";
 import { ConfigError, type Finding } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
 import { type StatedTarget, statedTargets } from "./schema/audit-schema.ts";
+import type { StatedDatabaseUrl } from "./schema/database-schema.ts";
 import type { SecretReference } from "./schema/scalars.ts";
+import { databaseUrl } from "./secrets/database-url.ts";
 import { inboundSecretsOf } from "./secrets/inbound-secrets.ts";
 import { resolutionSecretsOf, secretPlaces } from "./secrets/secret-places.ts";
 import { type PlacedValue, placedValue, valueFindings, valuesAtHand, valuesOfOthers } from "./secrets/secret-values.ts";
@@ -45,7 +47,7 @@ export function resolveOwnerUrl(config: TenantConfig, environment: Environment):
   const { database, source } = config;
   if (database === "embedded" || database.ownerUrl === undefined) return undefined;
   const reader = new SecretReader(config, environment);
-  const url = reader.secret(database.ownerUrl);
+  const url = reader.databaseUrl(database.ownerUrl, ["database", "ownerUrl"]);
   if (reader.findings.length > 0) throw new ConfigError(source.problems(reader.findings));
   return url;
 }
@@ -131,6 +133,14 @@ class SecretReader {
     return references.map((reference) => this.secret(reference));
   }
 
+  /** The connection string of a database, or an empty text where there is none that can be used. */
+  databaseUrl(stated: StatedDatabaseUrl, path: Finding["path"]): string {
+    const read = (reference: SecretReference) => this.secret(reference) || undefined;
+    const { url = "", findings } = databaseUrl(stated, { path, directory: this.#config.source.directory, read });
+    this.findings.push(...findings);
+    return url;
+  }
+
   /**
    * @param missing whether a secret that could not be read is a problem
    * @throws ConfigError with what is wrong with the secrets that were read, and with others known without a program
@@ -163,7 +173,7 @@ function secretsOf(config: TenantConfig, reader: SecretReader) {
     /** Where anchors of the log are kept, in the file's order. */
     anchors: statedTargets(audit).map((target) => anchorTarget(target, source.directory, reader)),
     /** The connection string of the login that serves; undefined for the embedded database. */
-    databaseUrl: database === "embedded" ? undefined : reader.secret(database.url),
+    databaseUrl: database === "embedded" ? undefined : reader.databaseUrl(database.url, ["database", "url"]),
     webhooks: {
       /** What the generic webhooks of each endpoint are verified with. */
       inbound: { kyc: endpoint("kyc"), payments: endpoint("payments"), oracle: endpoint("oracle") },

@@ -7,6 +7,7 @@ import { servedHosts } from "./hosts.ts";
 import { marketFilesStayBelow } from "./market-walk.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
+import { databaseAddressesAreSound } from "./secrets/database-url.ts";
 
 /** The sections of a file that the schema accepts. Rules skip a missing section, which has a problem of its own. */
 export type Draft = Partial<TenantFile>;
@@ -26,6 +27,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   feedsHaveSources,
   quorumsCanBeReached,
   marketFilesStayBelow,
+  databaseAddressesAreSound,
 ];
 
 function keyNamesAreUnique({ keys }: Draft): Finding[] {

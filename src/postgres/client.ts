@@ -1,4 +1,4 @@
-import { ConnectionLost, classify, confirmed, type Sql } from "./connect.ts";
+import { ConnectionLost, classify, confirmed, leaveServer, leavesServer, type Sql } from "./connect.ts";
 
 /**
  * The journal's way to the database: statements that always end, in one of the two ways that `Journal` names.
@@ -30,7 +30,7 @@ export class Client {
       return await withinDeadline(statement(sql), deadlineMs);
     } catch (error) {
       const failure = classify(error);
-      if (failure instanceof ConnectionLost && this.#sql === sql) this.renew();
+      if (leavesServer(failure) && this.#sql === sql) this.renew();
       throw failure;
     }
   }
@@ -43,6 +43,7 @@ export class Client {
   /** Leaves the connection behind, with whatever is open on it. */
   renew(): void {
     const left = this.#sql;
+    leaveServer(left);
     // A client opened after the close would be closed by nothing, and keep the process from ending.
     if (!this.#isClosed) this.#sql = this.#open();
     void left.end({ timeout: 0 });

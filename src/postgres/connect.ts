@@ -1,4 +1,7 @@
+import { Duplex } from "node:stream";
 import postgres from "postgres";
+import { connectTimeoutSec, loginOptions } from "./route/ask-host.ts";
+import { type Route, routeTo } from "./route/route.ts";
 
 export type Sql = postgres.Sql;
 /**
@@ -15,7 +18,12 @@ export type Row = postgres.Row;
  */
 export type Connection = (
   | { host: string; port: number; user: string; database: string }
-  | { url: string; pooled?: boolean | undefined }
+  | {
+      /** As `parseDatabaseUrl` reads it. */
+      url: string;
+      /** Undefined where it is not known. */
+      pooled?: boolean | undefined;
+    }
 ) & {
   /** The database refuses every write of these sessions. A pooler takes no settings, so behind one it does not. */
   readOnly?: boolean | undefined;
@@ -73,12 +81,70 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     connection: { application_name: `pmctl ${asked.name}`, ...(pooled ? {} : sessionSettings(asked, readOnly)) },
   };
-  const sql =
-    "url" in connection
-      ? postgres(connection.url, { ...options, ...socketOf(connection.url), ...passwordOf(connection.url) })
-      : postgres({ ...options, ...connection });
+  const sql = "url" in connection ? connectByRoute(connection, options) : postgres({ ...options, ...connection });
   warnings.set(sql, heard);
   return sql;
+}
+
+/** The routes of clients that have one. */
+const routes = new WeakMap<Sql, Route>();
+
+/** A statement showed that the server is not the primary that takes changes, or may not be: the next connection asks anew. */
+export function leaveServer(sql: Sql): void {
+  routes.get(sql)?.leave();
+}
+
+/** A client whose connections are made by the route to the database, and are closed with it. */
+function connectByRoute(
+  { url, pooled }: Extract<Connection, { url: string }>,
+  { connection, ...options }: postgres.Options<Record<string, never>>,
+): Sql {
+  const route = routeTo(url);
+  const { address } = route;
+  const sockets = new Set<Duplex>();
+  let hasEnded = false;
+  const dial = async (): Promise<Duplex> => {
+    try {
+      const socket = await route.dial();
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      // The driver would open a session on it that nothing closes.
+      if (hasEnded) socket.end().destroy();
+      return socket;
+    } catch (error) {
+      return failing(error);
+    }
+  };
+  const name = address.parameters.application_name;
+  const terms = {
+    ...options,
+    ...loginOptions(address),
+    connect_timeout: connectTimeoutSec(address),
+    // The route waits between attempts.
+    backoff: () => 0,
+    // A pooler may answer what its server was an hour ago.
+    ...(pooled === false ? { target_session_attrs: "primary" as const } : {}),
+    connection: { ...connection, application_name: [connection?.application_name, name].join(" ").trim() },
+    socket: dial,
+  };
+  const sql = postgres(terms);
+  routes.set(sql, route);
+  const end = sql.end;
+  sql.end = async (terms) => {
+    await end(terms);
+    hasEnded = true;
+    for (const socket of sockets) socket.end().destroy();
+  };
+  return sql;
+}
+
+/**
+ * A connection that fails with an error as soon as something is sent. The driver (postgres 3.4.9) never uses a connection
+ * again, nor the queries that wait for it, for which it could not get a socket at all.
+ */
+function failing(error: unknown): Duplex {
+  const cause = error instanceof Error ? error : new Error(String(error));
+  return new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done(cause) });
 }
 
 /** The server's function that warns at the start of a session, such as of another version of a collation. */
@@ -138,20 +204,6 @@ function sessionSettings(
   };
 }
 
-/** libpq writes a socket directory as a percent-encoded host, which this driver does not decode. */
-function socketOf(url: string): { host?: string } {
-  const host = decodeURIComponent(new URL(url).hostname);
-  return host.startsWith("/") ? { host } : {};
-}
-
-/**
- * The driver would send `PGPASSWORD` to an address without a password, and the tenant file's author may have chosen it: the
- * environment's password goes to no database that its operator did not mean.
- */
-function passwordOf(url: string): { password?: () => string } {
-  return new URL(url).password === "" ? { password: () => "" } : {};
-}
-
 /** The statement failed as a whole and nothing of it is in the database. */
 export class StatementFailed extends Error {
   readonly sqlState: string;
@@ -190,6 +242,14 @@ export class ConnectionLost extends Unconfirmed {
   constructor(cause: unknown) {
     super("The connection to the database was lost", { cause });
   }
+}
+
+/** Read-only: a standby, or a primary that was told to take no changes. Nothing of the statement is in the database. */
+const READ_ONLY = "25006";
+
+/** Whether a failure, as `classify` gives it, is a reason to leave the server for wherever the primary is now. */
+export function leavesServer(failure: unknown): boolean {
+  return failure instanceof ConnectionLost || (failure instanceof StatementFailed && failure.sqlState === READ_ONLY);
 }
 
 /** Sorts a driver error into the two kinds that the sequencer treats differently; anything else is our bug and stays. */

@@ -1,10 +1,12 @@
 import postgres from "postgres";
+import { type DatabaseHost, formatDatabaseUrl, parseDatabaseUrl } from "../domain/access/database-address.ts";
 import { Fault } from "../domain/fault.ts";
 import { withinDeadline } from "./client.ts";
 import { type Connection, connect, type Sql, withClient } from "./connect.ts";
 import { quoted } from "./embedded/identifier.ts";
 import { requirePostgres } from "./engine.ts";
 import type { Reader } from "./pool.ts";
+import { routeTo } from "./route/route.ts";
 
 const MISSING_DATABASE = "3D000";
 const DUPLICATE_DATABASE = "42P04";
@@ -68,9 +70,7 @@ export async function administer<Value>(
 /** The same server and user, another database. */
 export function atDatabase(connection: Connection, database: string): Connection {
   if (!("url" in connection)) return { ...connection, database };
-  const url = new URL(connection.url);
-  url.pathname = `/${encodeURIComponent(database)}`;
-  return { ...connection, url: url.href };
+  return { ...connection, url: formatDatabaseUrl({ ...parseDatabaseUrl(connection.url), name: database }) };
 }
 
 /**
@@ -118,11 +118,14 @@ export function loginOf(connection: Connection): string {
  * @param answered the server's own address; null over a socket
  */
 export function placeOf(connection: Connection, answered: { host: string; port: number } | null): string {
-  const { host: hosts, port: ports } = connect(connection, { name: "probe", max: 1 }).options;
-  const named = hosts.map((host, index) => ({ host, port: ports[index] ?? ports[0] ?? 5432 }));
-  const alike = named.length > 1 ? named.filter(({ port }) => port === answered?.port) : named;
-  const { host, port } = (alike.length === 1 ? alike[0] : (answered ?? named[0])) ?? { host: "", port: 5432 };
-  return `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
+  const { host, port } = "url" in connection ? hostOf(connection.url, answered) : connection;
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function hostOf(url: string, answered: DatabaseHost | null): DatabaseHost {
+  const { host, address } = routeTo(url);
+  const [first = { host: "", port: 5432 }, ...others] = address.hosts;
+  return host ?? (others.length === 0 ? first : (answered ?? first));
 }
 
 /** The server's own words help an operator; they name the database and the user, never the password. */

@@ -1,6 +1,16 @@
 import { withinDeadline } from "./client.ts";
 import { afterConflicts } from "./conflicts.ts";
-import { ConnectionLost, classify, confirmed, type ReadSql, type Sql, Unconfirmed } from "./connect.ts";
+import {
+  ConnectionLost,
+  classify,
+  confirmed,
+  leaveServer,
+  leavesServer,
+  type ReadSql,
+  type Sql,
+  Unconfirmed,
+} from "./connect.ts";
+import { NotConnected } from "./route/dial.ts";
 
 /**
  * A pool that outlives its connections. Its methods differ in what happens when a connection is lost, which leaves open
@@ -84,7 +94,8 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
     try {
       return await withinDeadline(untilAnswered(used, work(used)), deadlineMs);
     } catch (error) {
-      if (used === clients && !hasEnded && isLoss(error)) {
+      if (used === clients && !hasEnded && leavesServer(classify(error))) {
+        leaveServer(used.shared);
         clients = openClients();
         void endAll(used, DRAIN_SEC).catch(() => undefined);
       }
@@ -107,7 +118,8 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
     write: (statement) =>
       afterConflicts(() => once(({ shared }) => confirmed(shared, statement(shared)))).catch((error: unknown) => {
         if (error instanceof Unconfirmed) throw new OutcomeUnknown(error);
-        throw isLoss(error) && !NEVER_SENT.has(codeOf(error)) ? new OutcomeUnknown(error) : error;
+        const wasSent = !(error instanceof NotConnected) && !NEVER_SENT.has(codeOf(error));
+        throw isLoss(error) && wasSent ? new OutcomeUnknown(error) : error;
       }),
     snapshot: (query) =>
       places.hold((place) =>

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { parseDatabaseUrl } from "../domain/access/database-address.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "./connect.ts";
 import { administer, atDatabase, ensureDatabase } from "./database.ts";
@@ -88,11 +89,9 @@ export async function dropLeftovers(connection: Connection): Promise<string[]> {
   });
 }
 
-/** The database that a connection names, or its user's, as libpq has it. */
+/** The database that a connection names. */
 export function databaseName(connection: Connection): string {
-  if (!("url" in connection)) return connection.database;
-  const { pathname, username } = new URL(connection.url);
-  return decodeURIComponent(pathname.slice(1)) || decodeURIComponent(username);
+  return "url" in connection ? parseDatabaseUrl(connection.url).name : connection.database;
 }
 
 interface Swap {

@@ -109,7 +109,7 @@ describe("resolveTenant", () => {
         "tenants/acme/crm": "crm-0123456789abcdefghijklmnopqrst",
       },
     );
-    const environment = { ...ENVIRONMENT, ACME_DATABASE_URL: "postgres://x", ACME_PYTH_KEY: "Bearer p" };
+    const environment = { ...ENVIRONMENT, ACME_DATABASE_URL: "postgres://x/acme", ACME_PYTH_KEY: "Bearer p" };
     expect(resolveTenant(config, environment)).toEqual({
       keys: [
         { type: "admin", name: "ops", value: ENVIRONMENT.ACME_ADMIN_KEY, scopes: ["*"], from: [], expires: undefined },
@@ -125,7 +125,7 @@ describe("resolveTenant", () => {
       auditKey: ENVIRONMENT.ACME_AUDIT_KEY,
       previousAuditKeys: [],
       anchors: [],
-      databaseUrl: "postgres://x",
+      databaseUrl: "postgres://x:5432/acme",
       webhooks: {
         inbound: {
           kyc: { secrets: ["inbound-0123456789abcdefghijklmnop"], scheme: "any" },

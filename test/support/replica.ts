@@ -20,6 +20,8 @@ export interface Pair {
   /** Acknowledges what `standby` has as well, and nothing else. */
   primary: Replica;
   standby: Replica;
+  /** Both, the standby first, as the tenant file names them. */
+  url(database: string): string;
   close(): Promise<void>;
 }
 
@@ -67,6 +69,10 @@ export async function openPair(): Promise<Pair> {
   return {
     primary,
     standby,
+    url: (database) => {
+      const host = encodeURIComponent(directory);
+      return `postgres://admin@${host}:5502,${host}:5501/${database}?target_session_attrs=read-write`;
+    },
     close: async () => {
       await Promise.all([primary.kill("SIGKILL"), standby.kill("SIGKILL")]);
       await rm(directory, { recursive: true, force: true, maxRetries: 5 });

@@ -1,4 +1,5 @@
 import { processEnvironment } from "../../config/environment.ts";
+import { parseDatabaseUrl } from "../../domain/access/database-address.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import { prepareDatabase } from "../../services/tenant/provision.ts";
@@ -41,15 +42,17 @@ function libpqVariables(connection: Connection): Record<string, string> {
     const { host, port, user, database } = connection;
     return { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: database };
   }
-  const { hostname, port, username, password, pathname, searchParams } = new URL(connection.url);
+  const { hosts, user, password, name, parameters } = parseDatabaseUrl(connection.url);
   const variables = {
-    PGHOST: decodeURIComponent(hostname).replace(/^\[|\]$/g, "") || (searchParams.get("host") ?? ""),
-    PGPORT: port || (searchParams.get("port") ?? ""),
-    PGUSER: decodeURIComponent(username),
-    PGPASSWORD: decodeURIComponent(password),
-    PGDATABASE: decodeURIComponent(pathname.slice(1)),
-    PGSSLMODE: searchParams.get("sslmode") ?? "",
-    PGSSLROOTCERT: searchParams.get("sslrootcert") ?? "",
+    PGHOST: hosts.map(({ host }) => host).join(),
+    PGPORT: hosts.map(({ port }) => port).join(),
+    PGUSER: user,
+    PGPASSWORD: password,
+    PGDATABASE: name,
+    PGTARGETSESSIONATTRS: hosts.length > 1 ? "primary" : "",
+    PGSSLMODE: parameters.sslmode ?? "",
+    PGSSLROOTCERT: parameters.sslrootcert ?? "",
+    PGCONNECT_TIMEOUT: parameters.connect_timeout ?? "",
   };
   return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
 }

@@ -8,7 +8,7 @@ import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { serverLogin } from "../../postgres/embedded/settings.ts";
 import { readMigrations, schemaVersion } from "../../postgres/migrate.ts";
 import { readVersion } from "../../queries/server.ts";
-import { type OperatorTenant, secretAtHand } from "../tenant/operator-tenant.ts";
+import { databaseUrlAtHand, type OperatorTenant } from "../tenant/operator-tenant.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export type DatabaseFacts =
@@ -42,10 +42,12 @@ export async function checkDatabase(
 ): Promise<{ checks: Check[]; sql: Sql | undefined; isCurrent: boolean }> {
   const { id, directory, config } = tenant;
   const none = { sql: undefined, isCurrent: false };
-  const url =
-    config.database === "embedded" ? undefined : secretAtHand(tenant, config.database.url, ["database", "url"]);
+  const url = databaseUrlAtHand(tenant, "url");
   if (url === undefined && config.database !== "embedded")
-    return { ...none, checks: [skipped("database", "its URL is one of the secrets that are missing")] };
+    return {
+      ...none,
+      checks: [skipped("database", "its URL is one of the secrets that are missing or cannot be used")],
+    };
   try {
     const { facts, sql } = await reachDatabase(directory, id, url);
     const isCurrent = facts.state === "answers" && facts.schema === facts.schemaNeeded;

@@ -1,7 +1,6 @@
-import type { SecretReference } from "../../config/schema/scalars.ts";
 import { type LoginRights, readLoginRights, readOwnership } from "../../queries/login.ts";
 import { ownerProblem, ownerRemedy, problemOf } from "../tenant/database-owner.ts";
-import { type OperatorTenant, secretAtHand } from "../tenant/operator-tenant.ts";
+import { databaseUrlAtHand, type OperatorTenant } from "../tenant/operator-tenant.ts";
 import { type Check, type CheckGroup, type DoctorContext, fail, ok, warn, withoutDatabase } from "./check.ts";
 
 export const loginGroup: CheckGroup = { name: "database login", run: checkLogin };
@@ -49,7 +48,7 @@ async function checkLogin(context: DoctorContext): Promise<Check[]> {
   const { sql, config } = context;
   const { database } = config;
   if (database === "embedded") return sql ? [evaluateLogin(await readLoginRights(sql), false)] : withoutDatabase(CHECK);
-  const owner = await checkOwner(context, database.ownerUrl);
+  const owner = await checkOwner(context);
   if (!sql) return [...withoutDatabase(CHECK), ...owner];
   const problem = database.ownerUrl === undefined ? problemOf(await readOwnership(sql)) : undefined;
   const isOwner = database.ownerUrl === undefined && problem === undefined;
@@ -60,7 +59,7 @@ async function checkLogin(context: DoctorContext): Promise<Check[]> {
 }
 
 /** No check where the owner's connection string is not at hand: a machine that only serves does not need it. */
-async function checkOwner(tenant: OperatorTenant, reference: SecretReference | undefined): Promise<Check[]> {
-  const url = reference && secretAtHand(tenant, reference, ["database", "ownerUrl"]);
+async function checkOwner(tenant: OperatorTenant): Promise<Check[]> {
+  const url = databaseUrlAtHand(tenant, "ownerUrl");
   return url === undefined ? [] : [evaluateOwner(await ownerProblem({ url, pooled: true }), true)];
 }

@@ -44,7 +44,7 @@ export function collectSecrets(
       value: describe(reference, { environment, directory: source.directory, roots: source.roots }),
     }))
     // A machine that only serves should not hold it.
-    .filter(({ path, value }) => value !== undefined || path !== "database.ownerUrl");
+    .filter(({ path, value }) => value !== undefined || !path.startsWith("database.ownerUrl"));
   const sharing = INBOUND_ENDPOINTS.filter((endpoint) => {
     const { isShared, references } = inboundSecretsOf(config, endpoint);
     return isShared && references.length > 0;

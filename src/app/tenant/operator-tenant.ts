@@ -1,6 +1,9 @@
+import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { anchorFilesOf } from "../../config/resolve-tenant.ts";
+import type { StatedDatabaseUrl } from "../../config/schema/database-schema.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
+import { databaseUrl } from "../../config/secrets/database-url.ts";
 import { resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile, type Tenant } from "../../config/tenant-file.ts";
@@ -89,18 +92,38 @@ export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...
 }
 
 /** The connection string of the login that serves; undefined for the embedded database. */
-export function databaseUrlOf({ config, secret }: OperatorTenant): string | undefined {
-  return config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
+export function databaseUrlOf(tenant: OperatorTenant): string | undefined {
+  const { database } = tenant.config;
+  return database === "embedded" ? undefined : statedUrl(tenant, database.url, "url");
 }
 
 /** The connection strings of an external database; undefined for the embedded one. */
-export function databaseUrlsOf({ config, secret }: OperatorTenant): DatabaseUrls | undefined {
-  if (config.database === "embedded") return undefined;
-  const { url, ownerUrl } = config.database;
-  return {
-    url: secret(url, ["database", "url"]),
-    ownerUrl: ownerUrl && secret(ownerUrl, ["database", "ownerUrl"]),
-  };
+export function databaseUrlsOf(tenant: OperatorTenant): DatabaseUrls | undefined {
+  const { database } = tenant.config;
+  if (database === "embedded") return undefined;
+  const { url, ownerUrl } = database;
+  return { url: statedUrl(tenant, url, "url"), ownerUrl: ownerUrl && statedUrl(tenant, ownerUrl, "ownerUrl") };
+}
+
+/** The connection string of a login; undefined where it is not at hand, or not stated. */
+export function databaseUrlAtHand(tenant: OperatorTenant, key: keyof DatabaseUrls): string | undefined {
+  const { database } = tenant.config;
+  const stated = database === "embedded" ? undefined : database[key];
+  try {
+    return stated && statedUrl(tenant, stated, key);
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+/** @throws Fault CONFIG_INVALID naming the secret that is missing, or the part that cannot be used */
+function statedUrl({ config, secret }: OperatorTenant, stated: StatedDatabaseUrl, key: keyof DatabaseUrls): string {
+  const { source } = config;
+  const place = { path: ["database", key], directory: source.directory, read: secret };
+  const { url, findings } = databaseUrl(stated, place);
+  if (url === undefined) throw new ConfigError(source.problems(findings));
+  return url;
 }
 
 /** Where a tenant's anchors are read from: its directory, and the files that the tenant file names. */

@@ -3,6 +3,7 @@ import { KeyNetworks, KeyScopes } from "../../contract/resources/keys.ts";
 import { INBOUND_SCHEMES, webhookEventTypes } from "../../contract/resources/webhooks.ts";
 import { Cidr, line, Name, Timestamp, text } from "../../contract/scalars.ts";
 import { AuditSection } from "./audit-schema.ts";
+import { DatabaseSection } from "./database-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
 import {
@@ -17,7 +18,7 @@ import {
   TenantLabels,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, DatabasePromises, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -62,29 +63,6 @@ const Server = z.strictObject({
     description: "The certificate to serve HTTPS with. Without it the server speaks HTTP, or --https signs its own.",
   }),
 });
-
-/** `writeOnly`: the likeliest mistake here is a connection string with its password. */
-const Database = z
-  .union(
-    [
-      z.literal("embedded"),
-      z.strictObject({
-        url: SecretReference.meta({ description: "Where the connection string of the server's login is kept." }),
-        ownerUrl: SecretReference.optional().meta({
-          description:
-            "Where the connection string of the owner is kept, with which apply, migrate, backup and restore connect. Without it, the server's login is the owner.",
-        }),
-        require: DatabasePromises,
-      }),
-    ],
-    {
-      error: ({ input }) =>
-        typeof input === "object" && input !== null
-          ? undefined
-          : "must be embedded, or { url: { env: ACME_DATABASE_URL } }",
-    },
-  )
-  .meta({ writeOnly: true });
 
 const keyFields = {
   name: Name.meta({ description: "Unique per tenant; audit entries name it." }),
@@ -205,7 +183,7 @@ export const TenantFileSchema = z
     baseUrl: BaseUrl.meta({ description: "The tenant's own address; http:// for loopback hosts only." }),
     sandbox: z.boolean().default(false).meta({ description: "Allows simulated prices. Never with real money." }),
     server: Server.prefault({}).meta({ description: "Where the server listens." }),
-    database: Database.default("embedded").meta({
+    database: DatabaseSection.default("embedded").meta({
       description: "The embedded PostgreSQL, or the address of your own.",
     }),
     keys: Keys.meta({ description: "API keys, by secret reference." }),

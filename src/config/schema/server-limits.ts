@@ -66,12 +66,3 @@ export const ServerLimits = z.strictObject({
     description: "How long a client may take nothing of what is sent to it, event streams too.",
   }),
 });
-
-const StandbyCount = z.number().int().min(0).max(9).default(0).meta({
-  description: "Standbys that every acknowledged change is on.",
-});
-
-/** What the database has to promise. */
-export const DatabasePromises = z.strictObject({ synchronousStandbys: StandbyCount }).prefault({}).meta({
-  description: "What the database has to promise: without it serve does not start, and changes are refused.",
-});

@@ -1,0 +1,131 @@
+import { accessSync, constants } from "node:fs";
+import { resolve } from "node:path";
+import {
+  AddressProblem,
+  checkDatabaseAddress,
+  checkDatabaseParameter,
+  DATABASE_PARAMETERS,
+  type DatabaseAddress,
+  formatDatabaseUrl,
+  parseDatabaseHost,
+  parseDatabaseUrl,
+} from "../../domain/access/database-address.ts";
+import type { Finding, Path } from "../config-error.ts";
+import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
+import type { SecretReference } from "../schema/scalars.ts";
+import type { TenantFile } from "../schema/schema.ts";
+import { describeReference } from "./secrets.ts";
+
+interface Place {
+  path: Path;
+  /** The tenant's folder, which `sslrootcert` is relative to. */
+  directory: string;
+  /** The value of a secret; undefined where it is not known, which is not a problem of the address. */
+  read: (reference: SecretReference, path: Path) => string | undefined;
+}
+
+/**
+ * The connection string of a database, whole and in one form, however the tenant file states it; undefined where a part is
+ * not known. Findings name the variable or the part, and hold nothing of a value.
+ */
+export function databaseUrl(stated: StatedDatabaseUrl, place: Place): { url: string | undefined; findings: Finding[] } {
+  const findings: Finding[] = [];
+  const address = "hosts" in stated ? addressOfParts(stated, place, findings) : addressIn(stated, place, findings);
+  if (address === undefined || findings.length > 0) return { url: undefined, findings };
+  const rootCertificate = address.parameters.sslrootcert;
+  if (rootCertificate === undefined || rootCertificate === "system")
+    return { url: formatDatabaseUrl(address), findings };
+  const file = resolve(place.directory, rootCertificate);
+  if (!mayRead(file)) {
+    const where = "hosts" in stated ? "" : `the connection string in ${describeReference(stated)} `;
+    findings.push({ path: place.path, message: `${where}must have an sslrootcert that is there and can be read` });
+    return { url: undefined, findings };
+  }
+  return { url: formatDatabaseUrl({ ...address, parameters: { ...address.parameters, sslrootcert: file } }), findings };
+}
+
+/** What is wrong with the parts of addresses that the file itself holds; secrets are looked at when they are read. */
+export function databaseAddressesAreSound({ database }: Partial<TenantFile>): Finding[] {
+  if (database === undefined || database === "embedded") return [];
+  const place = { directory: "", read: () => undefined };
+  const findings: Finding[] = [];
+  for (const key of ["url", "ownerUrl"] as const) {
+    const stated = database[key];
+    if (stated && "hosts" in stated) addressOfParts(stated, { ...place, path: ["database", key] }, findings);
+  }
+  return findings;
+}
+
+function addressIn(
+  reference: SecretReference,
+  { path, read }: Place,
+  findings: Finding[],
+): DatabaseAddress | undefined {
+  const value = read(reference, path);
+  const name = `the connection string in ${describeReference(reference)}`;
+  return value === undefined ? undefined : attempt(() => parseDatabaseUrl(value), { path, name, findings });
+}
+
+type Parts = Extract<StatedDatabaseUrl, { hosts: unknown }>;
+
+function addressOfParts(parts: Parts, { path, read }: Place, findings: Finding[]): DatabaseAddress | undefined {
+  let isWhole = true;
+  const part = <Value>(
+    stated: string | SecretReference | undefined,
+    key: Path,
+    parse: (value: string) => Value,
+  ): Value | undefined => {
+    if (stated === undefined) return undefined;
+    const at = [...path, ...key];
+    const value = typeof stated === "string" ? stated : read(stated, at);
+    const name = typeof stated === "string" ? undefined : `the value in ${describeReference(stated)}`;
+    const parsed = value === undefined ? undefined : attempt(() => parse(value), { path: at, name, findings });
+    isWhole &&= parsed !== undefined;
+    return parsed;
+  };
+  const asItIs = (value: string) => value;
+  const hosts = parts.hosts.flatMap((stated, index) => part(stated, ["hosts", index], parseDatabaseHost) ?? []);
+  const parameters = DATABASE_PARAMETERS.flatMap((parameter) => {
+    const value = part(parts.parameters?.[parameter], ["parameters", parameter], (given) => {
+      checkDatabaseParameter(parameter, given);
+      return given;
+    });
+    return value === undefined ? [] : [[parameter, value] as const];
+  });
+  const address = {
+    hosts,
+    user: part(parts.user, ["user"], asItIs) ?? "",
+    password: part(parts.password, ["password"], asItIs) ?? "",
+    name: part(parts.name, ["name"], asItIs) ?? "",
+    parameters: Object.fromEntries(parameters),
+  };
+  if (!isWhole) return undefined;
+  attempt(() => checkDatabaseAddress(address), { path, name: undefined, findings });
+  return address;
+}
+
+interface Reported {
+  path: Path;
+  /** What the problem is about, where its place does not say it. */
+  name: string | undefined;
+  findings: Finding[];
+}
+
+function attempt<Value>(parse: () => Value, { path, name, findings }: Reported): Value | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof AddressProblem)) throw error;
+    findings.push({ path, message: name === undefined ? error.message : `${name} ${error.message}` });
+    return undefined;
+  }
+}
+
+function mayRead(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,117 @@
+import postgres from "postgres";
+import type { DatabaseAddress, DatabaseHost } from "../../domain/access/database-address.ts";
+import { dial, type Encryption, encryptionsOf, NotConnected } from "./dial.ts";
+
+/** A server, and how it lets itself be spoken to. */
+export interface Server extends DatabaseHost {
+  encryption: Encryption;
+}
+
+export interface Primary {
+  server: Server;
+  /** Rises with every promotion: of two servers that both count themselves primary, the one left behind has the lower one. */
+  timeline: number;
+}
+
+/** What one host of several answers: the primary that it is, or why it is none. */
+export type Answer = Primary | { problem: unknown };
+
+/** A login that was refused without a word about the password: `pg_hba.conf` has no line for it, encrypted or not. */
+const NO_ENTRY = "28000";
+const QUERY_TIMEOUT_MS = 5000;
+
+/** The driver's options for the login that an address names. */
+export function loginOptions({ hosts, user, password, name }: DatabaseAddress) {
+  const [only] = hosts.length === 1 ? hosts : [];
+  return {
+    // Only for texts of errors: connections come from the route. One host, because with more the driver (postgres 3.4.9)
+    // never reports that none of them can be reached, and asks them again without a pause.
+    host: only === undefined || /[/:]/.test(only.host) ? "database" : only.host,
+    port: only?.port ?? 5432,
+    database: name,
+    ...(user === "" ? {} : { username: user }),
+    // The driver would send `PGPASSWORD` to an address without a password, and the tenant file's author may have chosen it:
+    // the environment's password goes to no database that its operator did not mean.
+    password: () => password,
+    ssl: false,
+  } satisfies postgres.Options<Record<string, never>>;
+}
+
+/** Seconds that a connection may take, as the driver has them: 0 for any time. */
+export function connectTimeoutSec({ parameters }: DatabaseAddress): number {
+  return Number(parameters.connect_timeout ?? 5);
+}
+
+/** How to speak to a host that is the only one: by the first way in which it accepts the login. */
+export async function askAlone(address: DatabaseAddress, host: DatabaseHost): Promise<Server> {
+  const [first, ...others] = encryptionsOf(host, address);
+  if (others.length === 0) return { ...host, encryption: first };
+  return inTurn([first, ...others], async (encryption) => {
+    const server = { ...host, encryption };
+    await withLogin(address, server, (sql) => sql`select version()`.simple());
+    return server;
+  });
+}
+
+/** Whether a host is a primary that takes changes. Never throws. */
+export async function askHost(address: DatabaseAddress, host: DatabaseHost): Promise<Answer> {
+  const readOnlyWillDo = address.parameters.target_session_attrs !== "read-write";
+  try {
+    return await inTurn(encryptionsOf(host, address), async (encryption) => {
+      const server = { ...host, encryption };
+      const [row] = await withLogin(address, server, (sql) =>
+        sql<{ standby: boolean; readOnly: boolean; wal: string }[]>`
+          select pg_is_in_recovery() as standby,
+                 current_setting('transaction_read_only') = 'on' as "readOnly",
+                 case when pg_is_in_recovery() then '' else pg_walfile_name(pg_current_wal_lsn()) end as wal`.simple(),
+      );
+      const shown = `${host.host}:${host.port}`;
+      if (!row || row.standby) return { problem: new Error(`${shown} is a standby`) };
+      if (row.readOnly && !readOnlyWillDo) return { problem: new Error(`${shown} is read-only`) };
+      return { server, timeline: Number.parseInt(row.wal.slice(0, 8), 16) };
+    });
+  } catch (problem) {
+    return { problem };
+  }
+}
+
+async function withLogin<T>(
+  address: DatabaseAddress,
+  server: Server,
+  work: (sql: postgres.Sql) => PromiseLike<T>,
+): Promise<T> {
+  const timeoutSec = connectTimeoutSec(address);
+  // Opened before the client, whose own `socket` could not tell why there is none.
+  const socket = await dial(server, server.encryption, timeoutSec === 0 ? undefined : timeoutSec * 1000);
+  const options = {
+    ...loginOptions(address),
+    ...{ max: 1, prepare: false, fetch_types: false, connect_timeout: timeoutSec },
+    connection: { application_name: "pmctl route" },
+    onnotice: () => undefined,
+    socket: () => socket,
+  };
+  const sql = postgres(options);
+  const late = setTimeout(() => socket.destroy(), QUERY_TIMEOUT_MS + timeoutSec * 1000);
+  try {
+    return await work(sql);
+  } finally {
+    clearTimeout(late);
+    await sql.end({ timeout: 1 });
+    socket.destroy();
+  }
+}
+
+/** The first way that works. One that fails for want of another encryption makes place for the next. */
+async function inTurn<T>(ways: readonly Encryption[], work: (way: Encryption) => Promise<T>): Promise<T> {
+  let failure: unknown;
+  for (const way of ways) {
+    try {
+      return await work(way);
+    } catch (error) {
+      const isRefused = error instanceof postgres.PostgresError && error.code === NO_ENTRY;
+      if (!isRefused && !(error instanceof NotConnected)) throw error;
+      if (isRefused || failure === undefined) failure = error;
+    }
+  }
+  throw failure;
+}

@@ -1,0 +1,167 @@
+import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import postgres from "postgres";
+import { type DatabaseAddress, type DatabaseHost, parseDatabaseUrl } from "../../domain/access/database-address.ts";
+import { type Answer, askAlone, askHost, connectTimeoutSec, type Primary, type Server } from "./ask-host.ts";
+import { backoffMs } from "./backoff.ts";
+import { dial, NotConnected } from "./dial.ts";
+
+/** How long the other hosts may take to answer once one was heard: a silent one must not hold up a failover. */
+const PATIENCE_MS = 1000;
+/** The same once a primary was heard: one of a later timeline, if there is one, answers about as fast. */
+const RIVAL_MS = 200;
+/** How long a primary that nothing is connected to counts as one. */
+const UNSEEN_MS = 1000;
+/** A session that the server ends sooner than this has failed, as while the server starts. */
+const SHORT_MS = 1000;
+const APART_MS = 1000;
+
+/**
+ * The way of this process to one database: which of its hosts is the primary now. The connections of all clients with one
+ * URL take it, so that after a failover one of them asks and the others wait for the answer.
+ *
+ * The driver (postgres 3.4.9) could choose among hosts itself, but takes a standby for `read-write`, keeps asking hosts that
+ * are all away in a closed loop, and knows neither IPv6 nor sockets beside other hosts.
+ */
+export class Route {
+  readonly address: DatabaseAddress;
+  /** The primary that was found last. */
+  #current: { server: Server; foundAt: number } | undefined;
+  #finding: Promise<Server> | undefined;
+  /** Questions without an answer yet: a silent host is not asked again meanwhile. */
+  readonly #asked = new Map<DatabaseHost, Promise<Answer>>();
+  readonly #sessions = new Map<Socket, Server>();
+  #failures = 0;
+  /** Until then no connection is tried. */
+  #pausesUntil = 0;
+
+  constructor(url: string) {
+    this.address = parseDatabaseUrl(url);
+  }
+
+  /**
+   * Opens a connection to the primary.
+   * @throws NotConnected, or the database's own refusal of the login
+   */
+  async dial(): Promise<Socket> {
+    const server = await this.#server();
+    const timeoutSec = connectTimeoutSec(this.address);
+    try {
+      const socket = await dial(server, server.encryption, timeoutSec === 0 ? undefined : timeoutSec * 1000);
+      this.#watch(socket, server);
+      return socket;
+    } catch (error) {
+      this.leave();
+      this.#pause();
+      throw error;
+    }
+  }
+
+  /** The host that connections go to; undefined while that is not known. */
+  get host(): DatabaseHost | undefined {
+    return this.#current?.server;
+  }
+
+  /** The server that was the primary may be none any more: the next connection asks. */
+  leave(): void {
+    this.#current = undefined;
+  }
+
+  async #server(): Promise<Server> {
+    const known = this.#current;
+    if (known && (this.#sessions.size > 0 || performance.now() - known.foundAt < UNSEEN_MS)) return known.server;
+    this.#finding ??= this.#find().finally(() => {
+      this.#finding = undefined;
+    });
+    return this.#finding;
+  }
+
+  async #find(): Promise<Server> {
+    const pauseMs = this.#pausesUntil - performance.now();
+    if (pauseMs > 0) await delay(pauseMs);
+    const { hosts } = this.address;
+    const [only] = hosts;
+    try {
+      const server =
+        hosts.length === 1 && only ? await askAlone(this.address, only) : primaryAmong(await this.#askAll());
+      this.#current = { server, foundAt: performance.now() };
+      // Whoever was spoken to before may show what is no longer so.
+      for (const [socket, old] of this.#sessions)
+        if (old.host !== server.host || old.port !== server.port) socket.destroy();
+      return server;
+    } catch (error) {
+      this.#pause();
+      throw error;
+    }
+  }
+
+  /** What the hosts answer, without those that are silent for too long. */
+  async #askAll(): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    const answered = Promise.withResolvers<void>();
+    const all = this.address.hosts.map(async (host) => {
+      answers.push(await this.#ask(host));
+      const waitMs = "server" in (answers.at(-1) ?? {}) ? RIVAL_MS : PATIENCE_MS;
+      setTimeout(answered.resolve, waitMs).unref();
+    });
+    await Promise.race([Promise.all(all), answered.promise]);
+    return answers;
+  }
+
+  #ask(host: DatabaseHost): Promise<Answer> {
+    const known = this.#asked.get(host);
+    if (known) return known;
+    const answer = askHost(this.address, host).finally(() => this.#asked.delete(host));
+    this.#asked.set(host, answer);
+    return answer;
+  }
+
+  #watch(socket: Socket, server: Server): void {
+    const openedAt = performance.now();
+    let isLost = false;
+    this.#sessions.set(socket, server);
+    // Before the stream's own listener, which ends what the server has ended. A client that ends a session did so earlier.
+    socket.prependOnceListener("end", () => {
+      isLost = !socket.writableEnded;
+    });
+    socket.once("error", () => {
+      isLost = true;
+    });
+    socket.once("close", () => {
+      this.#sessions.delete(socket);
+      if (!isLost) return;
+      // It may be the first sign of a failover.
+      this.leave();
+      if (performance.now() - openedAt < SHORT_MS) this.#pause();
+    });
+  }
+
+  /** Failures that are far apart, as of commands that come now and then, do not add up. */
+  #pause(): void {
+    const now = performance.now();
+    this.#failures = now - this.#pausesUntil > APART_MS ? 1 : this.#failures + 1;
+    this.#pausesUntil = now + backoffMs(this.#failures, Math.random());
+  }
+}
+
+function primaryAmong(answers: readonly Answer[]): Server {
+  const primaries = answers.filter((answer): answer is Primary => "server" in answer);
+  const [latest] = primaries.toSorted((a, b) => b.timeline - a.timeline);
+  if (latest) return latest.server;
+  const problems = answers.flatMap((answer) => ("problem" in answer ? [answer.problem] : []));
+  // What a database itself says, such as that there is none of this name, tells more than that others are away.
+  const words = problems.find((problem) => problem instanceof postgres.PostgresError);
+  if (words !== undefined) throw words;
+  const texts = problems.map((problem) => (problem instanceof Error ? problem.message : String(problem)));
+  const message = `No host is a primary that takes changes: ${texts.join("; ") || "none answers"}`;
+  throw new NotConnected(Object.assign(new Error(message), { code: "NO_PRIMARY" }));
+}
+
+const routes = new Map<string, Route>();
+
+/** The route of this process to the database of a URL. */
+export function routeTo(url: string): Route {
+  const route = routes.get(url) ?? new Route(url);
+  routes.set(url, route);
+  return route;
+}

@@ -1,0 +1,70 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { resolveTenant } from "../../src/config/resolve-tenant.ts";
+import { complaints, configErrorOf, directoryWith, parse, tenantText } from "./support.ts";
+
+const ENVIRONMENT = {
+  ACME_ADMIN_KEY: `sk_${"a".repeat(43)}`,
+  ACME_PUBLIC_KEY: `pk_${"b".repeat(43)}`,
+  ACME_JWT_SECRET: "c".repeat(32),
+  ACME_AUDIT_KEY: "d".repeat(32),
+  ACME_DATABASE_PASSWORD: "p@ss:/?#word",
+  ACME_HOST: "b.example:6432",
+};
+
+function resolved(database: string, environment: Record<string, string> = {}, directory = directoryWith()) {
+  const config = parse(tenantText({ database }), join(directory, "tenants/acme/tenant.yaml"));
+  return resolveTenant(config, { ...ENVIRONMENT, ...environment }).databaseUrl;
+}
+
+describe("database.url", () => {
+  test("in parts, some of them secrets, is one connection string", () => {
+    const parts = `{ url: { hosts: [a.example, { env: ACME_HOST }, "[::1]:1"], user: app, name: "mar/kets",
+      password: { env: ACME_DATABASE_PASSWORD }, parameters: { target_session_attrs: read-write, sslmode: require } } }`;
+    expect(resolved(parts)).toBe(
+      "postgres://app:p%40ss%3A%2F%3F%23word@a.example:5432,b.example:6432,[::1]:1/mar%2Fkets?target_session_attrs=read-write&sslmode=require",
+    );
+  });
+
+  test("finds its certificates from the tenant's folder", () => {
+    const directory = directoryWith({ "tenants/acme/root.pem": "" });
+    const url = "postgres://a/db?sslmode=verify-full&sslrootcert=root.pem";
+    const file = encodeURIComponent(join(directory, "tenants/acme/root.pem"));
+    expect(resolved("{ url: { env: ACME_DATABASE_URL } }", { ACME_DATABASE_URL: url }, directory)).toBe(
+      `postgres://a:5432/db?sslmode=verify-full&sslrootcert=${file}`,
+    );
+  });
+
+  test.each([
+    "mysql://hidden/db",
+    "postgres://hidden:x/db",
+    "postgres://a,,hidden/db",
+    "postgres://hidden",
+    "postgres://a/db?hidden=1",
+    "postgres://a/db?sslmode=verify-ca&sslrootcert=hidden.pem",
+  ])("is refused as %s, by the variable's name and nothing of the value", (url) => {
+    const error = configErrorOf(() => resolved("{ url: { env: ACME_DATABASE_URL } }", { ACME_DATABASE_URL: url }));
+    expect(error).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringContaining("ACME_DATABASE_URL must") });
+    expect(error.message).not.toContain("hidden");
+  });
+
+  test("of bad parts is refused at the part, by a secret's name and nothing of its value", () => {
+    const parts = "{ url: { hosts: [a, { env: ACME_HOST }], name: db } }";
+    const error = configErrorOf(() => resolved(parts, { ACME_HOST: "hidden:0" }));
+    expect(error.message).toContain("database.url.hosts[1]  the value in env ACME_HOST must have ports");
+    expect(error.message).not.toContain("hidden");
+    const stated = (url: string) => complaints({ database: `{ url: ${url} }` });
+    expect(stated('{ hosts: ["a:65536"], name: db, parameters: { sslmode: on_ } }')).toEqual([
+      "database.url.hosts[0]: must have ports from 1 to 65535",
+      expect.stringMatching(/^database.url.parameters.sslmode: must .*verify-full$/),
+    ]);
+    expect(stated("{ hosts: [a], name: db, password: hidden }")).toEqual([
+      expect.stringMatching(/^database.url.password: must be a reference/),
+    ]);
+    expect(stated("{ hosts: [a], name: db, parameters: { options: x } }")).toEqual([
+      expect.stringContaining("unknown key"),
+    ]);
+    expect(stated("{ hosts: [], name: db }")).toEqual([expect.stringContaining("database.url.hosts")]);
+    expect(stated("{ hosts: [a] }")).toEqual(["database.url.name: is required"]);
+  });
+});
