@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { SignJWT } from "jose";
+import { postWebhook } from "../support/operator.ts";
+
+const TRADERS = 16;
+const CAPITAL_USD = 9000;
+const PACE_MS = 20;
+
+/** What the clients of a tenant have seen. */
+export interface Load {
+  /** Ids of acknowledged trades, by idempotency key. */
+  acknowledged: Map<string, string>;
+  /** Answers other than 200 and 429, and what was not answered, by status. */
+  failed: Map<string, number>;
+  /** The longest time between two acknowledged trades of any clients. */
+  longestGapMs(): number;
+  stop(): Promise<void>;
+}
+
+/** Deposits for every trader. */
+export async function fund(url: string, secrets: Record<string, string>): Promise<void> {
+  for (let index = 0; index < TRADERS; index++) {
+    const event = { event: "deposit.completed", userId: `usr_${index}`, amountUsd: CAPITAL_USD, txRef: randomUUID() };
+    const answer = await postWebhook(url, "/payments/inbound/acme", secrets.ACME_WEBHOOK_SECRET ?? "", event);
+    if (answer.status !== 200) throw new Error(`The deposit was answered with ${answer.status}`);
+  }
+}
+
+/** Starts clients that trade at whichever server `pick` names, and repeat with its key what was not acknowledged. */
+export function startLoad(pick: () => string, secrets: Record<string, string>, marketIds: readonly string[]): Load {
+  const acknowledged = new Map<string, string>();
+  const failed = new Map<string, number>();
+  const stopping = new AbortController();
+  let [last, longest] = [performance.now(), 0];
+
+  async function attempt(token: string, key: string, body: string): Promise<string | undefined> {
+    const answer = await fetch(`${pick()}/v1/trade`, {
+      method: "POST",
+      headers: {
+        "x-api-key": secrets.ACME_PUBLIC_KEY ?? "",
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "idempotency-key": key,
+      },
+      body,
+    }).catch(() => undefined);
+    if (answer?.status === 200) return ((await answer.json()) as { tradeId: string }).tradeId;
+    if (answer?.status === 429) return undefined;
+    const what = answer ? `${answer.status} ${answer.headers.get("error-code")}` : "no answer";
+    failed.set(what, (failed.get(what) ?? 0) + 1);
+    return undefined;
+  }
+
+  const clients = Array.from({ length: TRADERS }, async (_, index) => {
+    const token = await new SignJWT()
+      .setProtectedHeader({ alg: "HS256" })
+      .setSubject(`usr_${index}`)
+      .setIssuedAt()
+      .setExpirationTime("1h")
+      .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
+    for (let turn = 0; !stopping.signal.aborted; turn++) {
+      const key = randomUUID();
+      const side = (turn + index) % 3 === 0 ? "no" : "yes";
+      const body = JSON.stringify({ marketId: marketIds[turn % marketIds.length], selection: { side }, amount: 0.5 });
+      // Also after the end: what was sent may be in, and its key says so.
+      for (let tries = 0; tries < 1000 && !acknowledged.has(key); tries++) {
+        const id = await attempt(token, key, body);
+        if (id !== undefined) {
+          acknowledged.set(key, id);
+          longest = Math.max(longest, performance.now() - last);
+          last = performance.now();
+        }
+        await delay(PACE_MS);
+      }
+    }
+  });
+  return {
+    acknowledged,
+    failed,
+    longestGapMs: () => Math.round(longest),
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(clients);
+    },
+  };
+}
