@@ -4,6 +4,9 @@ import { trades } from "../../src/queries/reconcile/reconcile-entries.ts";
 import { foundIn, openLedger } from "../ledger/ledger.ts";
 import { DOLLAR, type Live } from "../ledger/sequencer/live.ts";
 
+/** What came after the last trade: a settlement and two withdrawals; the one paid out has lost its day, and has none. */
+const LATER = { settlements: DOLLAR, decisions: 2n * DOLLAR, fundingDays: 20n * DOLLAR };
+
 let live: Live;
 beforeAll(async () => {
   live = await openLedger();
@@ -24,8 +27,7 @@ describe("the checks of the ledger find what was changed in the audit log", () =
   test("the audit's tail cut off: the head row remembers how long it was", async () => {
     const { seq, amountMicro, entries } = await lastTrade();
     const differences = await found((sql) => sql`delete from audit where seq >= ${seq}`);
-    // The withdrawal that was paid out after it has lost its day as well: missing on one, nowhere on the other.
-    expect(differences).toEqual({ head: entries * DOLLAR, trades: amountMicro, fundingDays: 20n * DOLLAR });
+    expect(differences).toEqual({ ...LATER, head: entries * DOLLAR, trades: amountMicro });
   });
 
   test("the tail cut off and the head row set back: the trade is still without its entry", async () => {
@@ -34,7 +36,7 @@ describe("the checks of the ledger find what was changed in the audit log", () =
       await sql`delete from audit where seq >= ${seq}`;
       await sql`update head set seq = (select max(seq) from audit)`;
     };
-    expect(await found(tamper)).toEqual({ trades: amountMicro, fundingDays: 20n * DOLLAR });
+    expect(await found(tamper)).toEqual({ ...LATER, trades: amountMicro });
   });
 
   test("an amount in an audit entry", async () => {

@@ -7,8 +7,9 @@ import { DOLLAR, deposit, type Live, trade } from "../ledger/sequencer/live.ts";
 let live: Live;
 
 const CHECKS = [
-  ...["accounts", "configuration", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc", "policy"],
-  ...["positions", "restrictions", "suitability", "traderDays", "trades", "volume", "withdrawals"],
+  ...["accounts", "configuration", "decisions", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc"],
+  ...["markets", "policy", "positions", "restrictions", "settlements", "suitability", "traderDays", "trades", "volume"],
+  "withdrawals",
 ];
 
 beforeAll(async () => {
@@ -23,7 +24,7 @@ async function number(query: (sql: Sql) => PromiseLike<readonly { n?: unknown }[
   return BigInt(String(row?.n));
 }
 
-test("an untouched ledger has seventeen checks, all of them zero", async () => {
+test("an untouched ledger has twenty checks, all of them zero", async () => {
   expect(await reconcileLedger(live.owner)).toEqual(CHECKS.map((name) => ({ name, differenceMicro: 0n, rows: 0 })));
 });
 
@@ -169,7 +170,7 @@ describe("reconciliation names every check that a change in the database breaks,
     const escrow = await number((sql) => sql`select balance_micro as n from account where id = 'escrow:m1'`);
     const close = (sql: Sql) => sql`
       update book set status = 'settled', outcome = 'yes', settled_at = 1 where market_id = 'm1'`;
-    expect(await found(close)).toEqual({ escrow });
+    expect(await found(close)).toEqual({ escrow, settlements: DOLLAR });
     const reopen = (sql: Sql) => sql`
       update book set status = 'open', outcome = null, settled_at = null where market_id = 'old'`;
     expect((await found(reopen)).escrow).toBeGreaterThan(1000n * DOLLAR);
@@ -233,10 +234,54 @@ describe("reconciliation names every check that a change in the database breaks,
   test("a withdrawal's amount, or its decision, against what is held for it", async () => {
     expect(await found((sql) => sql`update withdrawal set amount_micro = amount_micro + 5 where id = 'w1'`)).toEqual({
       withdrawals: 5n,
+      decisions: DOLLAR,
     });
     const reopen = (sql: Sql) => sql`update withdrawal set status = 'pending', decided_at = null where id = 'w2'`;
-    expect(await found(reopen)).toEqual({ withdrawals: 10n * DOLLAR });
+    expect(await found(reopen)).toEqual({ withdrawals: 10n * DOLLAR, decisions: DOLLAR });
   });
+});
+
+describe("what the log states once", () => {
+  test.each<[string, string, (sql: Sql) => PromiseLike<unknown>]>([
+    ["a market's kind", "markets", (sql) => sql`update market set kind = 'lmsr' where id = 'm1'`],
+    ["a market's funds", "markets", (sql) => sql`update market set fund_micro = fund_micro + 1 where id = 'm1'`],
+    ["an outcome", "settlements", (sql) => sql`update book set outcome = 'no' where market_id = 'old'`],
+    [
+      "the time of a settlement",
+      "settlements",
+      (sql) => sql`update book set settled_at = settled_at + 1 where market_id = 'old'`,
+    ],
+    ["a decision", "decisions", (sql) => sql`update withdrawal set status = 'rejected' where id = 'w2'`],
+    [
+      "the time of a decision",
+      "decisions",
+      (sql) => sql`update withdrawal set decided_at = decided_at - 90000000 where id = 'w2'`,
+    ],
+    [
+      "the amount of a decided withdrawal",
+      "decisions",
+      (sql) => sql`update withdrawal set amount_micro = 1 where id = 'w2'`,
+    ],
+    [
+      "the user of a decided withdrawal",
+      "decisions",
+      (sql) => sql`update withdrawal set trader_id = 'ann' where id = 'w2'`,
+    ],
+    ["a decided withdrawal that vanished", "decisions", (sql) => sql`delete from withdrawal where id = 'w2'`],
+    [
+      "an unreadable entry of a settlement",
+      "settlements",
+      (sql) => sql`update audit set payload = '{' where type = 'market.settled'`,
+    ],
+  ])("is compared with the tables: %s", async (_, check, tamper) => {
+    expect(Object.keys(await found(tamper))).toEqual([check]);
+  });
+});
+
+test("a settlement decided by a clock that was behind the log's last entry agrees with its entry", async () => {
+  expect(await found((sql) => sql`update book set settled_at = settled_at - 3600000 where market_id = 'old'`)).toEqual(
+    {},
+  );
 });
 
 test("a trade for a name that JSON has to escape, with an operator's reason, agrees with its entry", async () => {

@@ -3,6 +3,7 @@ import type { MarketTerms } from "../../src/domain/market/terms.ts";
 import type { PaymentFact } from "../../src/engine/payments.ts";
 import { leaveOutVouched, SCHEMA, VOUCHED } from "../../src/ledger/schema.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
+import { NOTHING_OFF, reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { findUnexplained, findWrongPools } from "../../src/queries/reconcile/unexplained.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { config, DOLLAR, type Live, market, sale, trade } from "../ledger/sequencer/live.ts";
@@ -74,6 +75,7 @@ async function foundAfter(tamper: (sql: Sql) => PromiseLike<unknown>): Promise<s
 
 test("the log explains every row that the engine has written", async () => {
   expect(await foundAfter((sql) => sql`select 1`)).toEqual([]);
+  expect(await reconcileLedger(live.owner)).toEqual(NOTHING_OFF);
 });
 
 test("every table of the schema is accounted for, by the chain or by a backup's mac", async () => {

@@ -3,6 +3,7 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import { traderDays as daysOfTraders, marketHours } from "../rollups.ts";
 import { hedges, trades } from "./reconcile-entries.ts";
 import { standingChecks } from "./reconcile-standing.ts";
+import { statedChecks } from "./reconcile-stated.ts";
 import { fundedSums, movedSums, tradedSums } from "./reconcile-sums.ts";
 
 /**
@@ -56,10 +57,11 @@ export function standingRows(sql: ReadSql) {
   return sql`
     with
     ${standingChecks(sql)},
+    ${statedChecks(sql)},
     checks as (
       select name, place, case when held is null then 0 else 1000000 end as stated,
              case when said is null then 0 else 1000000 end as expected, difference, held, said
-        from standing
+        from (select * from standing union all select * from stated) each
     )`;
 }
 

@@ -37,7 +37,7 @@ export function standingChecks(sql: ReadSql, since?: Since) {
     )`;
 }
 
-const UNREADABLE = "unreadable";
+export const UNREADABLE = "unreadable";
 const readable = (sql: ReadSql) => sql`jsonb_typeof(entry) is not distinct from 'object'`;
 
 /** A JSON list of texts in one text, apart by spaces; null for what is no list. */

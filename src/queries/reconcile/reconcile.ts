@@ -38,8 +38,9 @@ const FIRST_PLACES = 5;
 
 /** A check that has no rows to look at holds too. */
 const NAMES = [
-  ...["accounts", "configuration", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc", "policy"],
-  ...["positions", "restrictions", "suitability", "traderDays", "trades", "volume", "withdrawals"],
+  ...["accounts", "configuration", "decisions", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc"],
+  ...["markets", "policy", "positions", "restrictions", "settlements", "suitability", "traderDays", "trades", "volume"],
+  "withdrawals",
 ];
 
 /** Every check, as one finds them of a ledger that adds up. */
@@ -48,7 +49,7 @@ export const NOTHING_OFF: readonly Check[] = NAMES.map((name) => ({ name, differ
 /** Checks that count rows instead of money: each row adds a dollar to the sum of discrepancies. */
 export const COUNTING_CHECKS: ReadonlySet<string> = new Set([
   ...["head", "hedges"],
-  ...["configuration", "keys", "kyc", "policy", "restrictions", "suitability"],
+  ...["configuration", "decisions", "keys", "kyc", "markets", "policy", "restrictions", "settlements", "suitability"],
 ]);
 
 /**
