@@ -28,6 +28,19 @@ update position p
   from (select trader_id, market_id, max(day) as day from trader_day group by trader_id, market_id) d
  where d.trader_id = p.trader_id and d.market_id = p.market_id;
 
+-- A server of an older version that still runs names none of these columns. Without a default its trades are refused: they
+-- would go on adding to the tables of hours and days, and leave the running sums behind.
+alter table book
+  alter column hour              drop default,
+  alter column hour_volume_micro drop default,
+  alter column hour_fee_micro    drop default,
+  alter column yes_price_ppm     drop default;
+alter table position
+  alter column day                drop default,
+  alter column day_volume_micro   drop default,
+  alter column day_trades         drop default,
+  alter column day_realized_micro drop default;
+
 -- They change once an hour and once a day, so that other updates stay within their page.
 create index book_by_hour on book (hour);
 create index position_by_day on position (day);

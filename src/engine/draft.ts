@@ -41,8 +41,9 @@ export interface Trade {
   hedgeRef: HedgeRef | null;
   /** YES price after the trade, millionths. */
   yesPricePpm: number;
+  /** The time of its audit entry. */
   ts: number;
-  /** What is over with this trade, or was when it came: sums that go to the tables of hours and days. */
+  /** What is over with this trade: sums that go to the tables of hours and days. */
   hourOver: MarketHour | null;
   dayOver: TraderDay | null;
 }
@@ -64,11 +65,14 @@ export class Draft implements Reader {
   readonly audit: { type: AuditType; payload: { [key: string]: Json | undefined } }[] = [];
   /** The commit must come before this instant of the database's clock: the closing time of the market traded. */
   before: number | null = null;
+  /** The time of its audit entries, milliseconds since the epoch. It never steps back from one command to the next. */
+  readonly ts: number;
   readonly #below: Reader;
   readonly #writes = new RowWrites();
 
-  constructor(below: Reader) {
+  constructor(below: Reader, ts: number) {
     this.#below = below;
+    this.ts = ts;
   }
 
   get<T extends Table>(table: T, key: string): Tables[T] | undefined {

@@ -8,11 +8,17 @@ export interface Decision {
 }
 
 /**
- * Decides one command. Pure: it reads `state`, never changes it, and knows the time only as `now`.
- * @param now milliseconds since the epoch, by the database's clock.
+ * Decides one command. Pure: it reads `state`, never changes it, and knows the time only as it is given.
+ * @param now milliseconds since the epoch, by the database's clock: what is decided depends on it alone.
+ * @param ts milliseconds since the epoch, at which the audit entries will be dated: `now`, or later if the clock stepped back.
  * @throws Fault when the command is refused; then there is nothing to commit.
  */
-export function execute<T extends Command["type"]>(state: Reader, command: Command<T>, now: number): Decision {
-  const draft = new Draft(state);
+export function execute<T extends Command["type"]>(
+  state: Reader,
+  command: Command<T>,
+  now: number,
+  ts: number,
+): Decision {
+  const draft = new Draft(state, ts);
   return { result: COMMANDS[command.type].decide(draft, command, now), draft };
 }

@@ -73,13 +73,12 @@ export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
       sharesMicro: held.sharesMicro + fill.sharesMicro,
       costMicro: held.costMicro + amountMicro,
     };
-    return recordTrade(
-      draft,
-      command,
-      fill,
-      { held, change, releasedMicro: null, hedgeRef: command.hedgeRef ?? null },
-      now,
-    );
+    return recordTrade(draft, command, fill, {
+      held,
+      change,
+      releasedMicro: null,
+      hedgeRef: command.hedgeRef ?? null,
+    });
   },
 };
 
@@ -103,7 +102,7 @@ export const sellShares: CommandKind<SellShares, TradeResult> = {
       sharesMicro: held.sharesMicro - sharesMicro,
       costMicro: held.costMicro - releasedMicro,
     };
-    return recordTrade(draft, command, fill, { held, change, releasedMicro, hedgeRef: null }, now);
+    return recordTrade(draft, command, fill, { held, change, releasedMicro, hedgeRef: null });
   },
 };
 
@@ -135,20 +134,20 @@ function recordTrade(
   { id, marketId, traderId, side }: PlaceTrade | SellShares,
   { market, marketState, pool, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: Fill,
   { held, change, releasedMicro, hedgeRef }: Change,
-  now: number,
 ): TradeResult {
+  const { ts } = draft;
   draft.before = market.closeAt;
   const yesPricePpm = Math.round(yesPriceAfter * 1e6);
   // A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing.
   const realizedMicro = releasedMicro === null ? null : amountMicro - feeMicro - releasedMicro;
   const day = continueDay(held, {
-    day: startOfDay(now),
+    day: startOfDay(ts),
     dayVolumeMicro: amountMicro,
     dayTrades: 1,
     dayRealizedMicro: realizedMicro ?? 0n,
   });
   const hour = continueHour(marketState, {
-    hour: startOfHour(now),
+    hour: startOfHour(ts),
     hourVolumeMicro: amountMicro,
     hourFeeMicro: feeMicro,
     yesPricePpm,
@@ -171,7 +170,7 @@ function recordTrade(
     releasedMicro,
     hedgeRef,
     yesPricePpm,
-    ts: now,
+    ts,
     hourOver: hour.over && { marketId, ...hour.over },
     dayOver: day.over && { traderId, marketId, ...day.over },
   });
@@ -199,7 +198,7 @@ function recordTrade(
     sharesMicro,
     avgPrice,
     yesPriceAfter,
-    ts: now,
+    ts,
     position: change,
     realizedMicro,
     hedgeRef,

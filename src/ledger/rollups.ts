@@ -1,5 +1,5 @@
 import { providerOf } from "../domain/accounts.ts";
-import { addDays, addHours } from "../domain/market/running-sums.ts";
+import { addDays } from "../domain/market/running-sums.ts";
 import { startOfDay } from "../domain/time/units.ts";
 import type { MarketHour, Trade, TraderDay, Transfer } from "../engine/draft.ts";
 
@@ -11,16 +11,9 @@ export interface FundingDay {
   outflowMicro: bigint;
 }
 
-/** The hours of markets that are over with these trades, each once. */
+/** The hours of markets that are over with these trades, each once, since all trades of a batch have one time. */
 export function hourRows(trades: readonly Trade[]): MarketHour[] {
-  const rows = new Map<string, MarketHour>();
-  for (const { hourOver: over } of trades) {
-    if (over === null) continue;
-    const key = `${over.hour} ${over.marketId}`;
-    const earlier = rows.get(key);
-    rows.set(key, earlier ? { ...over, ...addHours(earlier, over) } : over);
-  }
-  return [...rows.values()];
+  return trades.flatMap(({ hourOver }) => hourOver ?? []);
 }
 
 /** The days of traders on markets that are over with these trades, each once: both sides of a market may be in one batch. */

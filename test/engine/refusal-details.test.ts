@@ -14,7 +14,7 @@ beforeEach(() => {
 /** What the refusal of a command says of its reason. */
 function detailOf(command: Parameters<typeof execute>[1], now = NOW): unknown {
   try {
-    execute(world, command, now);
+    execute(world, command, now, now);
   } catch (error) {
     if (error instanceof Fault) return error.detail;
     throw error;

@@ -30,7 +30,7 @@ export class World implements Reader {
 
   /** Decides without committing. */
   decide<C extends Command>(command: C): { result: Results[C["type"]]; draft: Draft } {
-    const { result, draft } = execute(this, deepFreeze(command), this.now);
+    const { result, draft } = execute(this, deepFreeze(command), this.now, this.now);
     return { result: result as Results[C["type"]], draft };
   }
 

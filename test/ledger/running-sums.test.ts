@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time/units.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import type { Head } from "../../src/ledger/commit.ts";
 import { loadRows } from "../../src/ledger/load.ts";
-import { needsOfSubmission, prepareBatch } from "../../src/ledger/sequencer/batch.ts";
+import { needsOfSubmission, type Outcome, prepareBatch } from "../../src/ledger/sequencer/batch.ts";
 import { Memory } from "../../src/ledger/sequencer/memory.ts";
 import { loadTouched } from "../../src/ledger/touched.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
@@ -31,15 +31,13 @@ describe("the sums of a running hour or day", () => {
     expect(addDays(day, day)).toEqual({ ...day, dayVolumeMicro: 14n, dayTrades: 4, dayRealizedMicro: -6n });
   });
 
-  test("are over with the first trade of a later span, and stay when a clock steps back", () => {
+  test("are over with the first trade of a later span", () => {
     const [nextHour, nextDay] = [
       { ...hour, hour: MIDNIGHT + HOUR_MS },
       { ...day, day: MIDNIGHT + DAY_MS },
     ];
     expect(continueHour(hour, nextHour)).toEqual({ running: nextHour, over: hour });
-    expect(continueHour(nextHour, hour)).toEqual({ running: nextHour, over: hour });
     expect(continueDay(day, nextDay)).toEqual({ running: nextDay, over: day });
-    expect(continueDay(nextDay, day)).toEqual({ running: nextDay, over: day });
   });
 });
 
@@ -59,7 +57,7 @@ describe("hours and days with their running part", () => {
   }
 
   /** One batch of a process, at an instant of its clock. */
-  async function commit(process: number, commands: readonly Command[], now: number): Promise<void> {
+  async function commit(process: number, commands: readonly Command[], now: number): Promise<Outcome[]> {
     const [own, journal] = [memories[process], live.journals[process]];
     if (!own || !journal) throw new Error("There are two processes");
     const head = await readHead();
@@ -71,11 +69,12 @@ describe("hours and days with their running part", () => {
     const submissions = commands.map((command) => ({ command, actor: "test" }));
     const unknown = submissions.flatMap(needsOfSubmission).filter((need) => !own.memory.knows(need));
     own.memory.learn(await loadRows(live.owner, unknown, sealCheck([KEY])));
-    const { batch } = prepareBatch(own.memory, submissions, { head, now, key: KEY });
-    if (!batch) return;
+    const { batch, outcomes } = prepareBatch(own.memory, submissions, { head, now, key: KEY });
+    if (!batch) return outcomes;
     expect(await journal.commit(batch)).toMatchObject({ swapped: true });
     own.memory.publish(batch.writes);
     own.head = batch.next;
+    return outcomes;
   }
 
   /** What each hour and day must hold, from the trades alone. */
@@ -83,6 +82,13 @@ describe("hours and days with their running part", () => {
     const checks = await reconcileLedger(live.owner);
     expect(checks.filter(({ differenceMicro, rows }) => differenceMicro !== 0n || rows > 0)).toEqual([]);
     const sql = live.owner;
+    const dated = sql`extract(epoch from a.ts::timestamptz) * 1000`;
+    expect(
+      await sql`select t.id, t.ts, a.ts from trade t join audit a on a.seq = t.seq where t.ts <> ${dated}`,
+    ).toEqual([]);
+    expect(await sql`select market_id from market_hour h join book b using (market_id) where h.hour >= b.hour`).toEqual(
+      [],
+    );
     expect(
       await sql`select market_id, hour, volume_micro, yes_price_ppm, fee_micro from ${marketHours(sql)} h order by 1, 2`,
     ).toEqual(
@@ -146,6 +152,23 @@ describe("hours and days with their running part", () => {
     expect(kept?.days).toBeGreaterThan(20);
     expect(kept?.running).toBe(12);
     expect(kept?.trades).toBeGreaterThan(100);
+  });
+
+  test("have one time for a trade when a clock steps back over midnight: that of its entry, in row, answer and sums", async () => {
+    await commit(0, [config()], MIDNIGHT - HOUR_MS);
+    const setup = [market("m1", { closeAt: LATER }), deposit("ann", 100n * DOLLAR, "tx_a")];
+    await commit(0, setup, MIDNIGHT - HOUR_MS);
+    await commit(0, [trade("m1", "ann")], MIDNIGHT - 1000);
+    await commit(0, [deposit("ann", DOLLAR, "tx_b")], MIDNIGHT + 5);
+    const outcomes = await commit(1, [trade("m1", "ann"), trade("m1", "ann", { side: "no" })], MIDNIGHT - 500);
+    expect(outcomes).toMatchObject([{ result: { ts: MIDNIGHT + 5 } }, { result: { ts: MIDNIGHT + 5 } }]);
+    await expectExact();
+    expect(await live.owner`select hour from market_hour`).toEqual([{ hour: String(MIDNIGHT - HOUR_MS) }]);
+    expect(
+      await live.owner`
+        select b.hour, b.yes_price_ppm = t.yes_price_ppm as is_last
+          from book b, trade t where t.seq = (select max(seq) from trade)`,
+    ).toEqual([{ hour: String(MIDNIGHT), is_last: true }]);
   });
 
   test("are exact on the day of an upgrade, which leaves the day's first part in its table", async () => {

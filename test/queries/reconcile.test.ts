@@ -138,12 +138,21 @@ describe("reconciliation names every check that a change in the database breaks,
   test("a trade that vanished", async () => {
     const shares = await number((sql) => sql`select shares_micro as n from trade where id = 'm2-bob'`);
     const fee = await number((sql) => sql`select fee_micro as n from trade where id = 'm2-bob'`);
+    // The hour ends at the price of the trade before it, if that is of the same hour.
+    const moved = await number(
+      (sql) => sql`
+      select coalesce(abs(t.yes_price_ppm - (
+               select yes_price_ppm from trade
+                where market_id = t.market_id and seq < t.seq and ts / 3600000 = t.ts / 3600000
+                order by seq desc limit 1)), 0) as n
+        from trade t where id = 'm2-bob'`,
+    );
     expect(await found((sql) => sql`delete from trade where id = 'm2-bob'`)).toEqual({
       trades: DOLLAR,
       positions: shares + 5n * DOLLAR,
       escrow: shares,
       volume: 5n * DOLLAR,
-      hours: 5n * DOLLAR + fee,
+      hours: 5n * DOLLAR + fee + moved,
       traderDays: 6n * DOLLAR,
     });
   });
@@ -195,6 +204,18 @@ describe("reconciliation names every check that a change in the database breaks,
        where ctid = (select ctid from ${sql(table)}
                       where market_id = 'm1' ${table === "position" ? sql`and trader_id = 'ann'` : sql``} limit 1)`;
     expect(await found(tamper)).toEqual(expected);
+  });
+
+  test("the price at the end of an hour, in a market's last one and in those that are over", async () => {
+    const last = (sql: Sql) => sql`update book set yes_price_ppm = yes_price_ppm + 7 where market_id = 'm1'`;
+    expect(await found(last)).toEqual({ hours: 7n });
+    const over = async (sql: Sql) => {
+      await sql`
+        insert into market_hour (market_id, hour, volume_micro, fee_micro, yes_price_ppm)
+        select market_id, hour, hour_volume_micro, hour_fee_micro, yes_price_ppm - 5 from book where market_id = 'm1'`;
+      await sql`update book set hour = 0, hour_volume_micro = 0, hour_fee_micro = 0 where market_id = 'm1'`;
+    };
+    expect(await found(over)).toEqual({ hours: 5n });
   });
 
   test("money in and out by provider and day: an amount, a row that is gone, a day that is another", async () => {

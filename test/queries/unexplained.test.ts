@@ -176,7 +176,7 @@ describe("a row that no entry explains is found", () => {
       "a market without an entry of its creation",
       ["book", "market"],
       (sql) =>
-        sql`with m as (insert into market select 'm9', question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at, house_yes_micro, house_no_micro, null, null from market where id = 'm1') insert into book select 'm9', 'open', 1, 1, 0, null, null, 1, false`,
+        sql`with m as (insert into market select 'm9', question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at, house_yes_micro, house_no_micro, null, null from market where id = 'm1') insert into book select 'm9', 'open', 1, 1, 0, null, null, 1, false, 0, 0, 0, 0`,
     ],
     [
       "a market that is missing",

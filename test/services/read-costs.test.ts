@@ -49,7 +49,7 @@ async function fill(sql: Sql): Promise<void> {
       from generate_series(0, ${MARKETS - 1}) n;
     insert into book
     select 'm' || n, case when n % 3 = 0 then 'settled' else 'open' end, 1000000000, 1000000000, 5, case when n % 3 = 0 then 'yes' end,
-           case when n % 3 = 0 then ${ts} end, 1, false
+           case when n % 3 = 0 then ${ts} end, 1, false, 0, 0, 0, 0
       from generate_series(0, ${MARKETS - 1}) n;
     insert into account select 'escrow:m' || n, 1000000000, 1 from generate_series(0, ${MARKETS - 1}) n;
     insert into trader select 'u' || n, 'verified', false, null, 1, 5, 1, 1, 1 from generate_series(0, ${TRADERS - 1}) n;
@@ -68,7 +68,7 @@ async function fill(sql: Sql): Promise<void> {
     insert into transfer
     select 1000 + n, 1, 'external:payments', 'wallet:' || ${trader}, 990000 from generate_series(1, ${TRADES}) n;
     insert into position
-    select ${trader}, 'm' || ((n * 7) % 300), 'yes', 1900000, 1000000, 1 from generate_series(1, ${TRADES}) n
+    select ${trader}, 'm' || ((n * 7) % 300), 'yes', 1900000, 1000000, 1, 0, 0, 0, 0 from generate_series(1, ${TRADES}) n
         on conflict do nothing;
     insert into trader_day
     select (${ts}) / 86400000 * 86400000, ${trader}, ${market}, 1000000, 1, 0 from generate_series(1, ${TRADES}) n

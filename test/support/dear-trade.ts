@@ -27,8 +27,9 @@ export async function insertDearTrade(
   try {
     const { head, now: precise } = await journal.readHead();
     const now = Math.floor(precise);
+    const ts = Math.max(now, head.ts);
     const state = await readState(services, command);
-    const { draft } = execute(state, { ...command, amountMicro: command.amountMicro - feeMicro }, now);
+    const { draft } = execute(state, { ...command, amountMicro: command.amountMicro - feeMicro }, now, ts);
     addFee(draft, { feeMicro, traderId, key: positionKey(traderId, marketId, side), marketId });
     const seq = head.seq + 1n;
     const [event] = draft.audit;
@@ -42,13 +43,13 @@ export async function insertDearTrade(
         amount: decimalFromMicro(command.amountMicro),
         fee: decimalFromMicro(feeMicro),
       }),
-      ts: new Date(Math.max(now, head.ts)).toISOString(),
+      ts: new Date(ts).toISOString(),
       keyId: services.auditKey.id,
     };
     const hash = auditHash(services.auditKey, head.hash, auditLines(entry));
     const { swapped } = await journal.commit({
       expected: head,
-      next: { ...head, seq, hash, ts: Math.max(now, head.ts) },
+      next: { ...head, seq, hash, ts },
       before: null,
       writes: [...draft.writes()],
       transfers: draft.transfers.map((transfer, leg) => ({ ...transfer, seq, leg })),

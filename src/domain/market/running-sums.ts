@@ -14,7 +14,7 @@ export interface DaySums {
   dayRealizedMicro: bigint;
 }
 
-/** Sums that go on, and those of another span of time, which are complete but for trades of a clock that steps back. */
+/** Sums that go on, and those of an earlier span of time, which are complete. */
 export interface Continued<Sums> {
   running: Sums;
   over: Sums | null;
@@ -24,18 +24,16 @@ export interface Continued<Sums> {
 export const NO_HOUR: HourSums = { hour: 0, hourVolumeMicro: 0n, hourFeeMicro: 0n, yesPricePpm: 0 };
 export const NO_DAY: DaySums = { day: 0, dayVolumeMicro: 0n, dayTrades: 0, dayRealizedMicro: 0n };
 
-/** Adds a trade to the sums of a market. */
+/** Adds a trade to the sums of a market. As trades are dated, none is of an earlier hour than the one before it. */
 export function continueHour(held: HourSums, traded: HourSums): Continued<HourSums> {
   if (held.hour === traded.hour) return { running: addHours(held, traded), over: null };
-  if (held.hour === 0) return { running: traded, over: null };
-  return held.hour < traded.hour ? { running: traded, over: held } : { running: held, over: traded };
+  return { running: traded, over: held.hour === 0 ? null : held };
 }
 
-/** Adds a trade to the sums of a position. */
+/** Adds a trade to the sums of a position. As trades are dated, none is of an earlier day than the one before it. */
 export function continueDay(held: DaySums, traded: DaySums): Continued<DaySums> {
   if (held.day === traded.day) return { running: addDays(held, traded), over: null };
-  if (held.day === 0) return { running: traded, over: null };
-  return held.day < traded.day ? { running: traded, over: held } : { running: held, over: traded };
+  return { running: traded, over: held.day === 0 ? null : held };
 }
 
 /** Sums of one hour; the last price is that of the later ones. */

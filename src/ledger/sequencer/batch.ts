@@ -86,7 +86,7 @@ export function prepareBatch(
   // Time in the chain never steps back, whichever process wrote last. Commands are decided by `now`, not by this.
   const ts = Math.max(now, head.ts);
   const isoTs = new Date(ts).toISOString();
-  const overlay = new Draft(state);
+  const overlay = new Draft(state, ts);
   const batch: Batch = {
     expected: head,
     next: { ...head, ts },
@@ -101,7 +101,7 @@ export function prepareBatch(
     try {
       const replay = findAnswer(overlay, submission, now);
       if (replay) return { kind: "replayed", answer: replay };
-      const { result, draft } = execute(overlay, submission.command, now);
+      const { result, draft } = execute(overlay, submission.command, now, ts);
       const rendered = submission.render?.(result);
       storeAnswer(draft, submission, rendered, now);
       const sealed = draft.audit.length > 0;

@@ -142,19 +142,23 @@ function volumes(sql: ReadSql) {
     )`;
 }
 
-/** What reports read by market and hour, against the trades. */
+/** What reports and history read by market and hour, against the trades, prices in millionths: an hour ends at its last trade's. */
 function hours(sql: ReadSql) {
   return sql`
     hours as (
       select market_id || ' ' || hour as place, h.volume_micro + h.fee_micro as stated, t.volume + t.fee as expected,
              abs(coalesce(h.volume_micro, 0) - coalesce(t.volume, 0))
-           + abs(coalesce(h.fee_micro, 0) - coalesce(t.fee, 0)) as difference
+           + abs(coalesce(h.fee_micro, 0) - coalesce(t.fee, 0))
+           + coalesce(greatest(abs(h.lowest - t.price), abs(h.highest - t.price)), 0) as difference
         from (
-          select market_id, hour, sum(volume_micro) as volume_micro, sum(fee_micro) as fee_micro
+          select market_id, hour, sum(volume_micro) as volume_micro, sum(fee_micro) as fee_micro,
+                 min(yes_price_ppm) as lowest, max(yes_price_ppm) as highest
             from ${marketHours(sql)} h
            group by 1, 2
         ) h
-        full join hour_traded t using (market_id, hour)
+        full join (
+          select *, (select yes_price_ppm from trade where seq = last) as price from hour_traded
+        ) t using (market_id, hour)
     )`;
 }
 

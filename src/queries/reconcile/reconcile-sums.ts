@@ -40,7 +40,8 @@ export function tradedSums(sql: ReadSql, since?: Since) {
              sum(amount_micro) as volume,
              sum(fee_micro) as fee,
              sum(case when released_micro is not null then amount_micro - fee_micro - released_micro else 0 end) as realized,
-             count(*) as trades
+             count(*) as trades,
+             max(seq) as last
         from trade
        ${where(sql, since)}
        group by 1, 2, 3, 4
@@ -59,7 +60,7 @@ export function tradedSums(sql: ReadSql, since?: Since) {
        group by market_id
     ),
     hour_traded as (
-      select market_id, hour, sum(volume) as volume, sum(fee) as fee from traded_hour group by 1, 2
+      select market_id, hour, sum(volume) as volume, sum(fee) as fee, max(last) as last from traded_hour group by 1, 2
     ),
     day_traded as (
       select hour - hour % 86400000 as day, trader_id, market_id,
