@@ -12,8 +12,8 @@ const PATIENCE_MS = 1000;
 const RIVAL_MS = 200;
 /** How long a primary that nothing is connected to counts as one. */
 const UNSEEN_MS = 1000;
-/** A session that the server ends sooner than this has failed, as while the server starts. */
-const SHORT_MS = 1000;
+/** The first answer of a server that starts, stops or is full, with its code; a refused login is no reason to wait. */
+const BUSY = /^E.*\0C(?:57P|53)/s;
 const APART_MS = 1000;
 
 /**
@@ -117,8 +117,8 @@ export class Route {
   }
 
   #watch(socket: Socket, server: Server): void {
-    const openedAt = performance.now();
     let isLost = false;
+    let isBusy = false;
     this.#sessions.set(socket, server);
     // Before the stream's own listener, which ends what the server has ended. A client that ends a session did so earlier.
     socket.prependOnceListener("end", () => {
@@ -127,12 +127,15 @@ export class Route {
     socket.once("error", () => {
       isLost = true;
     });
+    socket.once("data", (first: Buffer) => {
+      isBusy = BUSY.test(first.toString("latin1"));
+    });
     socket.once("close", () => {
       this.#sessions.delete(socket);
       if (!isLost) return;
       // It may be the first sign of a failover.
       this.leave();
-      if (performance.now() - openedAt < SHORT_MS) this.#pause();
+      if (isBusy) this.#pause();
     });
   }
 
