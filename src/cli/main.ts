@@ -14,9 +14,7 @@ export async function run(): Promise<never> {
       if (!isErrno(error) || error.code !== "EPIPE") failed = true;
     });
   showWarnings(process.argv.includes("--quiet"));
-  const interrupts = new Interrupts();
-  interrupts.listen(process);
-  const code = await main(process.argv.slice(2), process, interrupts);
+  const code = await main(process.argv.slice(2), process, new Interrupts(process));
   await Promise.all(streams.map(flushed));
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
 }

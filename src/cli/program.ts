@@ -78,6 +78,7 @@ class CommandHost implements Host {
   add<Options extends object>(command: Command, prints: Prints | null, work: Action<Options>): void {
     if (prints) this.#printed.set(command, prints);
     command.action(async () => {
+      this.#interrupts.listen();
       const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: pathOf(command) };
       const { stdin, stderr } = this.#streams;
       if (options.allowExec) allowExec();

@@ -4,10 +4,10 @@ import { Interrupts } from "../../src/cli/input/interrupts.ts";
 
 /** A process that ends by noting how. */
 function listening() {
-  const interrupts = new Interrupts();
   const said: (string | number)[] = [];
   const process = Object.assign(new EventEmitter(), { exit: (code: number) => said.push(code) });
-  interrupts.listen(process as unknown as NodeJS.Process);
+  const interrupts = new Interrupts(process as unknown as NodeJS.Process);
+  interrupts.listen();
   return { interrupts, said, press: () => process.emit("SIGINT") };
 }
 

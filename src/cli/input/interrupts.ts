@@ -12,9 +12,14 @@ export class Interrupts {
   #next: AbortController | undefined;
   #taken = false;
   #held = 0;
-  #process: NodeJS.Process | undefined;
+  readonly #process: NodeJS.Process | undefined;
   #abortedAt = 0;
   #beforeExit: () => void = () => {};
+
+  /** @param process that is listened to; tests that run a command within their own process give none */
+  constructor(process?: NodeJS.Process) {
+    this.#process = process;
+  }
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
@@ -46,9 +51,13 @@ export class Interrupts {
     };
   }
 
-  /** Listens to the process. Called once, by its entry. */
-  listen(process: NodeJS.Process): void {
-    this.#process = process;
+  /**
+   * Listens to the process. Called once, when the command begins: until then a signal ends the process at once, because
+   * one that the process had caught would be lost when `serve` replaces the process by itself.
+   */
+  listen(): void {
+    const process = this.#process;
+    if (!process) return;
     process.on("SIGINT", () => {
       if (this.#held !== 0 || this.#abort()) return;
       this.#beforeExit();

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { Command } from "commander";
-import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
 import { type Survival, warningsOf } from "../../domain/durability.ts";
-import type { CommandContext, Host } from "../command.ts";
+import type { CommandContext, Globals, Host } from "../command.ts";
 import { drainSeconds, portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
@@ -59,19 +59,31 @@ export function register(noun: Command, host: Host): void {
           "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory",
         )
         .option("--no-sweep", "leave the oracle's sweep to other processes")
-        .description("serve one tenant in the foreground; applies nothing by itself"),
+        .description("serve one tenant in the foreground; applies nothing by itself")
+        // Before the process listens to signals: one that it had caught would be lost with it.
+        .hook("preAction", replaceProcess),
     ),
     { names: "tenant pid url opsUrl survives warnings" },
     runServe,
   );
 }
 
+/** Goes on as the same process with a server's heap, and begins the command anew. */
+async function replaceProcess(command: Command): Promise<void> {
+  const { limitHeap } = await import("../../app/serve/heap.ts");
+  const workspace = openWorkspace();
+  limitHeap(workspace.directory, servedTenant(workspace, command.args, command.optsWithGlobals<Globals>()));
+}
+
+function servedTenant(workspace: Workspace, args: readonly string[], { tenant }: Pick<Globals, "tenant">): string {
+  return pickTenant(workspace, args[0] ?? tenant);
+}
+
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
 async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<void> {
   const workspace = openWorkspace();
-  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
-  const { endStart, limitHeap } = await import("../../app/serve/heap.ts");
-  limitHeap(workspace.directory, tenant);
+  const tenant = servedTenant(workspace, args, options);
+  const { endStart } = await import("../../app/serve/heap.ts");
   const { readDeclaredTenant } = await import("../../app/tenant/operator-tenant.ts");
   const { readyTenant } = await import("../../app/tenant/tenant-database.ts");
   const { serveTenant } = await import("../../app/serve/tenant-server.ts");
