@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { Fault, faultFacts } from "../domain/fault.ts";
+import { connectionFailure } from "../domain/unreachable.ts";
 
 /** Exit codes that no Fault stands for. */
 export const EXIT = {
@@ -41,6 +42,11 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Error && error.name === "ClusterError")
     return { exit: EXIT.unreachable, code: "DATABASE_UNAVAILABLE", message: error.message };
   const text = error instanceof Error ? wordsOf(error) : String(error);
+  const failure = connectionFailure(error);
+  if (failure === "never made")
+    return { exit: EXIT.unreachable, code: "DATABASE_UNAVAILABLE", message: `The database cannot be reached: ${text}` };
+  if (failure === "ended")
+    return { exit: EXIT.unreachable, code: "OUTCOME_UNKNOWN", message: `The database ended the connection: ${text}` };
   return { exit: EXIT.unexpected, code: "INTERNAL", message: `unexpected error: ${text} (PMCTL_DEBUG=1 shows where)` };
 }
 

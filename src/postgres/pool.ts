@@ -1,3 +1,4 @@
+import { NEVER_SENT } from "../domain/unreachable.ts";
 import { withinDeadline } from "./client.ts";
 import { afterConflicts } from "./conflicts.ts";
 import {
@@ -55,13 +56,6 @@ export interface PoolOptions {
 
 /** How long statements in flight on other connections may still take when one connection was lost, in seconds. */
 const DRAIN_SEC = 10;
-
-/** Errors of connections that were never made: what was to be sent on them has not been sent. */
-const NEVER_SENT = new Set([
-  ...["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "CONNECT_TIMEOUT", "CONNECTION_ENDED"],
-  // The server's own: too many connections, starting up or shutting down.
-  ...["53300", "57P03"],
-]);
 
 interface Clients {
   shared: Sql;
