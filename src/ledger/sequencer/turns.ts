@@ -1,7 +1,7 @@
 import type { Journal } from "../journal.ts";
 import type { State } from "./state.ts";
 
-/** How long a process begins batches in its turn. With two of them none waits longer than 25 ms: the last batches end after it. */
+/** How long a process begins batches in its turn. The last two end after it: of two processes the other waits 25 ms where a batch takes 5. */
 const TURN_MS = 15;
 /** How long a process without commands keeps its turn for those that the callers it has just answered send next. */
 const REST_MS = 3;
