@@ -112,9 +112,16 @@ describe("a running server and its embedded database", () => {
     });
     expect(refused.status).toBe(500);
     expect(Object.keys((await refused.json()) as object)).toEqual(["error"]);
-    const ready = await fetch(`${server.opsUrl}/readyz`);
-    expect(ready.status).toBe(503);
-    expect(await ready.json()).toMatchObject({ server: expect.any(String), writes: false, database: null });
+    const ready = async () => {
+      const answer = await fetch(`${server.opsUrl}/readyz`);
+      return { status: answer.status, body: (await answer.json()) as { database: unknown } };
+    };
+    expect((await ready()).status).toBe(503);
+    // What is told of the database is a few seconds old.
+    expect(await eventually(ready, ({ body }) => body.database === null)).toMatchObject({
+      status: 503,
+      body: { server: expect.any(String), writes: false, database: null },
+    });
     expect((await fetch(`${server.opsUrl}/livez`)).status).toBe(200);
     // Longer than the server's look at a crashed database.
     await delay(2500);
@@ -127,6 +134,8 @@ describe("a running server and its embedded database", () => {
     const { dataDir } = JSON.parse((await operator.run("db", "status", "-o", "json")).stdout) as { dataDir: string };
     const pidOf = async () => (await readFile(join(dataDir, "postmaster.pid"), "utf8").catch(() => "")).split("\n")[0];
     const pid = await pidOf();
+    // Signals to 0 go to this process and all of its group.
+    expect(Number(pid)).toBeGreaterThan(1);
     process.kill(Number(pid), "SIGKILL");
     await eventually(pidOf, (now) => now !== "" && now !== pid);
     expect(await eventually(health, ({ status }) => status === 200)).toMatchObject({ status: 200 });

@@ -44,7 +44,10 @@ export async function ask(connection: ClusterConnection, statement: string): Pro
 
 export async function serverPid(cluster: Cluster): Promise<number> {
   const { dataDir } = await cluster.status();
-  return Number((await readFile(join(dataDir, "postmaster.pid"), "utf8")).split("\n")[0]);
+  const pid = Number((await readFile(join(dataDir, "postmaster.pid"), "utf8")).split("\n")[0]);
+  // A signal to 0 goes to this process and all of its group.
+  if (!(pid > 1)) throw new Error(`${dataDir} names no server`);
+  return pid;
 }
 
 interface ProcessOptions {
