@@ -1,4 +1,3 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { totalmem } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { processEnvironment } from "../../config/environment.ts";
@@ -17,21 +16,12 @@ const SMALLEST_NURSERY_MB = 2;
 const MIB = 2 ** 20;
 
 /**
- * V8's optimising compilers, by the option that says after how many calls of a function each compiles it; with V8's own
- * figure. Before the first request only the loading of modules and the walk of the log are hot, and once a compiler was
- * used it stays in memory: 8 MB for Maglev, 5 MB for TurboFan.
+ * V8's optimising compiler is used by the loading of modules alone while a server starts, and its code, once it was used,
+ * stays in memory: 5 MB. A server that has started compiles as V8 does by itself.
  */
-const COMPILERS = { "--invocation-count-for-maglev": 400, "--invocation-count-for-turbofan": 3000 };
-/**
- * V8 reads the figure when a function is first warm and keeps it, so the first request makes it forget those of functions
- * that are warm by then: they would stay slow under load.
- */
-const CALLS_BEFORE_REQUESTS = 1_000_000;
-
-/** Where Node tells of each request that any HTTP server of this process gets, before it is answered. */
-const REQUESTS = "http.server.request.start";
-/** What the operations listener answers, to probes, has other paths. */
-const API_PATHS = "/v1/";
+const TURBOFAN_CALLS = "--invocation-count-for-turbofan";
+const CALLS_WHILE_STARTING = 1_000_000;
+const CALLS_OF_V8 = 3000;
 
 /**
  * The process's environment where it says nothing else. glibc gives each of V8's threads an arena that it hardly uses and
@@ -39,11 +29,11 @@ const API_PATHS = "/v1/";
  */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: "1", NODE_DISABLE_COMPILE_CACHE: "1" };
 
-/** How long a server has no request before it is collected; twice as long after each time, since what it walks again leaves as much again. */
+/** How long a server has to do nothing before it is collected: no request, and less than this of CPU. */
 const QUIET_MS = 5000;
-const LONGEST_QUIET_MS = 300_000;
+const QUIET_CPU_US = 100_000;
 /** A collection takes 100 ms, so it has to give back as much as a walk of the log leaves behind. */
-const WORTH_BYTES = 6 * MIB;
+const WORTH_BYTES = 12 * MIB;
 
 /**
  * The size of V8's young generation for a server that may take so much memory under full load. A smaller one is collected
@@ -72,7 +62,7 @@ export function nurseryOptions(memoryMb: number): string[] {
 export function heapOptions(directory: string, tenant: string): string[] {
   return [
     ...nurseryOptions(memoryMbOf(directory, tenant)),
-    ...Object.keys(COMPILERS).map((option) => `${option}=${CALLS_BEFORE_REQUESTS}`),
+    `${TURBOFAN_CALLS}=${CALLS_WHILE_STARTING}`,
     // For `endStart`.
     "--expose-gc",
   ];
@@ -105,51 +95,27 @@ export function limitHeap(directory: string, tenant: string): void {
 
 /**
  * Gives back what only the start needed: a nursery full of it, and modules' texts. From then on also what later work left
- * behind, such as the walk of the log, while no request comes: V8 lets a walk fill the whole young generation, and collects
- * when it allocates, which a server that does nothing hardly does.
+ * behind, such as the walk of the log after the start, once there is no more of it: V8 collects when it allocates, which a
+ * server that does nothing hardly does.
  * @param answered requests so far: a collection would hold up those of a server that has any
  */
 export function endStart(answered: () => number): void {
-  subscribe(REQUESTS, compileFromFirstRequest);
+  setFlagsFromString(`${TURBOFAN_CALLS}=${CALLS_OF_V8}`);
   const { gc } = globalThis;
   if (!gc) return;
   // An ordinary collection keeps the nursery at the size that it has grown to.
   const collect = () => gc({ type: "major", execution: "sync", flavor: "last-resort" });
   collect();
   let lowest = process.memoryUsage.rss();
-  let requests = answered();
-  let quietMs = QUIET_MS;
-  const look = () => {
-    if (answered() !== requests) quietMs = QUIET_MS;
-    else if (process.memoryUsage.rss() >= lowest + WORTH_BYTES) {
-      collect();
-      lowest = process.memoryUsage.rss();
-      quietMs = Math.min(quietMs * 2, LONGEST_QUIET_MS);
-    }
-    requests = answered();
-    setTimeout(look, quietMs).unref();
-  };
-  setTimeout(look, quietMs).unref();
-}
-
-/** @param message as Node documents it for this channel: `{request}` among others */
-function compileFromFirstRequest(message: unknown): void {
-  if (!pathOf(message)?.startsWith(API_PATHS)) return;
-  unsubscribe(REQUESTS, compileFromFirstRequest);
-  for (const [option, calls] of Object.entries(COMPILERS)) setFlagsFromString(`${option}=${calls}`);
-  // Forgets the code of all functions, and with it the old figures: 30 ms, once.
-  setFlagsFromString("--stress-flush-code");
-  globalThis.gc?.({ type: "major", execution: "sync" });
-  setFlagsFromString("--no-stress-flush-code");
-}
-
-function pathOf(message: unknown): string | undefined {
-  const url = propertyOf(propertyOf(message, "request"), "url");
-  return typeof url === "string" ? url : undefined;
-}
-
-function propertyOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  let before = { cpu: process.cpuUsage(), requests: answered() };
+  setInterval(() => {
+    const { user, system } = process.cpuUsage(before.cpu);
+    const isQuiet = answered() === before.requests && user + system < QUIET_CPU_US;
+    before = { cpu: process.cpuUsage(), requests: answered() };
+    if (!isQuiet || process.memoryUsage.rss() < lowest + WORTH_BYTES) return;
+    collect();
+    lowest = process.memoryUsage.rss();
+  }, QUIET_MS).unref();
 }
 
 function memoryMbOf(directory: string, tenant: string): number {
