@@ -34,7 +34,7 @@ const ROUND_MS = 1000;
  *
  * A lease saves double work and is no lock. This process stops to count itself as holder by its own clock, before the row
  * runs out; but one that is paused in the middle of a piece of work wakes up with that piece under way. So each piece is
- * recorded once, whoever does it: closings, ends of overrides and settlements by the engine, observations by their key,
+ * recorded once, whichever servers do it: closings, ends of overrides and settlements by the engine, observations by their key,
  * attempts of a webhook by their number.
  */
 export class Leases {

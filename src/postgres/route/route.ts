@@ -85,7 +85,7 @@ export class Route {
       const server =
         hosts.length === 1 && only ? await askAlone(this.address, only) : primaryAmong(await this.#askAll());
       this.#current = { server, foundAt: performance.now() };
-      // Whoever was spoken to before may show what is no longer so.
+      // The server that was spoken to before may show what is no longer so.
       for (const [socket, old] of this.#sessions)
         if (old.host !== server.host || old.port !== server.port) socket.destroy();
       return server;

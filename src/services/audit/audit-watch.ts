@@ -21,7 +21,7 @@ const FOLLOW_MS = 5000;
 const LOOK_MS = 2000;
 /** After this long the background walk begins at the first entry again. */
 const FULL_EVERY_MS = 10 * 60_000;
-/** While another server walks, this one trusts nobody's word for ever either: it begins again so many times as seldom. */
+/** A server without the lease walks the whole log too, this many times less often: it signs only for what it has verified itself. */
 const RARER = 6;
 
 export interface WatchOptions {
