@@ -34,7 +34,7 @@ async function run(name: string, program: string, ...args: string[]): Promise<st
   const [cwd, home] = [join(place, name), join(place, `${name}-home`)];
   for (const directory of [cwd, home]) await mkdir(directory, { recursive: true });
   const path = [dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
-  // The registry and its proxy stay those of whoever runs this.
+  // The registry and its proxy stay those of the caller.
   const env = { PATH: path, HOME: home, XDG_CACHE_HOME: join(home, ".cache") };
   return (await execa(program, args, { cwd, env, stdin: "ignore" })).stdout;
 }
