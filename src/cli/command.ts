@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ConfigSession } from "../app/tenant/config-session.ts";
+import type { ConfigSession, ConfigSessionOptions } from "../app/tenant/config-session.ts";
 import type { Session, SessionOptions } from "../app/tenant/session.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./input/interrupts.ts";
@@ -83,7 +83,7 @@ export async function withSession<Value>(
 export async function withConfig<Value>(
   directory: string,
   tenant: string,
-  options: SessionOptions,
+  options: ConfigSessionOptions,
   { output, onSealed }: Pick<Io, "output"> & { onSealed?: ReceiptBook["onSealed"] },
   work: (session: ConfigSession) => Promise<Value>,
 ): Promise<Value> {

@@ -10,7 +10,14 @@ import type { SecretReference } from "./schema/scalars.ts";
 import { databaseUrl } from "./secrets/database-url.ts";
 import { inboundSecretsOf } from "./secrets/inbound-secrets.ts";
 import { resolutionSecretsOf, secretPlaces } from "./secrets/secret-places.ts";
-import { type PlacedValue, placedValue, valueFindings, valuesAtHand, valuesOfOthers } from "./secrets/secret-values.ts";
+import {
+  type DirectorySecrets,
+  type PlacedValue,
+  placedValue,
+  secretsAround,
+  valueFindings,
+  valuesAtHand,
+} from "./secrets/secret-values.ts";
 import { resolveSecret } from "./secrets/secrets.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 
@@ -28,10 +35,15 @@ export type ResolvedAnchorTarget = TenantSecrets["anchors"][number];
 /**
  * Resolves every reference of a tenant.
  *
+ * @param directory with the other tenants' secrets, which a command on many tenants shares
  * @throws ConfigError with all that are missing, malformed or used twice, each at its place
  */
-export function resolveTenant(config: TenantConfig, environment: Environment): TenantSecrets {
-  const reader = new SecretReader(config, environment);
+export function resolveTenant(
+  config: TenantConfig,
+  environment: Environment,
+  directory?: DirectorySecrets,
+): TenantSecrets {
+  const reader = new SecretReader(config, environment, directory);
   const secrets = secretsOf(config, reader);
   reader.refuse({ missing: true });
   return secrets;
@@ -57,8 +69,12 @@ export function resolveOwnerUrl(config: TenantConfig, environment: Environment):
  *
  * @throws ConfigError with all that are missing or cannot be used
  */
-export function resolveTenantKeys(config: TenantConfig, environment: Environment): ResolvedKey[] {
-  const reader = new SecretReader(config, environment);
+export function resolveTenantKeys(
+  config: TenantConfig,
+  environment: Environment,
+  directory?: DirectorySecrets,
+): ResolvedKey[] {
+  const reader = new SecretReader(config, environment, directory);
   const keys = keysOf(config, reader);
   reader.refuse({ missing: true });
   return keys;
@@ -70,8 +86,12 @@ export function resolveTenantKeys(config: TenantConfig, environment: Environment
  *
  * @throws ConfigError with all values that are malformed or used twice
  */
-export function tenantKeysAtHand(config: TenantConfig, environment: Environment): KeyAtHand[] {
-  const reader = new SecretReader(config, environment);
+export function tenantKeysAtHand(
+  config: TenantConfig,
+  environment: Environment,
+  directory?: DirectorySecrets,
+): KeyAtHand[] {
+  const reader = new SecretReader(config, environment, directory);
   const keys = keysOf(config, reader);
   reader.refuse({ missing: false });
   return keys.map((key) => ({ ...key, value: key.value === "" ? undefined : key.value }));
@@ -103,12 +123,14 @@ class SecretReader {
   readonly findings: Finding[] = [];
   readonly environment: Environment;
   readonly #config: TenantConfig;
+  readonly #directory: DirectorySecrets;
   readonly #paths: ReadonlyMap<SecretReference, Finding["path"]>;
   readonly #values = new Map<SecretReference, PlacedValue>();
 
-  constructor(config: TenantConfig, environment: Environment) {
+  constructor(config: TenantConfig, environment: Environment, directory = secretsAround(config, environment)) {
     this.#config = config;
     this.environment = environment;
+    this.#directory = directory;
     this.#paths = new Map(secretPlaces(config).map(({ reference, path }) => [reference, path]));
   }
 
@@ -149,10 +171,7 @@ class SecretReader {
     const read = [...this.#values.values()];
     const places = new Set(read.map(({ place }) => place));
     const others = valuesAtHand(this.#config, this.environment).filter(({ place }) => !places.has(place));
-    const findings = [
-      ...(missing ? this.findings : []),
-      ...valueFindings([...read, ...others], valuesOfOthers(this.#config, this.environment)),
-    ];
+    const findings = [...(missing ? this.findings : []), ...valueFindings([...read, ...others], this.#directory)];
     if (findings.length > 0) throw new ConfigError(this.#config.source.problems(findings));
   }
 }

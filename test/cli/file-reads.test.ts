@@ -1,4 +1,4 @@
-import { copyFile } from "node:fs/promises";
+import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { newOperator, type Operator } from "../support/operator.ts";
@@ -35,3 +35,17 @@ test.each([["validate"], ["plan"], ["apply", "--yes"], ["plan"], ["drift"]])(
     expect(parsed).toHaveLength(2);
   },
 );
+
+test("fleet plan parses each tenant's file as often for four tenants as for two: labels, others' secrets, the plan", async () => {
+  for (const tenants of [
+    ["acme", "beta"],
+    ["acme", "beta", "gamma", "delta"],
+  ]) {
+    for (const tenant of tenants) await operator.run("init", tenant);
+    await writeFile(join(operator.directory, "fleet.yaml"), 'version: 1\nwaves: [{ name: all, tenants: ["*"] }]\n');
+    parsed.length = 0;
+    const { exitCode, stderr } = await operator.run("fleet", "plan");
+    expect(exitCode, stderr).toBe(0);
+    for (const tenant of tenants) expect(parsed.filter((text) => text.includes(`tenant: ${tenant}`))).toHaveLength(3);
+  }
+});

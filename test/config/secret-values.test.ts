@@ -1,8 +1,9 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadEnvironment } from "../../src/config/environment.ts";
 import { freshSecrets, randomSecret } from "../../src/config/init.ts";
 import { checkSecretsAtHand, resolveTenant } from "../../src/config/resolve-tenant.ts";
+import { DirectorySecrets } from "../../src/config/secrets/secret-values.ts";
 import type { TenantConfig } from "../../src/config/tenant-config.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { configErrorOf, directoryWith, tenantText } from "./support.ts";
@@ -142,6 +143,17 @@ describe("a value stands in one place", () => {
     // The same place of another tenant means another thing.
     expect(problemsOf("beta", { BETA_ADMIN_KEY: VALUES.ACME_ADMIN_KEY ?? "" })[0]).toContain("keys.admin[0].secret (");
     expect(problemsOf("acme", { BETA_ADMIN_KEY: VALUES.ACME_ADMIN_KEY ?? "" })[0]).toContain("beta");
+  });
+
+  test("also when a command on many tenants reads their secrets once for all of them", () => {
+    const { acme, beta } = tenants();
+    const shared = { ...all, BETA_AUDIT_KEY: VALUES.ACME_JWT_SECRET ?? "" };
+    const directory = new DirectorySecrets(dirname(dirname(acme.source.directory)), shared);
+    for (const [config, other] of [
+      [acme, "beta"],
+      [beta, "acme"],
+    ] as const)
+      expect(configErrorOf(() => resolveTenant(config, shared, directory)).message).toContain(`tenants/${other}/`);
   });
 
   test("a public key that is another secret is refused, with what it is and with its shape", () => {

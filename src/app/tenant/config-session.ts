@@ -3,6 +3,7 @@ import { localApi } from "../../client/local-api.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment, readKey } from "../../config/environment.ts";
 import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../../config/resolve-tenant.ts";
+import type { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
 import type { Scope } from "../../domain/access/scopes.ts";
@@ -51,6 +52,12 @@ export interface ConfigSession extends DeclaredTenant {
   close(): Promise<void>;
 }
 
+export interface ConfigSessionOptions extends DoorOptions {
+  reason?: string | undefined;
+  /** The other tenants' secrets, which a command on many tenants shares; each session reads them itself unless given. */
+  others?: DirectorySecrets | undefined;
+}
+
 /**
  * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
  * key yet, or lacks these operations, is passed by with a note: the key may be new in the file. With `--url`, `--via http`
@@ -61,7 +68,7 @@ export interface ConfigSession extends DeclaredTenant {
 export async function openConfigSession(
   directory: string,
   id: string,
-  options: DoorOptions & { reason?: string | undefined },
+  options: ConfigSessionOptions,
   { note, onSealed }: Pick<Recording, "onSealed"> & { note: (message: string) => void },
 ): Promise<ConfigSession> {
   const recording = { reason: checkReason(options.reason), onSealed };
@@ -69,9 +76,9 @@ export async function openConfigSession(
   const door = await openDoor(tenant, options, note);
   if (door.kind === "http") {
     const live = await liveOver(door, id, { ...recording, mayPassBy: !door.asked && options.key === undefined, note });
-    if (live) return overHttp(tenant, live, options.key);
+    if (live) return overHttp(tenant, live, options);
   }
-  return overDatabase(await readyTenant(tenant), recording);
+  return overDatabase(await readyTenant(tenant, options.others), recording);
 }
 
 const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
@@ -105,17 +112,21 @@ async function liveOver(
   return { api, config, scopes: inUse?.scopes };
 }
 
-/** @param key of `--key`; a job with a key of its own need not hold the values of the others */
-function overHttp(tenant: DeclaredTenant, live: LiveTenant, key: string | undefined): ConfigSession {
+/** With `--key` or a key of its own, a job need not hold the values of the others. */
+function overHttp(
+  tenant: DeclaredTenant,
+  live: LiveTenant,
+  { key, others }: Pick<ConfigSessionOptions, "key" | "others">,
+): ConfigSession {
   const { id, config, directory } = tenant;
   const environment = loadEnvironment(directory);
-  const keys = () => resolveTenantKeys(config, environment);
+  const keys = () => resolveTenantKeys(config, environment, others);
   const holdsAll = key === undefined && readKey(id, environment) === undefined;
   return {
     ...tenant,
     feeds: tenantFeeds(config),
     keys,
-    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(config, environment),
+    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(config, environment, others),
     open: async () => live,
     requireOwner: async () => {},
     prepare: async () => ({ ...live, migrations: [] }),

@@ -1,6 +1,7 @@
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { resolveOwnerUrl, resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import { externalConnection, loginOf } from "../../postgres/database.ts";
 import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.ts";
@@ -76,12 +77,13 @@ export interface ReadyTenant extends DeclaredTenant {
 
 /**
  * Resolves all of a tenant's secrets and reaches its database.
+ * @param others with the other tenants' secrets, which a command on many tenants shares
  * @throws ConfigError with every secret that is missing
  */
-export async function readyTenant(tenant: DeclaredTenant): Promise<ReadyTenant> {
+export async function readyTenant(tenant: DeclaredTenant, others?: DirectorySecrets): Promise<ReadyTenant> {
   const { config, directory } = tenant;
   const environment = loadEnvironment(directory);
-  const secrets = resolveTenant(config, environment);
+  const secrets = resolveTenant(config, environment, others);
   const { databaseUrl: url } = secrets;
   return {
     ...tenant,

@@ -1,6 +1,7 @@
 import pMap from "p-map";
 import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
-import { serverUrl } from "../../config/environment.ts";
+import { loadEnvironment, serverUrl } from "../../config/environment.ts";
+import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { labelsOf } from "../../config/selection/choose-tenants.ts";
 import { FLEET_FILE, readFleetFile, tenantsByWave } from "../../config/selection/fleet-file.ts";
 import type { Labels } from "../../config/selection/selector.ts";
@@ -40,6 +41,7 @@ export async function planEach(options: Globals, io: Pick<Io, "output">): Promis
   const count = labels.size - unassigned.length;
   if (count === 0) throw new Fault("NOT_FOUND", `No wave of ${FLEET_FILE} selects a tenant`);
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
+  const others = new DirectorySecrets(workspace.directory, loadEnvironment(workspace.directory));
   let done = 0;
 
   const planned: PlannedFleet["waves"] = [];
@@ -54,7 +56,10 @@ export async function planEach(options: Globals, io: Pick<Io, "output">): Promis
     const url = usual === undefined ? fleet.tenants[tenant]?.url : undefined;
     const member = { tenant, labels: labels.get(tenant) ?? {}, url: usual ?? url ?? null };
     try {
-      return { ...member, planned: await withConfig(workspace.directory, tenant, { ...options, url }, io, planTenant) };
+      return {
+        ...member,
+        planned: await withConfig(workspace.directory, tenant, { ...options, url, others }, io, planTenant),
+      };
     } catch (error) {
       return { ...member, error };
     } finally {

@@ -31,19 +31,49 @@ export function valuesAtHand(config: TenantConfig, environment: Environment): Pl
   });
 }
 
-/** The same of the directory's other tenants. A tenant file with problems is skipped: `validate` reports them. */
-export function valuesOfOthers({ source: { directory } }: TenantConfig, environment: Environment): PlacedValue[] {
-  const root = dirname(dirname(directory));
-  return openWorkspace(root).tenants.flatMap((tenant) => {
-    const file = tenantPath(root, tenant);
-    if (dirname(file) === directory) return [];
+/**
+ * The secrets of a directory's tenants that are known without running a program, by value. Each tenant file is read once,
+ * when the first value is asked about: what a command on many tenants shares, so that it need not read all files for each.
+ */
+export class DirectorySecrets {
+  readonly #root: string;
+  readonly #environment: Environment;
+  readonly #except: string | undefined;
+  #byValue: ReadonlyMap<string, readonly PlacedValue[]> | undefined;
+
+  /**
+   * @param root the operator's directory
+   * @param except a tenant whose file need not be read: the only one that is asked about
+   */
+  constructor(root: string, environment: Environment, except?: string) {
+    this.#root = root;
+    this.#environment = environment;
+    this.#except = except;
+  }
+
+  /** Where tenants other than this one have a value. */
+  elsewhere(value: string, tenant: string): readonly PlacedValue[] {
+    this.#byValue ??= Map.groupBy(
+      openWorkspace(this.#root).tenants.flatMap((each) => (each === this.#except ? [] : this.#valuesOf(each))),
+      (placed) => placed.value,
+    );
+    return (this.#byValue.get(value) ?? []).filter((placed) => placed.tenant !== tenant);
+  }
+
+  /** A tenant file with problems is skipped: `validate` reports them. */
+  #valuesOf(tenant: string): PlacedValue[] {
     try {
-      return valuesAtHand(loadTenantFile(file), environment);
+      return valuesAtHand(loadTenantFile(tenantPath(this.#root, tenant)), this.#environment);
     } catch (error) {
       if (error instanceof ConfigError) return [];
       throw error;
     }
-  });
+  }
+}
+
+/** The secrets of the other tenants of the directory that a tenant file belongs to. */
+export function secretsAround({ tenant, source }: TenantConfig, environment: Environment): DirectorySecrets {
+  return new DirectorySecrets(dirname(dirname(source.directory)), environment, tenant);
 }
 
 /**
@@ -51,17 +81,17 @@ export function valuesOfOthers({ source: { directory } }: TenantConfig, environm
  * A value with two uses is as exposed as the more exposed one: an audit key that is also a public key is served to every
  * visitor.
  *
- * @param others values of the directory's other tenants
+ * @param directory with the values of the other tenants
  */
-export function valueFindings(own: readonly PlacedValue[], others: readonly PlacedValue[]): Finding[] {
-  const earlier = Map.groupBy(others, ({ value }) => value);
+export function valueFindings(own: readonly PlacedValue[], directory: DirectorySecrets): Finding[] {
+  const earlier = new Map<string, PlacedValue[]>();
   return own.flatMap((placed) => {
-    const { path, value } = placed;
+    const { tenant, path, value } = placed;
     if (value === "") return [];
-    const met = earlier.get(value) ?? [];
-    earlier.set(value, [...met, placed]);
+    const ofTenant = earlier.get(value) ?? [];
+    earlier.set(value, [...ofTenant, placed]);
     const problem = kindOf(path).problemOf(value);
-    const other = met.find((each) => !mayShareValue(each, placed));
+    const other = [...directory.elsewhere(value, tenant), ...ofTenant].find((each) => !mayShareValue(each, placed));
     return [
       ...(problem === undefined ? [] : [{ path, message: problem }]),
       ...(other === undefined
