@@ -5,6 +5,7 @@ import { Fault } from "../domain/fault.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { APP_ROLE, confirmed, type Sql } from "./connect.ts";
 import { quoted } from "./embedded/identifier.ts";
+import { isUnfinished, unfinished } from "./empty-database.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
@@ -57,9 +58,12 @@ export async function schemaVersion(sql: Sql): Promise<number> {
 
 /**
  * @throws Fault when the schema is not the one that this binary was built for: newer schemas are never touched, older
- * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts.
+ * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts; or when a restore into the
+ * database has not come to its end.
+ * @param restoring for that restore itself
  */
-export async function requireCurrentSchema(sql: Sql): Promise<void> {
+export async function requireCurrentSchema(sql: Sql, restoring = false): Promise<void> {
+  if (!restoring && (await isUnfinished(sql))) throw unfinished();
   const known = latestOf(await readMigrations());
   const version = await schemaVersion(sql);
   if (version > known) throw newerSchema(version, known);
@@ -238,10 +242,13 @@ export async function serverRoleAvailable(sql: Sql, grants: Grants): Promise<boo
 
 /** @throws Fault CONFIG_INVALID before anything is changed for a server whose login does not exist */
 export async function requireLogin(sql: Sql, server: string): Promise<void> {
-  const rows = await sql`select 1 from pg_roles where rolname = ${server}`;
-  if (rows.length > 0) return;
+  if (await hasLogin(sql, server)) return;
   throw new Fault(
     "CONFIG_INVALID",
     `The login ${server}, which database.url names, does not exist: create it (create role ${quoted(server)} login password '…'), then apply again`,
   );
+}
+
+export async function hasLogin(sql: Sql, login: string): Promise<boolean> {
+  return (await sql`select 1 from pg_roles where rolname = ${login}`).length > 0;
 }

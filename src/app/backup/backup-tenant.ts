@@ -12,7 +12,7 @@ import { dropLeftovers } from "../../postgres/swap-database.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import { knownToOperator } from "../audit/anchors-in-file.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
-import { openAsOwner } from "../tenant/tenant-database.ts";
+import { openAsOwner, openStated } from "../tenant/tenant-database.ts";
 import { type FileRequest, type WrittenBackup, writeBackup } from "./backup-file.ts";
 
 /** A tenant's database, with the keys for its backups. */
@@ -26,8 +26,14 @@ export interface BackupTarget {
   auditSecrets: readonly [string, ...string[]];
 }
 
-/** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
-export async function openBackupTarget(named: string | undefined): Promise<{
+/**
+ * The tenant whose database is to be backed up or replaced; starts the embedded one if need be.
+ * @param into the variable that names another database, which is to be filled instead
+ */
+export async function openBackupTarget(
+  named: string | undefined,
+  into?: string,
+): Promise<{
   directory: string;
   anchorFiles: readonly string[];
   known: readonly KnownAnchor[];
@@ -36,7 +42,7 @@ export async function openBackupTarget(named: string | undefined): Promise<{
   const tenant = readOperatorTenant(named);
   const { id, directory } = tenant;
   const auditSecrets = auditSecretsOf(tenant);
-  const database = await openAsOwner(tenant);
+  const database = into === undefined ? await openAsOwner(tenant) : await openStated(tenant, into);
   const { anchors: known } = await knownToOperator(tenant, auditSecrets.map(auditKey));
   return {
     directory,

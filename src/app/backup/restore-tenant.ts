@@ -1,15 +1,21 @@
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import type { BackupManifest } from "../../ledger/backup/backup-format.ts";
 import { inspectBackup } from "../../ledger/backup/backup-reader.ts";
 import { VOUCHED } from "../../ledger/schema.ts";
-import { type Restored, restoreDatabase } from "../../services/tenant/restore.ts";
+import { type Restored, restoreDatabase, restoreInto } from "../../services/tenant/restore.ts";
+import { readAnchors } from "../audit/anchors-in-file.ts";
 import { checkReason, operatorActor } from "../tenant/actor.ts";
 import { openBackup } from "./backup-file.ts";
 import { type BackupTarget, dropUnfinishedRestores } from "./backup-tenant.ts";
 
 export interface RestoreRequest extends BackupTarget {
   file: string;
+  /** The variable that names the database of `connection`, which is empty and is not the tenant's yet. */
+  into?: string | undefined;
+  /** A file of anchors or receipts that the restored log must hold. */
+  anchor?: string | undefined;
   /** The operator's directory, which holds anchors of the tenant's log. */
   directory: string;
   /** `audit.anchors` of the tenant file that are files, absolute. */
@@ -35,9 +41,9 @@ export interface RestoredTenant extends Restored {
 }
 
 /**
- * Verifies a backup and replaces the tenant's database by it.
+ * Verifies a backup, and replaces the tenant's database by it or restores it into an empty one.
  *
- * @param confirm asks the operator; when it throws, nothing is replaced
+ * @param confirm asks the operator before a database is replaced; when it throws, none is
  * @param note receives each step, and what is left out
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
@@ -46,29 +52,30 @@ export async function restoreTenant(
   confirm: (manifest: BackupManifest) => Promise<void>,
   note: (message: string) => void,
 ): Promise<RestoredTenant> {
-  const { tenant, file, auditSecrets, now } = request;
+  const { tenant, file, into, anchor, auditSecrets, now } = request;
   const reason = checkReason(request.reason);
   const acceptRollback = request.acceptRollback === true;
   if (acceptRollback && reason === undefined) throw new Fault("USAGE", "--accept-rollback needs --reason TEXT");
+  const keys = auditSecrets.map(auditKey);
+  const stated = anchor === undefined ? undefined : await readAnchors(anchor, tenant, keys);
+  if (stated && stated.ignored > 0)
+    note(`${anchor}: ignored ${counted(stated.ignored, "line")} that no audit key of ours signed`);
   const { encrypted, content } = await openBackup(file, request.identity);
   note("Verifying the file");
-  const inspected = await inspectBackup(content(), { tenant, keys: auditSecrets.map(auditKey) });
+  const inspected = await inspectBackup(content(), { tenant, keys });
   const { manifest, sha256, keyId } = inspected;
   if (keyId === undefined) permitUnauthenticated(request, note);
+  const options = {
+    ...request,
+    ...{ inspected, reason, acceptRollback, content: content(), actor: operatorActor(), onStep: note },
+    statedAnchors: stated?.anchors ?? [],
+  };
+  const told = { manifest, sha256, keyId, encrypted };
+  if (into !== undefined) return { ...(await restoreInto(options)), ...told };
   await confirm(manifest);
   await dropUnfinishedRestores(request, note);
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
-  const restored = await restoreDatabase({
-    ...request,
-    inspected,
-    stamp,
-    reason,
-    acceptRollback,
-    content: content(),
-    actor: operatorActor(),
-    onStep: note,
-  });
-  return { ...restored, manifest, sha256, keyId, encrypted };
+  return { ...(await restoreDatabase({ ...options, stamp })), ...told };
 }
 
 /** Notes what is left out of a file that no key authenticates. @throws Fault INTEGRITY unless the operator accepts it */

@@ -1,7 +1,7 @@
 import { Fault } from "../../domain/fault.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
 import { administer, isDenied, isMissingDatabase, loginOf } from "../../postgres/database.ts";
-import { requireLogin } from "../../postgres/migrate.ts";
+import { hasLogin, requireLogin } from "../../postgres/migrate.ts";
 import { type Ownership, readOwnership } from "../../queries/login.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -34,6 +34,11 @@ export async function requireServerLogin(connection: Connection, server: string)
   } catch (error) {
     if (error instanceof Fault) throw error;
   }
+}
+
+/** Whether the database's server has such a login; one that cannot be asked has none. */
+export function knowsLogin(connection: Connection, login: string): Promise<boolean> {
+  return administer(connection, (sql) => hasLogin(sql, login)).catch(() => false);
 }
 
 /** Why a login is not the owner, worded to follow the field's name; undefined when it is. */

@@ -117,6 +117,21 @@ export function databaseUrlAtHand(tenant: OperatorTenant, key: keyof DatabaseUrl
   }
 }
 
+/**
+ * The connection string in a variable of the environment or of the directory's `.env`.
+ * @throws Fault CONFIG_INVALID naming the variable, and holding nothing of its value
+ */
+export function databaseUrlIn({ config, directory }: OperatorTenant, variable: string): string {
+  const place = { path: [], directory: config.source.directory, read: readVariable };
+  const { url, findings } = databaseUrl({ env: variable }, place);
+  if (url === undefined) throw new Fault("CONFIG_INVALID", findings.map(({ message }) => message).join("; "));
+  return url;
+
+  function readVariable(reference: SecretReference): string {
+    return resolveSecret(reference, { environment: loadEnvironment(directory), directory });
+  }
+}
+
 /** @throws Fault CONFIG_INVALID naming the secret that is missing, or the part that cannot be used */
 function statedUrl({ config, secret }: OperatorTenant, stated: StatedDatabaseUrl, key: keyof DatabaseUrls): string {
   const { source } = config;

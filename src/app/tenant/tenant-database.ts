@@ -2,15 +2,18 @@ import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { resolveOwnerUrl, resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { DirectorySecrets } from "../../config/secrets/secret-values.ts";
+import { Fault } from "../../domain/fault.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import { externalConnection, loginOf } from "../../postgres/database.ts";
 import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { serverLogin } from "../../postgres/embedded/settings.ts";
 import type { OwnedDatabase } from "../../services/tenant/provision.ts";
-import { ownerProblem, ownerRemedy, requireServerLogin } from "./database-owner.ts";
+import { knowsLogin, ownerProblem, ownerRemedy, requireServerLogin } from "./database-owner.ts";
 import {
   type DatabaseUrls,
   type DeclaredTenant,
+  databaseUrlAtHand,
+  databaseUrlIn,
   databaseUrlOf,
   databaseUrlsOf,
   type OperatorTenant,
@@ -65,6 +68,22 @@ export async function openAsOwner(
     throw new ConfigError(config.source.problems([{ path, message: `${problem}; ${ownerRemedy(isNamed)}` }]));
   }
   return { connection, server };
+}
+
+/**
+ * Connects to the database that a variable names, as its owner. The login that serves the tenant comes along where the
+ * server of that database has it.
+ * @throws Fault CONFIG_INVALID when the variable is not set, holds no connection string, or names a login that is not the owner
+ */
+export async function openStated(tenant: OperatorTenant, variable: string): Promise<OwnedDatabase> {
+  const connection = await externalConnection(databaseUrlIn(tenant, variable));
+  const problem = await ownerProblem(connection);
+  if (problem !== undefined)
+    throw new Fault("CONFIG_INVALID", `The connection string in ${variable} ${problem}: it must be the owner's`);
+  const url = databaseUrlAtHand(tenant, "url");
+  const login = url === undefined ? undefined : loginOf({ url });
+  const serves = login !== undefined && login !== loginOf(connection) && (await knowsLogin(connection, login));
+  return { connection, server: serves ? login : undefined };
 }
 
 /** A tenant with its secrets and its database: what serving it and applying to it need. */

@@ -3,6 +3,7 @@ import type { WrittenBackup } from "../../app/backup/backup-file.ts";
 import type { BackupTarget } from "../../app/backup/backup-tenant.ts";
 import type { RestoreRequest } from "../../app/backup/restore-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
 import { identifier } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
@@ -26,6 +27,8 @@ interface Backup extends ShownBackup {
 interface RestoredBackup extends ShownBackup {
   /** The database that was replaced, under its new name. */
   keptAs: string | null;
+  /** The variable that names the database which was filled; null where the tenant's own was replaced. */
+  into: string | null;
 }
 
 interface BackupOptions extends BackupTarget {
@@ -37,7 +40,10 @@ interface BackupOptions extends BackupTarget {
   encryptTo?: readonly string[] | undefined;
 }
 
-type RestoreFlags = Pick<RestoreRequest, "reason" | "identity" | "allowUnauthenticated" | "acceptRollback"> & {
+type RestoreFlags = Pick<
+  RestoreRequest,
+  "into" | "anchor" | "reason" | "identity" | "allowUnauthenticated" | "acceptRollback"
+> & {
   yes?: boolean | undefined;
 };
 
@@ -67,20 +73,23 @@ export function registerBackup(noun: Command, host: Host): void {
   host.add<RestoreFlags>(
     noun
       .command("restore")
-      .description("replace the tenant's database by a backup, once the backup has been verified")
+      .description("replace the tenant's database by a backup, once the backup has been verified, or fill a new one")
       .argument("<file>", "a file of `db backup`", identifier)
+      .option("--into <variable>", "the variable with the address of a new, empty database, to fill that one", variable)
+      .option("--anchor <file>", "anchors, or receipts (--receipt), that the restored log must hold", identifier)
       .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
       .option("--allow-unauthenticated", "take a file of an older pmctl, which no audit key authenticates")
       .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
       .addHelpText("after", RESTORE_NOTE),
-    { names: `${BACKUP_FIELDS} keptAs` },
+    { names: `${BACKUP_FIELDS} keptAs into` },
     async ({ options, args: [file = ""], io }) => {
-      mustAsk(options, io.prompts);
+      // Nothing is replaced in a database that is empty.
+      if (options.into === undefined) mustAsk(options, io.prompts);
       const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
         import("../../app/backup/backup-tenant.ts"),
         import("../../domain/time/clock.ts"),
       ]);
-      const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
+      const { directory, anchorFiles, target } = await openBackupTarget(options.tenant, options.into);
       return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);
     },
   );
@@ -95,7 +104,21 @@ can decrypt it, with pmctl or with age itself.`;
 
 const RESTORE_NOTE = `
 Everything is verified before anything is replaced: the file under the audit key, the chain, and every row against the
-chain. The replaced database is kept under another name, and the restored log says that it was restored.`;
+chain. The replaced database is kept under another name, and the restored log says that it was restored.
+
+With --into VARIABLE nothing is replaced: the backup goes into the new, empty database at the address in that variable, whose
+login must own it, and the ledger is reconciled, the chain verified and held against all known anchors there. Exit code 8
+when one of these fails. The tenant goes on with its own database until its file names the new one.`;
+
+/** The name alone, because the address holds a password, and errors show what was given. */
+function variable(value: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+    throw new Fault(
+      "USAGE",
+      "--into takes the name of a variable such as ACME_NEW_DATABASE_URL, not the address itself",
+    );
+  return value;
+}
 
 function collected(value: string, before: string[] = []): string[] {
   return [...before, identifier(value)];
@@ -123,7 +146,9 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
   fields: (restored) => [
     ["file", restored.file],
     ...shownFields(restored),
-    ["replaced database", restored.keptAs ?? "there was none"],
+    restored.into === null
+      ? ["replaced database", restored.keptAs ?? "there was none"]
+      : ["restored into", `the database in ${restored.into}`],
   ],
 };
 
@@ -147,12 +172,12 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
 }
 
 /**
- * Restores a backup of this tenant, after the operator has typed its name.
+ * Restores a backup of this tenant: into an empty database, or over its own after the operator has typed its name.
  *
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
 export async function runDbRestore(options: RestoreOptions, { output, prompts }: Io): Promise<void> {
-  const { tenant, file } = options;
+  const { tenant, file, into = null } = options;
   const { restoreTenant } = await import("../../app/backup/restore-tenant.ts");
   const confirm = async ({ created, count }: Pick<ShownBackup, "created" | "count">) => {
     if (!mustAsk(options, prompts)) return;
@@ -168,5 +193,9 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
   const { manifest, sha256, keyId = null, encrypted, keptAs = null, lost } = restored;
   if (lost !== undefined) output.note(`The rollback is on record: ${lost} known entries are not in the log any more`);
   const { migrations: _, ...shown } = manifest;
-  await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs }, restoredView);
+  await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs, into }, restoredView);
+  if (into !== null)
+    output.note(
+      `To use it: stop the tenant's servers, let the tenant file's database name it, run pmctl db migrate -t ${tenant}, which grants the server's login its rights, and start them.`,
+    );
 }

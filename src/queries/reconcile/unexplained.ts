@@ -132,6 +132,14 @@ function logRows(sql: ReadSql) {
     )`;
 }
 
+/** The latest instant of a log that is ahead of the database's clock, and what that clock shows; undefined for none. */
+export async function readFuture(sql: ReadSql): Promise<{ latest: number; now: number } | undefined> {
+  const [row] = await sql<{ latest: number; now: number }[]>`
+    select greatest((select max(ts) from head), (select max(swept_at) from oracle_sweep))::float8 as latest,
+           floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+  return row && row.latest > row.now + CLOCK_SLACK_MS ? row : undefined;
+}
+
 const PAGE = 1000;
 
 /**

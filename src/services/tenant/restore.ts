@@ -1,7 +1,7 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
 import type { AuditEntry } from "../../domain/audit/audit-link.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
-import type { SetBack } from "../../domain/audit/set-back.ts";
+import type { KnownAnchor, SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Command } from "../../engine/commands.ts";
 import { loadDatabase } from "../../ledger/backup/backup.ts";
@@ -9,10 +9,11 @@ import { type BackupManifest, damaged } from "../../ledger/backup/backup-format.
 import type { Inspected } from "../../ledger/backup/backup-reader.ts";
 import { leaveOutVouched } from "../../ledger/schema.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
+import { claimEmptyDatabase, finishDatabase } from "../../postgres/empty-database.ts";
 import { readerOf } from "../../postgres/pool.ts";
 import { createReplacement } from "../../postgres/swap-database.ts";
 import { reconcileLedger } from "../../queries/reconcile/reconcile.ts";
-import { findUnexplained, findWrongPools } from "../../queries/reconcile/unexplained.ts";
+import { findUnexplained, findWrongPools, readFuture } from "../../queries/reconcile/unexplained.ts";
 import { appendToDirectory } from "../anchors/anchor-file.ts";
 import { knownAnchors } from "../anchors/known-anchors.ts";
 import { findSetBack } from "../anchors/set-back.ts";
@@ -22,7 +23,7 @@ import { openTenant } from "./tenant.ts";
 
 export interface RestoreOptions {
   tenant: string;
-  /** Of the tenant's database, which may be missing, as its owner. */
+  /** Of the database that the backup comes into or replaces, which may be missing, as its owner. */
   connection: Connection;
   /** The login that serves, if it is not the owner's; it is granted its rights. */
   server?: string | undefined;
@@ -35,6 +36,8 @@ export interface RestoreOptions {
    */
   directory: string;
   anchorFiles: readonly string[];
+  /** Further entries that the log must hold. */
+  statedAnchors: readonly KnownAnchor[];
   /** Accepts a backup that ends before the newest known anchor, for a reason; the loss is recorded. */
   acceptRollback: boolean;
   /** Secrets of the keys that seal the audit log, the current one first. */
@@ -42,8 +45,6 @@ export interface RestoreOptions {
   /** Who restores, and why, for the record. */
   actor: string;
   reason: string | undefined;
-  /** Distinguishes the databases of this restore from those of others. */
-  stamp: string;
   /** Called with each step in words. */
   onStep?: (step: string) => void;
 }
@@ -59,26 +60,16 @@ export interface Restored {
  * Restores a backup into a fresh database, checks all of it, records the restore in its log, and only then puts it in
  * the place of the tenant's database, which is kept. If anything fails before, the tenant's database is untouched.
  *
+ * @param options.stamp distinguishes the databases of this restore from those of others
  * @throws Fault INTEGRITY when the chain does not hold, does not explain all rows, or ends before a known entry;
  * REFUSED while the database is in use
  */
-export async function restoreDatabase(options: RestoreOptions): Promise<Restored> {
-  const { connection, server, inspected, content, auditSecrets, stamp, onStep = () => {} } = options;
-  const replacement = await createReplacement(connection, stamp);
+export async function restoreDatabase(options: RestoreOptions & { stamp: string }): Promise<Restored> {
+  const replacement = await createReplacement(options.connection, options.stamp);
   const { keptAs } = replacement;
   try {
-    onStep("Loading the backup into a fresh database");
-    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, server);
-    if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
-    onStep("Verifying the audit chain, and every row against it");
-    const setBack = await withChecks(replacement.connection, async (sql) => {
-      if (inspected.keyId === undefined) await leaveOutVouched(sql);
-      await requireChain(sql, manifest, auditSecrets);
-      await requireExplained(sql);
-      return requireAnchors(sql, options);
-    });
-    const last = await record(options, replacement.connection, { keptAs, setBack });
-    onStep("Putting it into place");
+    const { setBack, last } = await fill({ ...options, connection: replacement.connection }, keptAs);
+    options.onStep?.("Putting it into place");
     await replacement.takeOver();
     // Only now: anchors of the new log would make the old one, while it is in place, look set back.
     if (setBack) await remember(options, last);
@@ -87,6 +78,49 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
     await replacement.drop().catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * Restores a backup into an empty database, checks all of it and records the restore in its log. Until all of that is done
+ * the database is marked as unfinished, and no process opens it.
+ *
+ * @throws Fault REFUSED when the database is not empty; INTEGRITY like `restoreDatabase`, and the database stays marked
+ */
+export async function restoreInto(options: RestoreOptions): Promise<Restored> {
+  await claimEmptyDatabase(options.connection);
+  try {
+    const { setBack } = await fill(options, undefined);
+    await finishDatabase(options.connection);
+    return { keptAs: undefined, lost: setBack && Number(setBack.lost) };
+  } catch (error) {
+    options.onStep?.(
+      "The database holds a restore that did not come to its end, and nothing will use it: drop it and create it anew before the next one",
+    );
+    throw error;
+  }
+}
+
+/**
+ * Loads a backup into the connection's own database, checks it, and writes the entries of the restore.
+ * @returns the last of the entries, and the entries that were given up
+ */
+async function fill(
+  options: RestoreOptions,
+  keptAs: string | undefined,
+): Promise<{ last: AuditEntry; setBack: SetBack | undefined }> {
+  const { connection, server, inspected, content, auditSecrets, onStep = () => {} } = options;
+  onStep("Loading the backup into a fresh database");
+  const { manifest, sha256 } = await loadDatabase(connection, content, server);
+  if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
+  onStep("Verifying the audit chain, and every row against it");
+  const setBack = await withChecks(connection, async (sql) => {
+    if (inspected.keyId === undefined) await leaveOutVouched(sql);
+    await requireChain(sql, manifest, auditSecrets);
+    await requirePast(sql);
+    await requireExplained(sql);
+    return requireAnchors(sql, options);
+  });
+  return { last: await record(options, { keptAs, setBack }), setBack };
 }
 
 async function withChecks<Value>(connection: Connection, work: (sql: Sql) => Promise<Value>): Promise<Value> {
@@ -107,6 +141,16 @@ async function requireChain(sql: Sql, manifest: BackupManifest, auditSecrets: re
     throw new Fault("INTEGRITY", "The backup does not end with the audit entry that its first line names");
 }
 
+/** Entries would follow in the order of the log and not in that of time. @throws Fault REFUSED for a clock that is behind */
+async function requirePast(sql: Sql): Promise<void> {
+  const future = await readFuture(sql);
+  if (!future) return;
+  throw new Fault(
+    "REFUSED",
+    `The backup holds entries of ${new Date(future.latest).toISOString()}, and the clock of the database's machine shows ${new Date(future.now).toISOString()}: set that clock, then restore again`,
+  );
+}
+
 async function requireExplained(sql: Sql): Promise<void> {
   const off = (await reconcileLedger(sql)).find(({ differenceMicro }) => differenceMicro !== 0n);
   if (off) throw new Fault("INTEGRITY", `The ledger of the backup does not reconcile: ${off.name}`);
@@ -117,10 +161,10 @@ async function requireExplained(sql: Sql): Promise<void> {
 
 /** @throws Fault INTEGRITY when the backup ends before a known entry, unless that is accepted */
 async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBack | undefined> {
-  const { tenant, directory, anchorFiles, auditSecrets, acceptRollback } = options;
+  const { tenant, directory, anchorFiles, statedAnchors, auditSecrets, acceptRollback } = options;
   const keys = auditSecrets.map(auditKey);
   const { anchors } = await knownAnchors({ tenant, directory, files: anchorFiles, keys });
-  const setBack = await findSetBack(readerOf(sql), keys, anchors);
+  const setBack = await findSetBack(readerOf(sql), keys, [...anchors, ...statedAnchors]);
   if (!setBack || acceptRollback) return setBack;
   const { anchor, head, lost } = setBack;
   throw new Fault(
@@ -133,12 +177,11 @@ async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBac
 /** The entries are in the log before the database is put in place, so every restored database has them. */
 async function record(
   options: RestoreOptions,
-  connection: Connection,
   { keptAs = null, setBack }: { keptAs: string | null | undefined; setBack: SetBack | undefined },
 ): Promise<AuditEntry> {
-  const { tenant, inspected, auditSecrets, actor, reason } = options;
+  const { tenant, connection, inspected, auditSecrets, actor, reason } = options;
   const { manifest, sha256 } = inspected;
-  const services = await openTenant({ tenantId: tenant, connection, auditSecret: auditSecrets[0] });
+  const services = await openTenant({ tenantId: tenant, connection, auditSecret: auditSecrets[0], restoring: true });
   const submit = async (command: Command) => {
     const answer = await services.sequencer.submit({ command, actor, reason });
     invariant("entry" in answer && answer.entry, "a restore is on record");

@@ -55,6 +55,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
    * back behind them, every change is refused; `false` is for the command that accepts this.
    */
   anchors?: Pick<AnchorSources, "directory" | "files"> | false | undefined;
+  /** For the restore that has filled the database, and has not come to its end. */
+  restoring?: boolean;
 }
 
 /** A tenant's services on its database, for the server and for calls within the process. */
@@ -90,7 +92,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, oracle = oracleSetup(), onError, onCommit } = options;
-  const terms = await checkDatabase(tenantId, connection);
+  const terms = await checkDatabase(options);
   const key = auditKey(options.auditSecret);
   const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
   const isSealed = sealCheck(auditKeys);
@@ -219,11 +221,15 @@ export async function refusalOf(tenantId: string, sql: Sql, error: unknown): Pro
 }
 
 /** Refuses a schema of another version, and returns how to connect to the database. */
-async function checkDatabase(tenantId: string, connection: Connection): Promise<DatabaseTerms> {
+async function checkDatabase({
+  tenantId,
+  connection,
+  restoring,
+}: Pick<TenantOptions, "tenantId" | "connection" | "restoring">): Promise<DatabaseTerms> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requirePostgres(sql);
-    await requireCurrentSchema(sql);
+    await requireCurrentSchema(sql, restoring);
     // An apply may have been cut off before the search followed; the tenant works without it.
     await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql, GRANTS), synchronous: !(await commitsAreSynchronous(sql)) };
