@@ -18,8 +18,12 @@ write("commit", commit());
 // Last, so that an interrupted build is a stale one.
 write("fingerprint", sourceFingerprint(root));
 
-/** The commit that is checked out, short as people read it; sources that lie in another project's checkout are not its. */
+/**
+ * The commit that is checked out, short as people read it; sources that lie in another project's checkout are not its. A
+ * build without the repository, as of an image, is told.
+ */
 function commit() {
+  if (/^[0-9a-f]{7,40}$/.test(process.env.PMCTL_COMMIT ?? "")) return process.env.PMCTL_COMMIT;
   try {
     const options = { cwd: fileURLToPath(root), encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
     const [folder, hash] = execFileSync("git", ["rev-parse", "--show-prefix", "--short=12", "HEAD"], options).split(
