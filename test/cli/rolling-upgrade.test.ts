@@ -174,5 +174,5 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     expect(await ask("user", "show", "ann")).toMatchObject({ balanceUsd: paid });
     expect(await ask("reconcile", "--full")).toMatchObject({ ok: true });
     expect(await ask("audit", "verify")).toMatchObject({ verified: true });
-  }, 180_000);
+  }, 300_000);
 });
