@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { olderServersAfter } from "../../src/app/database/older-servers.ts";
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { APP_ROLE, connect, type Sql } from "../../src/postgres/connect.ts";
 import {
@@ -58,6 +59,17 @@ describe("migrate", () => {
     const known = await readMigrations();
     expect(known.map(({ version }) => version)).toEqual(known.map((_, index) => index + 1));
     expect(new Set(known.map(({ checksum }) => checksum)).size).toBe(known.length);
+  });
+
+  test("a migration since the twentieth only adds, or is among those over which older servers are refused", async () => {
+    const narrows =
+      /\b(drop (table|column|constraint|function|default)|rename|set not null|alter column \w+ (set data )?type|add column (?![^,;]*\bdefault\b)[^,;]*\bnot null)\b/i;
+    const added = (await readMigrations()).filter(({ version }) => version >= 20);
+    for (const { name, text } of added.filter(({ text }) => narrows.test(text.replaceAll(/--.*$/gm, ""))))
+      expect(olderServersAfter([name]), `${name}: ${text}`).toMatchObject({ go: "refused" });
+    const [running] = (await readMigrations()).filter(({ version }) => version === 17);
+    expect(narrows.test(running?.text ?? "")).toBe(true);
+    expect(olderServersAfter([running?.name ?? ""])).toMatchObject({ go: "refused" });
   });
 
   test("five processes that start at once apply each migration once, and none of them fails", async () => {
