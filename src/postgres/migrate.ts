@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
 import { afterConflicts } from "./conflicts.ts";
-import { APP_ROLE, confirmed, type Sql } from "./connect.ts";
+import { APP_ROLE, classify, confirmed, type Sql, StatementFailed } from "./connect.ts";
 import { quoted } from "./embedded/identifier.ts";
 import { isUnfinished, unfinished } from "./empty-database.ts";
 
@@ -11,6 +12,11 @@ const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
 /** Held until the end of the message that it begins: two processes that grant at once would fail on the same catalog row. */
 const LOCK = "select pg_advisory_xact_lock(hashtext('pmctl migrate'))";
+
+/** Less than PostgreSQL's `deadlock_timeout`: of a migration and a statement that wait for each other the migration gives way. */
+const LOCK_TIMEOUT_MS = 250;
+const LOCK_NOT_AVAILABLE = "55P03";
+const GIVING_WAY_MS = 60_000;
 
 /** What the server's login may do with the rows of a table; each right holds those before it. */
 export type Right = "select" | "insert" | "update" | "delete";
@@ -127,10 +133,11 @@ export async function migrate(
     if (await isApplied(sql, migration, latestOf(known))) continue;
     try {
       // Commits acknowledged on a schema that the standby lacks would be lost with it.
-      await afterConflicts(() =>
+      await givingWay(() =>
         confirmed(
           sql,
           sql.unsafe(`${LOCK};
+        select set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true);
         insert into migration (version, name, checksum)
         values (${migration.version}, '${migration.name}', '${migration.checksum}');
         ${migration.text}`),
@@ -144,6 +151,30 @@ export async function migrate(
   }
   await grantToServer(sql, grants, server);
   return applied;
+}
+
+/**
+ * Repeats a migration that met other statements at the tables it changes. One that waits holds up every statement behind it, so
+ * it waits briefly, lets the others pass, and tries again.
+ * @throws Fault OVERLOADED when something else has kept a table for a minute
+ */
+async function givingWay<T>(apply: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  for (;;) {
+    try {
+      return await afterConflicts(apply);
+    } catch (error) {
+      const failure = classify(error);
+      if (!(failure instanceof StatementFailed) || failure.sqlState !== LOCK_NOT_AVAILABLE) throw error;
+      if (performance.now() - startedAt > GIVING_WAY_MS)
+        throw new Fault(
+          "OVERLOADED",
+          "A long statement, such as a backup or a reconciliation, holds a table that the migration changes: nothing of it was applied, try again when that has ended",
+          { cause: error },
+        );
+      await delay(Math.random() * LOCK_TIMEOUT_MS);
+    }
+  }
 }
 
 async function isApplied(sql: Sql, migration: Migration, known: number): Promise<boolean> {

@@ -11,6 +11,8 @@ import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 /** The last schema of the versions whose entries do not say enough. */
 const OLD_SCHEMA = 9;
+const REFUSED =
+  "From 0017_running_sums.sql on changes of servers of the older version are refused: restart each of them now";
 const hashOf = (digit: string) => digit.repeat(64);
 
 let operator: Operator;
@@ -148,6 +150,7 @@ describe("before the schema is brought forward", () => {
   test("an apply that is refused has only brought it forward, and says so; then a plan can be made", async () => {
     const { exitCode, stderr } = await run("apply", "--yes");
     expect([exitCode, stderr]).toEqual([3, expect.stringContaining("The database was brought up to date first")]);
+    expect(stderr).toContain(REFUSED);
     expect(await sql`select 1 from audit where type = 'config.applied'`).toHaveLength(1);
     expect((await run("plan")).exitCode).toBe(0);
     await copyOld();
@@ -172,6 +175,7 @@ describe("what an older version left", () => {
     );
     expect(applied.recorded.refused).toHaveLength(3);
     expect(stderr).toContain("put on record what an older version left");
+    expect(stderr).toContain(REFUSED);
     expect(stderr).toContain("no audit entry made the key thief (fp:99999999), so it opens nothing");
     const keys = await json("key", "list");
     const states = keys

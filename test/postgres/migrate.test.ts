@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { olderServersAfter } from "../../src/app/database/older-servers.ts";
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { APP_ROLE, connect, type Sql } from "../../src/postgres/connect.ts";
 import {
@@ -60,6 +61,17 @@ describe("migrate", () => {
     expect(new Set(known.map(({ checksum }) => checksum)).size).toBe(known.length);
   });
 
+  test("a migration since the twentieth only adds, or is among those over which older servers are refused", async () => {
+    const narrows =
+      /\b(drop (table|column|constraint|function|default)|rename|set not null|alter column \w+ (set data )?type|add column (?![^,;]*\bdefault\b)[^,;]*\bnot null)\b/i;
+    const added = (await readMigrations()).filter(({ version }) => version >= 20);
+    for (const { name, text } of added.filter(({ text }) => narrows.test(text.replaceAll(/--.*$/gm, ""))))
+      expect(olderServersAfter([name]), `${name}: ${text}`).toMatchObject({ go: "refused" });
+    const [running] = (await readMigrations()).filter(({ version }) => version === 17);
+    expect(narrows.test(running?.text ?? "")).toBe(true);
+    expect(olderServersAfter([running?.name ?? ""])).toMatchObject({ go: "refused" });
+  });
+
   test("five processes that start at once apply each migration once, and none of them fails", async () => {
     const clients = Array.from({ length: 5 }, (_, index) =>
       connect(database.connection, { name: `m${index}`, max: 1 }),
@@ -83,6 +95,24 @@ describe("migrate", () => {
     await expect(migrate(sql, { grants: GRANTS, migrations: [first, wrong] })).rejects.toThrow("nowhere");
     expect(await schemaVersion(sql)).toBe(1);
     expect(await sql`select to_regclass('b') as b`).toEqual([{ b: null }]);
+  });
+
+  test("a migration gives way to what holds its tables: it fails nobody, holds up nobody for long, and is applied in the end", async () => {
+    await sql.unsafe("create table a (id int); create table b (id int)");
+    const [reader, other] = ["reader", "other"].map((name) => connect(database.connection, { name, max: 1 }));
+    if (!reader || !other) throw new Error("Two connections are opened");
+    const planted = migration(999, "alter table b add column x int; alter table a add column x int");
+    const known = [...(await readMigrations()), planted];
+    await reader.unsafe("begin; select 1 from a");
+    const applied = migrate(sql, { grants: GRANTS, migrations: known });
+    const waits = () => other`select 1 from pg_locks where not granted and relation = 'a'::regclass`;
+    while ((await waits()).length === 0);
+    // The migration has the one table and waits for the other, whose holder asks for the first: each would wait for ever.
+    expect(await reader`select x.id from b x`).toEqual([]);
+    expect(await other`select id from a`).toEqual([]);
+    await reader.unsafe("commit");
+    expect(await applied).toEqual([planted.name]);
+    await Promise.all([reader.end(), other.end()]);
   });
 
   test("every table is granted to the server's login, and what a migration adds without a grant is found here", async () => {

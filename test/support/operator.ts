@@ -27,8 +27,12 @@ export interface Operator {
   run(...args: string[]): Promise<{ stdout: string; stderr: string; exitCode: number | undefined }>;
   /** The same with variables of its own. */
   runWith(env: Record<string, string>, ...args: string[]): ReturnType<Operator["run"]>;
+  /** Runs a command of another build, by its command line's main file, in a process of its own. */
+  runBuild(main: string, ...args: string[]): ReturnType<Operator["run"]>;
   /** Starts `serve` on free ports, with these options, and waits until it listens. */
   serve(tenant: string, ...flags: string[]): Promise<ServerProcess>;
+  /** The same with another build, by its command line's main file. */
+  serveBuild(main: string, tenant: string, ...flags: string[]): Promise<ServerProcess>;
   /** Replaces text in the tenant file. */
   edit(tenant: string, change: (text: string) => string): Promise<void>;
   /** Stops the database and removes everything. */
@@ -78,7 +82,9 @@ export async function newOperator({ cluster = "fresh" }: OperatorOptions = {}): 
     secrets: async () => parseEnv(await readFile(join(directory, ".env"), "utf8")) as Record<string, string>,
     run: (...args) => run(directory, {}, args),
     runWith: (env, ...args) => run(directory, env, args),
-    serve: (tenant, ...flags) => serve(directory, tenant, flags, servers),
+    runBuild: (main, ...args) => runProcess(main, directory, {}, args),
+    serve: (tenant, ...flags) => serve(MAIN, directory, tenant, flags, servers),
+    serveBuild: (main, tenant, ...flags) => serve(main, directory, tenant, flags, servers),
     edit: async (tenant, change) => {
       const file = join(directory, "tenants", tenant, "tenant.yaml");
       await writeFile(file, change(await readFile(file, "utf8")));
@@ -92,13 +98,18 @@ export async function newOperator({ cluster = "fresh" }: OperatorOptions = {}): 
 }
 
 async function run(directory: string, env: Record<string, string>, args: string[]): ReturnType<Operator["run"]> {
-  if (isBusy() || args.some((word) => OWN_PROCESS.includes(word))) return runProcess(directory, env, args);
+  if (isBusy() || args.some((word) => OWN_PROCESS.includes(word))) return runProcess(MAIN, directory, env, args);
   const { code, stdout, stderr } = await inProcess(args, { cwd: directory, env: { ...process.env, ...env } });
   return { stdout: stdout.replace(/\n$/, ""), stderr: stderr.replace(/\n$/, ""), exitCode: code };
 }
 
-async function runProcess(directory: string, env: Record<string, string>, args: string[]): ReturnType<Operator["run"]> {
-  const { stdout, stderr, exitCode } = await execa(process.execPath, [MAIN, ...args], {
+async function runProcess(
+  main: string,
+  directory: string,
+  env: Record<string, string>,
+  args: string[],
+): ReturnType<Operator["run"]> {
+  const { stdout, stderr, exitCode } = await execa(process.execPath, [main, ...args], {
     cwd: directory,
     env,
     reject: false,
@@ -109,12 +120,13 @@ async function runProcess(directory: string, env: Record<string, string>, args: 
 }
 
 async function serve(
+  main: string,
   directory: string,
   tenant: string,
   flags: string[],
   servers: Set<ChildProcess>,
 ): Promise<ServerProcess> {
-  const args = [MAIN, "serve", tenant, "--port", "0", "--ops-port", "0", "-o", "ndjson", ...flags];
+  const args = [main, "serve", tenant, "--port", "0", "--ops-port", "0", "-o", "ndjson", ...flags];
   const child = spawn(process.execPath, args, {
     cwd: directory,
     stdio: ["ignore", "pipe", "pipe"],

@@ -9,7 +9,7 @@ const PACE_MS = 20;
 
 /** What the clients of a tenant have seen. */
 export interface Load {
-  /** Ids of acknowledged trades, by idempotency key. */
+  /** Ids of acknowledged trades, one for each order. */
   acknowledged: Map<string, string>;
   /** Answers other than 200 and 429, and what was not answered, by status. */
   failed: Map<string, number>;
@@ -18,9 +18,18 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** Deposits for every trader. */
-export async function fund(url: string, secrets: Record<string, string>): Promise<void> {
-  for (let index = 0; index < TRADERS; index++) {
+export interface LoadOptions {
+  /** Of those with money, which ones trade; all unless given. */
+  traders?: readonly number[];
+  /** Whether orders carry an `Idempotency-Key`; one without is sent once, whatever becomes of it. */
+  keyed?: boolean;
+  /** Between two requests of a client. */
+  paceMs?: number;
+}
+
+/** Deposits for so many traders. */
+export async function fund(url: string, secrets: Record<string, string>, traders = TRADERS): Promise<void> {
+  for (let index = 0; index < traders; index++) {
     const event = { event: "deposit.completed", userId: `usr_${index}`, amountUsd: CAPITAL_USD, txRef: randomUUID() };
     const answer = await postWebhook(url, "/payments/inbound/acme", secrets.ACME_WEBHOOK_SECRET ?? "", event);
     if (answer.status !== 200) throw new Error(`The deposit was answered with ${answer.status}`);
@@ -28,7 +37,12 @@ export async function fund(url: string, secrets: Record<string, string>): Promis
 }
 
 /** Starts clients that trade at whichever server `pick` names, and repeat with its key what was not acknowledged. */
-export function startLoad(pick: () => string, secrets: Record<string, string>, marketIds: readonly string[]): Load {
+export function startLoad(
+  pick: () => string,
+  secrets: Record<string, string>,
+  marketIds: readonly string[],
+  { traders = Array.from({ length: TRADERS }, (_, index) => index), keyed = true, paceMs = PACE_MS }: LoadOptions = {},
+): Load {
   const acknowledged = new Map<string, string>();
   const failed = new Map<string, number>();
   const stopping = new AbortController();
@@ -41,7 +55,7 @@ export function startLoad(pick: () => string, secrets: Record<string, string>, m
         "x-api-key": secrets.ACME_PUBLIC_KEY ?? "",
         authorization: `Bearer ${token}`,
         "content-type": "application/json",
-        "idempotency-key": key,
+        ...(keyed ? { "idempotency-key": key } : {}),
       },
       body,
     }).catch(() => undefined);
@@ -52,7 +66,7 @@ export function startLoad(pick: () => string, secrets: Record<string, string>, m
     return undefined;
   }
 
-  const clients = Array.from({ length: TRADERS }, async (_, index) => {
+  const clients = traders.map(async (index) => {
     const token = await new SignJWT()
       .setProtectedHeader({ alg: "HS256" })
       .setSubject(`usr_${index}`)
@@ -64,14 +78,14 @@ export function startLoad(pick: () => string, secrets: Record<string, string>, m
       const side = (turn + index) % 3 === 0 ? "no" : "yes";
       const body = JSON.stringify({ marketId: marketIds[turn % marketIds.length], selection: { side }, amount: 0.5 });
       // Also after the end: what was sent may be in, and its key says so.
-      for (let tries = 0; tries < 1000 && !acknowledged.has(key); tries++) {
+      for (let tries = 0; tries < (keyed ? 1000 : 1) && !acknowledged.has(key); tries++) {
         const id = await attempt(token, key, body);
         if (id !== undefined) {
           acknowledged.set(key, id);
           longest = Math.max(longest, performance.now() - last);
           last = performance.now();
         }
-        await delay(PACE_MS);
+        await delay(paceMs);
       }
     }
   });

@@ -3,7 +3,9 @@
  *
  * The old release makes the tenant, its markets and its money, and serves it while clients trade. This checkout then brings
  * the schema forward with `apply`, while the old server goes on; a new server starts beside it, clients change over, and the
- * old one ends. With `--stop` the old one ends first, and clients repeat their orders until the new one answers. After that each acknowledged trade must be there once, no other may be, and ledger, audit log and plan must be clean.
+ * old one ends. Where a migration refuses older servers their changes, or with `--stop`, the old one ends first, and clients repeat
+ * their orders until the new one answers. After that each acknowledged trade must be there once, no other may be, and ledger,
+ * audit log and plan must be clean.
  *
  * It needs the history of the checkout, for the old sources, and ends with 1 where something is off.
  */
@@ -15,16 +17,17 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
+import { olderServersAfter } from "../../src/app/database/older-servers.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { newOperator } from "../support/operator.ts";
 import { fund, startLoad } from "./load.ts";
-import { layOut, previousRelease } from "./release.ts";
+import { layOut, migrationsSince, previousRelease } from "./release.ts";
 
 const PHASE_MS = 3000;
 const NEW = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 const {
-  values: { stop },
+  values: { stop: stopFirst },
   positionals: [commit = await previousRelease()],
 } = parseArgs({ options: { stop: { type: "boolean" } }, allowPositionals: true });
 const operator = await newOperator({ cluster: "none" });
@@ -65,6 +68,9 @@ async function check(what: string, ...args: string[]): Promise<void> {
 
 try {
   const OLD = await layOut(commit, join(place, "old"));
+  const refused = olderServersAfter(await migrationsSince(join(place, "old")))?.go === "refused";
+  const stop = stopFirst || refused;
+  if (refused) console.log(`servers of ${commit} cannot go on over these migrations: the old one is stopped first`);
   await run(OLD, "init", "acme", "--yes");
   await operator.edit("acme", (text) =>
     `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),

@@ -6,6 +6,7 @@ import { type Choices, decide, type Writes } from "../../plan/plan-decision.ts";
 import type { Desired, Plan } from "../../plan/plan-types.ts";
 import { SchemaBehind } from "../../postgres/migrate.ts";
 import type { PutOnRecord } from "../../services/tenant/provision.ts";
+import { olderServersAfter } from "../database/older-servers.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
@@ -44,7 +45,7 @@ export async function applyTenant(session: ConfigSession, choose: Chooser): Prom
   const decision =
     decided ??
     (await decideOn(session, live, asked).catch((error: unknown) => {
-      throw afterUpdate(error);
+      throw afterUpdate(error, migrations);
     }));
   try {
     const changed = await carryOut(session, live, decision);
@@ -70,11 +71,14 @@ async function openUnlessOlder(session: ConfigSession): Promise<LiveTenant | und
 }
 
 /** A refusal of the plan that also states the update which came before it. */
-function afterUpdate(error: unknown): unknown {
+function afterUpdate(error: unknown, migrations: readonly string[]): unknown {
   if (!(error instanceof Fault) || error instanceof ConfigError) return error;
   const { code, message, detail } = error;
-  const done =
-    "The database was brought up to date first, and what an older version left was put on record; no configuration was changed. Of the plan:";
+  const done = [
+    "The database was brought up to date first, and what an older version left was put on record; no configuration was changed.",
+    ...[olderServersAfter(migrations)?.notice ?? []].flat().map((notice) => `${notice}.`),
+    "Of the plan:",
+  ].join(" ");
   return new Fault(code, `${done}\n${message}`, { cause: error, detail });
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { Recorded } from "../../app/apply/apply-tenant.ts";
+import { olderServersAfter } from "../../app/database/older-servers.ts";
 import { tenantsNamed } from "../../config/selection/choose-tenants.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -86,6 +87,8 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
       if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
       writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
       noteRecorded(tenant, recorded, io.output);
+      const older = olderServersAfter(migrations);
+      if (older) io.output.note(`${tenant}: ${older.notice}`);
       return { tenant, changed, migrations, ...(recorded && { recorded: shownRecord(recorded) }) };
     },
   ).finally(() => receipts.close());

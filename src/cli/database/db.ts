@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { olderServersAfter } from "../../app/database/older-servers.ts";
 import type { Migrated } from "../../app/database/owner-tasks.ts";
 import type { ClusterStatus } from "../../app/database/tenant-cluster.ts";
 import type { Host } from "../command.ts";
@@ -36,7 +37,10 @@ export function register(noun: Command, host: Host): void {
     { names: "tenant applied" },
     async ({ options, io }) => {
       const { migrateTenant } = await import("../../app/database/owner-tasks.ts");
-      return io.output.print(await migrateTenant(options.tenant), migratedView);
+      const migrated = await migrateTenant(options.tenant);
+      const older = olderServersAfter(migrated.applied);
+      if (older) io.output.note(older.notice);
+      return io.output.print(migrated, migratedView);
     },
   );
   host.add(

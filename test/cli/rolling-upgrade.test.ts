@@ -1,0 +1,179 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { eventSource } from "../../src/client/event-source.ts";
+import { WORKS } from "../../src/ledger/unchained/leases.ts";
+import { Haproxy, haproxyMissing } from "../support/haproxy.ts";
+import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
+import { fund, startLoad } from "../upgrade/load.ts";
+import { layOutNext } from "../upgrade/next-release.ts";
+
+interface Ready {
+  leases: { work: string; held: boolean }[];
+}
+
+/** Between two requests of a client. */
+const PACE_MS = 50;
+
+/** Every table gets a column, as later releases may add them: a statement that depends on a table's columns being these is found. */
+const EXPANSION = `
+create table planted (id integer primary key, note text not null);
+do $$
+declare name text;
+begin
+  for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'migration' order by tablename loop
+    execute format('alter table %I add column planted_at bigint not null default 0', name);
+  end loop;
+end $$;
+`;
+
+if (haproxyMissing) console.log(`skipped: three servers behind HAProxy (${haproxyMissing})`);
+
+describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", () => {
+  let operator: Operator;
+  let haproxy: Haproxy;
+  let secrets: Record<string, string>;
+  let marketIds: string[];
+  beforeAll(async () => {
+    operator = await newOperator();
+    // A server with a heap of its own does not start its process over.
+    vi.stubEnv("NODE_OPTIONS", "--max-semi-space-size=16");
+    await operator.run("init", "acme");
+    await operator.edit("acme", (text) =>
+      `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),
+    );
+    expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
+    const market = await operator.run(
+      ...[
+        "market",
+        "create",
+        "--question",
+        "Will it hold?",
+        "--category",
+        "test",
+        "--kind",
+        "cpmm",
+        "--p0",
+        "0.5",
+        "-o",
+        "json",
+      ],
+      ...["--close-at", "2040-01-01T00:00:00Z", "--resolution-ref", "test", "--liquidity", "20000"],
+    );
+    expect(market).toMatchObject({ exitCode: 0 });
+    marketIds = [(JSON.parse(market.stdout) as { id: string }).id];
+    secrets = await operator.secrets();
+    haproxy = await Haproxy.open(operator.directory);
+  });
+  afterAll(async () => {
+    await haproxy?.close();
+    await operator?.close();
+    vi.unstubAllEnvs();
+  });
+
+  const readiness = async ({ opsUrl }: ServerProcess) => (await (await fetch(`${opsUrl}/readyz`)).json()) as Ready;
+
+  /** Resolves once these servers have every lease among them. */
+  async function untilHeld(servers: readonly ServerProcess[]): Promise<void> {
+    const held = async () =>
+      (await Promise.all(servers.map(readiness))).flatMap(({ leases }) => leases.filter((each) => each.held));
+    while ((await held()).length < WORKS.length) await delay(50);
+  }
+
+  test("are replaced one after the other by the next release, with a migration before it: no request is refused or lost", async () => {
+    const { url } = haproxy;
+    const next = await layOutNext(join(operator.directory, "next"), { name: "0999_planted.sql", text: EXPANSION });
+    const start = async (name: string, server: Promise<ServerProcess>) => {
+      await haproxy.add(name, await server);
+      return { name, server: await server };
+    };
+    const old = await Promise.all(
+      ["a", "b", "c"].map((name) => start(name, operator.serve("acme", "--drain-seconds", "2"))),
+    );
+    await fund(url, secrets, 4);
+
+    const failures: unknown[] = [];
+    let [streamed, read, paid] = [0, 0, 0];
+    const stopping = new AbortController();
+    const repeat = async (work: () => Promise<Response>) => {
+      while (!stopping.signal.aborted) {
+        try {
+          const answer = await work();
+          const text = await answer.text();
+          if (answer.status !== 200) failures.push([answer.status, text]);
+        } catch (error) {
+          failures.push(error);
+        }
+        await delay(PACE_MS);
+      }
+    };
+    const apiKey = secrets.ACME_PUBLIC_KEY ?? "";
+    const stream = eventSource({ url, apiKey, signal: stopping.signal, fetch });
+    // The events that follow are those since this one.
+    expect((await stream.next()).value).toMatchObject({ event: "snapshot" });
+    const streaming = (async () => {
+      for await (const { event } of stream) if (event === "trade") streamed += 1;
+    })();
+    const loads = [
+      startLoad(() => url, secrets, marketIds, { traders: [0, 1], paceMs: PACE_MS }),
+      startLoad(() => url, secrets, marketIds, { traders: [2, 3], paceMs: PACE_MS, keyed: false }),
+    ];
+    const others = [
+      repeat(async () => {
+        read += 1;
+        return fetch(`${url}/v1/markets`, { headers: { "x-api-key": apiKey } });
+      }),
+      repeat(async () => {
+        const event = { event: "deposit.completed", userId: "ann", amountUsd: 1, txRef: `tx-${paid}` };
+        paid += 1;
+        return postWebhook(url, "/payments/inbound/acme", secrets.ACME_WEBHOOK_SECRET ?? "", event);
+      }),
+    ];
+    const underLoad = async () => {
+      const before = read;
+      while (read < before + 10) await delay(PACE_MS);
+    };
+
+    await underLoad();
+    // What it compiles goes with its files.
+    vi.stubEnv("NODE_COMPILE_CACHE", join(operator.directory, "compiled"));
+    const applied = await operator.runBuild(next, "apply", "acme", "--via", "db", "--yes", "-o", "json");
+    expect(applied.stderr).toContain("Servers of the older version go on: restart them one after the other");
+    expect(JSON.parse(applied.stdout)).toMatchObject([{ migrations: ["0999_planted.sql"] }]);
+    await underLoad();
+    let serving = old;
+    for (const leaving of old) {
+      const replacement = await start(
+        `${leaving.name}-next`,
+        operator.serveBuild(next, "acme", "--drain-seconds", "2"),
+      );
+      serving = [...serving.filter((each) => each !== leaving), replacement];
+      const ended = leaving.server.kill("SIGTERM");
+      await haproxy.until(leaving.name, "DOWN");
+      await untilHeld(serving.map(({ server }) => server));
+      expect(await ended).toBe(0);
+      await underLoad();
+    }
+    await Promise.all(loads.map((load) => load.stop()));
+    const acknowledged = loads.flatMap((load) => [...load.acknowledged.values()]);
+    while (streamed < acknowledged.length) await delay(PACE_MS);
+    stopping.abort();
+    await Promise.all([...others, streaming]);
+    expect(failures).toEqual([]);
+    expect(loads.map(({ failed }) => Object.fromEntries(failed))).toEqual([{}, {}]);
+    expect(streamed).toBe(acknowledged.length);
+
+    const ask = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await operator.run(...args, "-t", "acme", "--via", "http", "-o", "json");
+      expect([args[0], exitCode, stderr]).toEqual([args[0], 0, ""]);
+      return JSON.parse(stdout);
+    };
+    const trades = ["--type", "trade.executed", "--limit", "1000000", "-o", "ndjson"];
+    const { stdout } = await operator.run("audit", "list", "-t", "acme", "--via", "http", ...trades);
+    const recorded = stdout.split("\n").map((line) => JSON.parse(line).payload.tradeId);
+    expect(recorded.toSorted()).toEqual(acknowledged.toSorted());
+    expect(await ask("user", "show", "ann")).toMatchObject({ balanceUsd: paid });
+    expect(await ask("reconcile", "--full")).toMatchObject({ ok: true });
+    expect(await ask("audit", "verify")).toMatchObject({ verified: true });
+  }, 300_000);
+});
