@@ -108,6 +108,8 @@ function etcd({ name, host }: DatabaseNode, nodes: readonly DatabaseNode[]) {
     "listen-peer-urls": peer(listenHost(host)),
     "advertise-client-urls": client(host),
     "listen-client-urls": [...new Set([client(listenHost(host)), client("127.0.0.1")])].join(","),
+    // Patroni talks through it. etcd has it on by default, but with a configuration file.
+    "enable-grpc-gateway": true,
     // Patroni writes every few seconds, and reads no history.
     "auto-compaction-mode": "periodic",
     "auto-compaction-retention": "1h",
