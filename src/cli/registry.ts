@@ -23,6 +23,7 @@ export const NOUNS: readonly Noun[] = [
   ],
   ["serve", "serve a tenant over HTTP", () => import("./serve/serve.ts")],
   ["up", "serve every tenant of a directory, each in a process of its own", () => import("./serve/up.ts")],
+  ["deploy", "files for systemd, Compose, Kubernetes and Patroni", () => import("./deploy/deploy.ts")],
   ["tenant", "the tenants of this directory", () => import("./config/tenant.ts")],
   ["key", "the API keys of a tenant", () => import("./key/key.ts")],
   ["policy", "the limits that a tenant trades under", () => import("./config/policy.ts")],

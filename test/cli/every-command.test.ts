@@ -14,6 +14,7 @@ const VALUES: Record<string, string> = {
   amount: "5",
   answers: '{"q1": 3}',
   "key=value": "feeBps=90",
+  target: "compose",
 };
 
 /** These serve until they are told to stop, which is what they are for. */
@@ -173,6 +174,7 @@ describe("without anybody at the terminal", () => {
       "db backup",
       "audit verify",
     ],
+    "deploy render --target systemd",
     ...["embed snippet", "embed check", "version", "completion bash", "help", "audit export --out e.ndjson", "init b"],
   ])("what %s prints has the names that --fields ? lists", async (line) => {
     const words = line.split(" ");

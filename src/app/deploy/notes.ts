@@ -1,0 +1,64 @@
+import { formatPath } from "../../config/config-error.ts";
+import { statedTargets } from "../../config/schema/audit-schema.ts";
+import { secretPlaces } from "../../config/secrets/secret-places.ts";
+import { describeReference } from "../../config/secrets/secrets.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import { type Deployment, externalDatabase, type Target } from "./deployment.ts";
+import { anchorsBeyondFiles } from "./resolved-files.ts";
+
+/** What an operator has to do, beside the files, for a deployment to work; in sentences. */
+export function deploymentNotes(target: Target, { tenants, nodes }: Deployment): string[] {
+  const ofCluster =
+    target === "patroni" && nodes.length < 3
+      ? ["etcd decides by majority: with fewer than 3 nodes the loss of one stops changes"]
+      : [];
+  return [
+    ...ofCluster,
+    ...tenants.flatMap(({ config }) => notesOf(target, config).map((note) => `${config.tenant}: ${note}`)),
+  ];
+}
+
+function notesOf(target: Target, config: TenantConfig): string[] {
+  if (target === "systemd") return programs(config);
+  return [
+    ...embedded(target, config),
+    ...(target === "patroni" ? [] : programs(config)),
+    ...(target === "kubernetes" ? files(config) : []),
+    ...(target === "patroni" ? [] : anchors(config)),
+  ];
+}
+
+function embedded(target: Target, config: TenantConfig): string[] {
+  if (config.database !== "embedded") return [];
+  const { env } = externalDatabase(config).url;
+  const why =
+    target === "kubernetes"
+      ? `it has the embedded database, which its pods cannot have: ${env} in its Secret leads to theirs. Say so in its file too`
+      : "it has the embedded database, which this deployment does not use";
+  return [`${why}: database: { url: { env: ${env} } }`];
+}
+
+function programs(config: TenantConfig): string[] {
+  const references = secretPlaces(config).filter(({ reference }) => "exec" in reference || "sops" in reference);
+  const targets = statedTargets(config.audit).filter(({ target }) => "exec" in target);
+  return [...references, ...targets].map(
+    ({ path }) => `${formatPath(path)} runs a program: the deployment needs it, and for exec PMCTL_ALLOW_EXEC=1`,
+  );
+}
+
+/** Pods have the tenant file and its markets, and nothing else of the folder. */
+function files(config: TenantConfig): string[] {
+  const secrets = secretPlaces(config).flatMap(({ reference, path }) =>
+    "file" in reference ? [`${formatPath(path)} is the ${describeReference(reference)}`] : [],
+  );
+  const { jwt } = config.auth;
+  const keySet = "jwks" in jwt && "file" in jwt.jwks ? [`auth.jwt.jwks is the file ${jwt.jwks.file}`] : [];
+  const certificate = config.server.tls ? [`server.tls.cert is the file ${config.server.tls.cert}`] : [];
+  return [...secrets, ...keySet, ...certificate].map((what) => `${what}, which the pods lack: mount it by an overlay`);
+}
+
+/** The anchors of a container's own directory go with the container. */
+function anchors(config: TenantConfig): string[] {
+  if (anchorsBeyondFiles(config).length > 0) return [];
+  return ["anchors of the audit log end with their container: state audit.anchors: { url, secret }"];
+}

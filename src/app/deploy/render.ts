@@ -1,0 +1,28 @@
+import { Fault } from "../../domain/fault.ts";
+import { composeFiles } from "./compose.ts";
+import type { Deployment, RenderedFile, Target } from "./deployment.ts";
+import { kubernetesFiles } from "./kubernetes.ts";
+import { patroniFiles } from "./patroni.ts";
+import { stamped } from "./stamp.ts";
+import { systemdFiles } from "./systemd.ts";
+
+const RENDERERS: Readonly<Record<Target, (deployment: Deployment) => RenderedFile[]>> = {
+  systemd: systemdFiles,
+  compose: composeFiles,
+  kubernetes: kubernetesFiles,
+  patroni: patroniFiles,
+};
+
+/**
+ * The files of a target, each with its digest in the first line; touches nothing.
+ *
+ * @throws Fault USAGE when two of them would have one name, as those of a tenant `database` for Kubernetes
+ */
+export function renderDeployment(target: Target, deployment: Deployment): RenderedFile[] {
+  const files = RENDERERS[target](deployment);
+  const names = files.map(({ path }) => path);
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated !== undefined)
+    throw new Fault("USAGE", `Two files for ${target} would be called ${repeated}: leave one of the tenants out`);
+  return files.map(({ path, text }) => ({ path, text: stamped(text) }));
+}

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { type StatedTarget, statedTargets } from "../../config/schema/audit-schema.ts";
+import { MarketEntrySchema } from "../../config/schema/market-schema.ts";
+import { TenantFileSchema } from "../../config/schema/schema.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import type { Tenant } from "../../config/tenant-file.ts";
+import { drainSecondsOf, externalDatabase } from "./deployment.ts";
+import { yamlText } from "./yaml-text.ts";
+
+export const TENANT_FILE = "tenant.yaml";
+/** All markets of a tenant, whichever files state them. */
+export const MARKETS_FILE = "markets.yaml";
+
+/**
+ * A tenant file that stands by itself, bases merged and defaults filled in, for servers that have nothing else of the
+ * operator's directory: the database is not the embedded one, and the markets are in one file. Secrets are references in it.
+ */
+export function tenantText({ config, markets }: Tenant): string {
+  const { source: _, ...stated } = config;
+  const { extends: __, ...document } = z.encode(TenantFileSchema, {
+    ...stated,
+    audit: { ...stated.audit, anchors: anchorsBeyondFiles(config).map(({ target }) => target) },
+    server: { ...stated.server, drainSeconds: drainSecondsOf(config) },
+    markets: { ...config.markets, files: markets.length > 0 ? [MARKETS_FILE] : [] },
+  });
+  const database = config.database === "embedded" ? externalDatabase(config) : document.database;
+  return yamlText({ ...document, database });
+}
+
+/** A server without the operator's directory has no file to append to that would outlive it. */
+export function anchorsBeyondFiles({ audit }: TenantConfig): StatedTarget[] {
+  return statedTargets(audit).filter(({ target }) => !("file" in target));
+}
+
+export function marketsText({ markets }: Tenant): string {
+  return yamlText(markets.map(({ source: _, ...entry }) => z.encode(MarketEntrySchema, entry)));
+}

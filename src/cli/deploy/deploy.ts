@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { type DatabaseNode, TARGETS, type Target } from "../../app/deploy/deployment.ts";
+import type { FileState } from "../../app/deploy/write-files.ts";
+import { displayPath } from "../../config/config-file.ts";
+import { OPERATOR_FILE } from "../../config/operator-file.ts";
+import { loadTenant } from "../../config/tenant-file.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { eachTenant } from "../config/each-tenant.ts";
+import { packageVersion } from "../input/package-version.ts";
+import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
+import type { View } from "../output/output.ts";
+import { absolutePath, databaseNodes, imageReference } from "./deploy-parsers.ts";
+
+interface RenderOptions extends SelectorOptions {
+  target: Target;
+  out?: string;
+  bin: string;
+  dir: string;
+  image: string;
+  nodes?: DatabaseNode[];
+  check?: true;
+}
+
+const view: View<FileState[], FileState> = {
+  kind: "list",
+  rows: (files) => files,
+  columns: [
+    { title: "FILE", cell: ({ path }) => path, whole: true },
+    { title: "STATE", cell: ({ state }) => state },
+  ],
+  empty: "There are no files to write",
+};
+
+const EXAMPLES = `
+Examples:
+  pmctl deploy render --target systemd --bin /usr/bin/pmctl
+  pmctl deploy render --target patroni --nodes a=10.0.0.1,b=10.0.0.2,c=10.0.0.3 --check
+
+What is to differ goes into the engine's own place for it: a drop-in of systemd, compose.override.yaml, an overlay of
+kustomize, PGBACKREST_* and PATRONI_* variables. A file that was changed itself is written anew only with --yes.`;
+
+export function register(noun: Command, host: Host): void {
+  host.add<RenderOptions>(
+    noun
+      .command("render")
+      .description("write the files that run the tenants under systemd, Compose, Kubernetes or beside Patroni")
+      .argument("[tenants...]", "tenants to deploy; all unless given; * and ? match")
+      .addOption(selectorOption())
+      .addOption(new Option("--target <name>", "what runs them").choices(TARGETS).makeOptionMandatory())
+      .option("--out <dir>", "folder for the files (default: deploy/<target>)")
+      .option("--bin <path>", "the program, where it runs", absolutePath, "/usr/local/bin/pmctl")
+      .option("--dir <path>", "the operator's directory, where it runs", absolutePath, "/srv/pmctl")
+      .option("--image <ref>", "the container's image", imageReference, `pmctl:${packageVersion().version}`)
+      .option("--nodes <list>", "the machines of patroni, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3", databaseNodes)
+      .option("--check", "write nothing; end with 3 when a file differs")
+      .addHelpText("after", EXAMPLES),
+    { names: "path state" },
+    runDeployRender,
+  );
+}
+
+/**
+ * @throws Fault REFUSED when a file was changed by hand, or with `--check` differs; ConfigError with the problems of all
+ * tenant files
+ */
+async function runDeployRender(context: CommandContext<RenderOptions>): Promise<void> {
+  const {
+    options: { target, out = join("deploy", target), bin, dir, image, nodes = [], check, yes },
+    io: { output },
+  } = context;
+  if (nodes.length > 0 && target !== "patroni") throw new Fault("USAGE", "--nodes is for --target patroni");
+  const tenants = eachTenant(context, loadTenant).toSorted((a, b) => (a.config.tenant < b.config.tenant ? -1 : 1));
+  if (tenants.length === 0) throw new Fault("USAGE", "There are no tenants here; `pmctl init` makes one");
+  const [{ renderDeployment }, { deploymentNotes }, { compareFiles, leftoversIn, writeFiles }] = await Promise.all([
+    import("../../app/deploy/render.ts"),
+    import("../../app/deploy/notes.ts"),
+    import("../../app/deploy/write-files.ts"),
+  ]);
+  const workspace = process.cwd();
+  const folder = resolve(out);
+  const operatorFile = existsSync(OPERATOR_FILE) ? readFileSync(OPERATOR_FILE, "utf8") : undefined;
+  const deployment = { tenants, workspace, operatorFile, out: folder, bin, directory: dir, image, nodes };
+  const files = compareFiles(folder, renderDeployment(target, deployment));
+  if (!check) writeFiles(folder, files, yes === true);
+  await output.print(
+    files.map(({ path, state }) => ({ path: displayPath(join(folder, path)), state })),
+    view,
+  );
+  for (const note of deploymentNotes(target, deployment)) output.note(note);
+  for (const name of leftoversIn(folder, files))
+    output.note(`${displayPath(join(folder, name))} is not rendered any more`);
+  const different = files.filter(({ state }) => state !== "unchanged").map(({ path }) => path);
+  if (check && different.length > 0)
+    throw new Fault("REFUSED", `Not as rendered in ${displayPath(folder)}: ${different.join(", ")}`);
+}
