@@ -1,7 +1,8 @@
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { pmctl } from "./support/pmctl.ts";
 
 const FLEET = `version: 1
 waves:
@@ -138,5 +139,138 @@ describe("the fleet", () => {
     await fleetFile("version: 1\nwaves: [{ name: a, select: 'nowhere' }]\n");
     expect((await plan()).exitCode).toBe(5);
     expect((await plan("-t", "lab")).exitCode).toBe(6);
+  });
+});
+
+describe("fleet apply", () => {
+  const gate = (command: string) => `{ doctor: false, command: [sh, -c, ${JSON.stringify(command)}] }`;
+  const waves = (command: string) => `version: 1
+waves:
+  - { name: canary, select: tier=canary, onFailure: rollback, gate: ${gate(command)} }
+  - { name: rest, tenants: ["acme-*"], parallelism: 2, gate: { doctor: false, reconcile: false } }
+`;
+  const apply = (...args: string[]) => run("fleet", "apply", "--yes", "--allow-exec", "-o", "json", ...args);
+  const file = (name: string) => join(operator.directory, name);
+  const feeOf = async (tenant: string) =>
+    JSON.parse((await run("policy", "show", "-t", tenant, "-o", "json")).stdout).feeBps;
+
+  test("asks for --allow-exec before a gate runs a command, for --yes, and shows no run before the first", async () => {
+    await fleetFile(waves("true"));
+    expect(JSON.parse((await run("fleet", "status", "-o", "json")).stdout)).toEqual({
+      run: null,
+      state: "none",
+      startedAt: null,
+      endedAt: null,
+      waves: [],
+    });
+    expect(await run("fleet", "apply", "--yes")).toMatchObject({
+      exitCode: 6,
+      stderr: expect.stringContaining("--allow-exec"),
+    });
+    expect(await run("fleet", "apply", "--allow-exec")).toMatchObject({
+      exitCode: 6,
+      stderr: expect.stringContaining("--yes"),
+    });
+  });
+
+  test("a canary that fails its gate goes back to where it stood, drift included, and nothing behind it is touched", async () => {
+    await fleetFile(waves("echo $PMCTL_WAVE of $PMCTL_TENANT at $PMCTL_URL >&2; test ! -e broken"));
+    await writeFile(file("broken"), "");
+    await operator.edit("lab", (text) => text.replace("feeBps: 100", "feeBps: 90"));
+    await run("policy", "set", "-t", "lab", "feeBps=7", "--yes");
+    const failed = await apply("--on-drift", "overwrite", "--accept-loosening");
+    expect(failed.exitCode, failed.stderr).toBe(10);
+    const status = JSON.parse(failed.stdout);
+    expect(status).toMatchObject({
+      run: expect.any(String),
+      state: "failed",
+      startedAt: expect.any(String),
+      endedAt: expect.any(String),
+      waves: [
+        {
+          name: "canary",
+          state: "rolledBack",
+          tenants: [{ tenant: "lab", state: "rolledBack", seq: expect.any(Number), problem: null }],
+        },
+        { name: "rest", state: "pending", gate: [], tenants: [{ state: "pending" }, { state: "pending" }] },
+      ],
+    });
+    expect(status.waves[0].gate).toEqual([
+      { check: "reconcile", tenant: "lab", ok: true, found: expect.any(String) },
+      { check: "chain", tenant: "lab", ok: true, found: expect.stringContaining("entries verified") },
+      {
+        check: "command",
+        tenant: "lab",
+        ok: false,
+        found: "ended with 1: canary of lab at https://predict.lab.example",
+      },
+    ]);
+    expect(JSON.parse((await run("fleet", "status", "-o", "json")).stdout)).toEqual(status);
+    expect(await feeOf("lab")).toBe(7);
+    expect((await run("drift", "lab")).exitCode).toBe(3);
+  });
+
+  test("mended it goes on to the end, with a table, Markdown for build servers, and a line for each step", async () => {
+    await rm(file("broken"));
+    const summary = file("apply.md");
+    const done = await operator.runWith(
+      { GITHUB_STEP_SUMMARY: summary },
+      ...["fleet", "apply", "--yes", "--allow-exec", "--on-drift", "overwrite", "--accept-loosening", "-o", "markdown"],
+    );
+    expect(done.exitCode, done.stderr).toBe(0);
+    expect(done.stderr).toMatch(
+      /^Going on with the run .*\ncanary: applying 1 tenant, 1 at a time\ncanary: lab applied/,
+    );
+    expect(done.stdout).toMatch(/\| rest \| acme-eu \| unchanged \| \d+ \| - \|\n\| rest \| acme-us \| applied \|/);
+    expect(await readFile(summary, "utf8")).toContain("### Fleet: done");
+    expect(await feeOf("lab")).toBe(90);
+  });
+
+  test("a tenant refused by drift, and one that cannot be reached, end their wave: 3, as nothing was written", async () => {
+    await run("policy", "set", "-t", "acme-eu", "feeBps=3", "--yes");
+    const url = "tenants: { acme-us: { url: http://127.0.0.1:1 } }\n";
+    await fleetFile(waves("true") + url);
+    const refused = await apply();
+    expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining("nothing was written") });
+    expect(JSON.parse(refused.stdout).waves).toMatchObject([
+      { state: "passed", tenants: [{ state: "unchanged" }] },
+      {
+        state: "failed",
+        tenants: [
+          { state: "refused", seq: null, problem: expect.stringContaining("policy.feeBps") },
+          { state: "failed", seq: null, problem: expect.stringContaining("127.0.0.1:1") },
+        ],
+      },
+    ]);
+    // The refused one is tried again, and the passed gate is not.
+    const again = await apply("--on-drift", "overwrite", "--accept-loosening");
+    expect(again.exitCode).toBe(10);
+    expect(again.stderr).not.toContain("canary: applying");
+  });
+
+  test("killed or interrupted in a gate, the next run looks at that gate again and applies nothing twice", async () => {
+    await fleetFile(waves("while [ -e hold ]; do sleep 0.1; done"));
+    await operator.edit("lab", (text) => text.replace("feeBps: 90", "feeBps: 80"));
+    for (const [signal, code] of [
+      ["SIGKILL", null],
+      ["SIGINT", 130],
+    ] as const) {
+      await writeFile(file("hold"), "");
+      const args = ["fleet", "apply", "--yes", "--allow-exec", "--accept-loosening"];
+      const ended = await pmctl(args, {
+        cwd: operator.directory,
+        signal: { name: signal, at: "chain of lab passed" },
+      });
+      expect(ended.code, ended.stderr).toBe(code);
+      const { state, waves: seen } = JSON.parse((await run("fleet", "status", "-o", "json")).stdout);
+      expect([state, seen[0].state, seen[0].tenants[0].state]).toEqual(["interrupted", "running", "applied"]);
+    }
+    await rm(file("hold"));
+    const history = (await run("history", "lab", "-o", "json")).stdout;
+    const done = await apply();
+    expect(done.exitCode, done.stderr).toBe(0);
+    expect(JSON.parse(done.stdout).waves[0].tenants).toMatchObject([{ tenant: "lab", state: "applied" }]);
+    expect((await run("history", "lab", "-o", "json")).stdout).toBe(history);
+    expect((await apply("--restart")).stderr).toContain("canary: lab unchanged");
   });
 });

@@ -1,5 +1,6 @@
 import { execa } from "execa";
 import { ConfigError } from "../../config/config-error.ts";
+import type { Api } from "../../contract/operations.ts";
 import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes } from "../../plan/plan-decision.ts";
@@ -11,8 +12,11 @@ import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
 
-/** Answers the questions of a plan; throws to refuse it. */
-export type Chooser = (plan: Plan) => Choices | Promise<Choices>;
+/**
+ * Answers the questions of a plan; throws to refuse it.
+ * @param api of what is live; undefined for a tenant that was never applied
+ */
+export type Chooser = (plan: Plan, api: Api | undefined) => Choices | Promise<Choices>;
 
 /** What an older version left, and an apply recorded in the audit log. */
 export interface Recorded {
@@ -119,7 +123,7 @@ interface Decision {
 async function decideOn({ feeds }: Place, live: LiveTenant | undefined, { choose, source }: Asked): Promise<Decision> {
   const planned = await planOn(live, source, feeds);
   const { plan, desired } = planned;
-  return { plan, desired, writes: decide(plan, desired, planned.live, await choose(plan)) };
+  return { plan, desired, writes: decide(plan, desired, planned.live, await choose(plan, live?.api)) };
 }
 
 /** Whether anything changed. */

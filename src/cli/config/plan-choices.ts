@@ -1,5 +1,4 @@
 import { Option } from "commander";
-import type { Chooser } from "../../app/apply/apply-tenant.ts";
 import { blockers, type Choices, contested, loosening } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import type { Io } from "../command.ts";
@@ -25,7 +24,7 @@ export const acceptLooseningOption = () => new Option("--accept-loosening", "let
  * Answers by flags and, on a terminal, by questions. Without a terminal, what no flag allows is refused.
  * @throws Fault REFUSED when the answer is no
  */
-export function chooserOf(options: ChoiceOptions, io: Io): Chooser {
+export function chooserOf(options: ChoiceOptions, io: Io): (plan: Plan) => Promise<Choices> {
   return async (plan) => {
     const flags: Choices = {
       onDrift: options.onDrift ?? "fail",

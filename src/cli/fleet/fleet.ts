@@ -1,7 +1,19 @@
 import type { Command } from "commander";
 import type { Host } from "../command.ts";
+import { acceptLooseningOption, onDriftOption } from "../config/plan-choices.ts";
+import { type FleetApplyOptions, runFleetApply } from "./fleet-apply.ts";
 import { DRIFT_FIELDS, runFleetDrift } from "./fleet-drift.ts";
 import { type FleetPlanOptions, PLAN_FIELDS, runFleetPlan } from "./fleet-plan.ts";
+import { runFleetStatus } from "./fleet-status.ts";
+import { STATUS_FIELDS } from "./run-view.ts";
+
+const APPLY_EXAMPLES = `
+Examples:
+  pmctl fleet apply --yes                  wave by wave; again, it goes on where it ended
+  pmctl fleet apply --yes --allow-exec     gates of fleet.yaml may run their commands
+  pmctl fleet apply --yes --restart        every wave and gate anew
+  pmctl fleet status                       where the last run stands
+`;
 
 export function register(noun: Command, host: Host): void {
   host.add<FleetPlanOptions>(
@@ -11,6 +23,24 @@ export function register(noun: Command, host: Host): void {
       .description("what an apply of the fleet would do, wave by wave; changes nothing"),
     { names: PLAN_FIELDS },
     runFleetPlan,
+  );
+  host.add<FleetApplyOptions>(
+    noun
+      .command("apply")
+      .addOption(onDriftOption())
+      .addOption(acceptLooseningOption())
+      .option("--restart", "begin anew instead of going on with an unfinished run")
+      .description(
+        "apply the fleet wave by wave, each behind the gate of the one before; goes on with an unfinished run of the same files. Ends with 3 when nothing was written, 10 when something was and not every wave passed",
+      )
+      .addHelpText("after", APPLY_EXAMPLES),
+    { names: STATUS_FIELDS },
+    runFleetApply,
+  );
+  host.add(
+    noun.command("status").description("where the last fleet apply of this directory stands; asks no tenant"),
+    { names: STATUS_FIELDS },
+    runFleetStatus,
   );
   host.add(
     noun

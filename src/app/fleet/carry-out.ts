@@ -1,0 +1,141 @@
+import pMap from "p-map";
+import { counted } from "../../domain/text.ts";
+import { type FleetRun, isStanding, type RunTenant, type RunWave, type Steps, type WavePlan } from "./fleet-run.ts";
+
+/** What a run needs beside its steps. */
+interface Surroundings {
+  /** Of the waves of the run, in their order. */
+  plans: readonly WavePlan[];
+  /** When given, nothing new is begun: the run ends as interrupted. */
+  signal: AbortSignal;
+  now: () => string;
+}
+
+/**
+ * Carries out a run from where it stands: waves in order, none behind one that did not pass. Every step is kept before the
+ * next one depends on it, so a process that is killed at any instant leaves a run that can go on. A run that is interrupted
+ * keeps what was applied and which gates were passed; the gate that was not is looked at again, from its beginning.
+ */
+export async function carryOut(run: FleetRun, steps: Steps, { plans, signal, now }: Surroundings): Promise<void> {
+  run.state = "running";
+  run.endedAt = null;
+  steps.save(run);
+  for (const [index, wave] of run.waves.entries()) {
+    if (wave.state === "passed") continue;
+    // Gates that passed spoke for the files as they were.
+    if (!wave.goesBack && (await steps.filesChanged())) {
+      steps.tell(`${wave.name}: the files changed while the run was at work, so it ends here`);
+      return end("failed");
+    }
+    const plan = plans[index] ?? { parallelism: 1, onFailure: "stop" };
+    const ended = await carryOutWave(run, wave, steps, plan, signal);
+    if (ended !== "passed") return end(ended);
+  }
+  end("done");
+
+  function end(state: FleetRun["state"]): void {
+    run.state = state;
+    if (state !== "interrupted") run.endedAt = now();
+    steps.save(run);
+  }
+}
+
+async function carryOutWave(
+  run: FleetRun,
+  wave: RunWave,
+  steps: Steps,
+  plan: WavePlan,
+  signal: AbortSignal,
+): Promise<"passed" | "failed" | "interrupted"> {
+  if (!wave.goesBack && !signal.aborted) await attempt(run, wave, steps, plan, signal);
+  if (wave.goesBack && !signal.aborted) await goBack(run, wave, steps, plan, signal);
+  if (wave.state === "passed") return "passed";
+  return wave.state === "pending" || wave.state === "running" || wave.goesBack ? "interrupted" : "failed";
+}
+
+/** Applies the wave's tenants that do not stand yet, then looks at the gate; leaves the wave running when interrupted. */
+async function attempt(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePlan, signal: AbortSignal): Promise<void> {
+  wave.state = "running";
+  wave.gate = [];
+  const due = wave.tenants.filter((tenant) => !isStanding(tenant));
+  for (const tenant of due) {
+    // One that went back stands elsewhere now than before its first attempt.
+    if (tenant.state === "rolledBack") delete tenant.stood;
+    Object.assign(tenant, { state: "pending", problem: null });
+  }
+  steps.save(run);
+  if (due.length > 0)
+    steps.tell(`${wave.name}: applying ${counted(due.length, "tenant")}, ${plan.parallelism} at a time`);
+  let failed = false;
+  const applyOne = async (tenant: RunTenant): Promise<void> => {
+    if (failed || signal.aborted) return;
+    const outcome = await steps.apply(tenant.tenant, (standing) => {
+      if (tenant.stood === undefined) {
+        // From here on the process may be killed at any instant, and the next one must know that it may have written.
+        Object.assign(tenant, { stood: standing, wrote: true });
+        steps.save(run);
+      }
+      return tenant.stood ?? standing;
+    });
+    Object.assign(tenant, outcome);
+    failed ||= !isStanding(tenant);
+    steps.save(run);
+    steps.tell(`${wave.name}: ${outcomeLine(tenant)}`);
+  };
+  await pMap(due, applyOne, { concurrency: plan.parallelism });
+  if (signal.aborted && !failed) return;
+  if (!failed) {
+    await untilAborted(
+      steps.gate(wave.name, (result) => {
+        wave.gate.push(result);
+        steps.save(run);
+        steps.tell(
+          `${wave.name}: ${result.check} of ${result.tenant} ${result.ok ? "passed" : "FAILED"}: ${result.found}`,
+        );
+      }),
+      signal,
+    );
+    if (signal.aborted) return;
+    failed = wave.gate.some(({ ok }) => !ok);
+  }
+  wave.state = failed ? "failed" : "passed";
+  wave.goesBack = failed && plan.onFailure === "rollback";
+  steps.save(run);
+  steps.tell(`${wave.name}: ${failed ? "failed" : `passed with ${counted(wave.tenants.length, "tenant")}`}`);
+}
+
+/** Takes every tenant that the run may have changed back to where it stood. */
+async function goBack(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePlan, signal: AbortSignal): Promise<void> {
+  const rollBackOne = async (tenant: RunTenant): Promise<void> => {
+    if (!tenant.wrote || tenant.state === "rolledBack" || tenant.stood === undefined || signal.aborted) return;
+    Object.assign(tenant, await steps.rollBack(tenant.tenant, tenant.stood));
+    steps.save(run);
+    steps.tell(`${wave.name}: ${outcomeLine(tenant)}`);
+  };
+  wave.state = "running";
+  steps.tell(`${wave.name}: going back to where each tenant stood`);
+  await pMap(wave.tenants, rollBackOne, { concurrency: plan.parallelism });
+  if (signal.aborted) return;
+  wave.goesBack = false;
+  wave.state = wave.tenants.every(({ wrote, state }) => !wrote || state === "rolledBack") ? "rolledBack" : "failed";
+}
+
+function outcomeLine({ tenant, state, seq, problem }: RunTenant): string {
+  const entry = seq === null ? "" : ` (audit entry ${seq})`;
+  return `${tenant} ${state === "rolledBack" ? "went back" : state}${entry}${problem === null ? "" : `: ${problem}`}`;
+}
+
+/** Ends with the signal too: a soak of hours is not waited for. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let stop = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    stop = resolve;
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

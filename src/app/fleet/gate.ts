@@ -1,0 +1,168 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { execa } from "execa";
+import pMap from "p-map";
+import type { Wave } from "../../config/selection/fleet-file.ts";
+import { counted } from "../../domain/text.ts";
+import { verificationOf } from "../audit/verify-log.ts";
+import { examineTenant } from "../doctor/examine.ts";
+import { findServer } from "../doors/find-server.ts";
+import { readOperatorTenant } from "../tenant/operator-tenant.ts";
+import { openSession, type Session, type SessionOptions } from "../tenant/session.ts";
+import type { GateResult } from "./fleet-run.ts";
+import { evaluateSoak, type RequestCounts, readCounts } from "./soak.ts";
+
+type Gate = Wave["gate"];
+
+/** A tenant whose wave was applied, and the way to it. */
+export interface GatedTenant {
+  tenant: string;
+  /** Of the server that the tenant is reached through; null for one of this directory. */
+  url: string | null;
+  options: SessionOptions;
+}
+
+interface Surroundings {
+  wave: string;
+  /** The operator's directory. */
+  directory: string;
+  parallelism: number;
+  signal: AbortSignal;
+  note: (message: string) => void;
+  found: (result: GateResult) => void;
+}
+
+type Finding = Omit<GateResult, "tenant">;
+
+/** A look at one tenant; throws where it cannot be had. */
+type Look = (tenant: GatedTenant) => Promise<Finding[]>;
+
+/**
+ * Looks at the gate of a wave: doctor, reconciliation and chain, then the soak, then the command. What is dear comes last and
+ * only behind what passed; of one kind all tenants are looked at. What cannot be looked at is not passed.
+ */
+export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], around: Surroundings): Promise<void> {
+  const { directory, parallelism, signal, note, found } = around;
+  let passes = true;
+  const each = async (checks: readonly string[], look: Look): Promise<void> => {
+    const one = async (tenant: GatedTenant): Promise<void> => {
+      if (signal.aborted) return;
+      const results = await look(tenant).catch((error: Error) =>
+        checks.map((check) => ({ check, ok: false, found: `cannot be looked at: ${error.message}` })),
+      );
+      for (const { check, ok, found: text } of results) found({ check, tenant: tenant.tenant, ok, found: text });
+      passes &&= results.every(({ ok }) => ok);
+    };
+    await pMap(tenants, one, { concurrency: parallelism });
+  };
+
+  if (gate.doctor) await each(["doctor"], (tenant) => lookByDoctor(tenant, directory, note));
+  const proofs = (["reconcile", "chain"] as const).filter((check) => gate[check]);
+  if (proofs.length > 0)
+    await each(proofs, (tenant) => withTenant(tenant, note, (session) => prove(session, proofs, note)));
+
+  const { errorRate, p99: p99Ms } = gate;
+  const watched = [...(errorRate === undefined ? [] : ["errorRate"]), ...(p99Ms === undefined ? [] : ["p99"])];
+  if (passes && (gate.soak > 0 || watched.length > 0)) {
+    const before = new Map<string, RequestCounts[]>();
+    const counts = ({ tenant, url }: GatedTenant) => readCounts(readOperatorTenant(tenant, directory), url);
+    if (watched.length > 0)
+      await each(watched, async (tenant) => {
+        before.set(tenant.tenant, await counts(tenant));
+        return [];
+      });
+    if (passes) await delay(gate.soak, undefined, { signal }).catch(() => {});
+    if (passes && watched.length > 0)
+      await each(watched, async (tenant) =>
+        evaluateSoak(before.get(tenant.tenant) ?? [], await counts(tenant), { errorRate, p99Ms }),
+      );
+  }
+  const { command } = gate;
+  if (passes && command) await each(["command"], (tenant) => runCommand({ ...gate, command }, tenant, around));
+}
+
+/** The doctor's checks where the tenant is at hand; of one elsewhere, what its server says of itself. */
+async function lookByDoctor(
+  tenant: GatedTenant,
+  directory: string,
+  note: (message: string) => void,
+): Promise<Finding[]> {
+  if (tenant.url !== null)
+    return withTenant(tenant, note, async (session) => {
+      const { ok, db } = await session.api().getHealth({});
+      const found = `its server says that it is ${ok ? "well" : "not well"}, its database ${db ? "there" : "away"}`;
+      return [{ check: "doctor", ok: ok && db, found }];
+    });
+  const checks = await examineTenant(directory, tenant.tenant);
+  const failed = checks.filter(({ status }) => status === "fail");
+  const found = failed.map(({ check, found: text }) => `${check}: ${text}`).join("; ");
+  return [{ check: "doctor", ok: failed.length === 0, found: found || counted(checks.length, "check") }];
+}
+
+async function prove(
+  session: Session,
+  proofs: readonly ("reconcile" | "chain")[],
+  note: (message: string) => void,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const check of proofs) {
+    const look = check === "reconcile" ? reconciled(session) : verified(session, note);
+    const result = await look.catch((error: Error) => ({ ok: false, found: error.message }));
+    findings.push({ check, ...result });
+  }
+  return findings;
+}
+
+async function reconciled(session: Session) {
+  const { ok, discrepancy } = await session.api().reconcile({});
+  return { ok, found: ok ? "the ledger adds up" : `the ledger does not add up: ${discrepancy} USD in sums` };
+}
+
+async function verified(session: Session, note: (message: string) => void) {
+  const { verify, from, anchors, keep } = await verificationOf(session, { incremental: false, note });
+  const report = await verify(session.api(), { from, anchors });
+  const { broken, count } = report;
+  if (broken) return { ok: false, found: `entry ${broken.seq}: ${broken.problem}` };
+  await keep?.(report).catch(() => undefined);
+  return { ok: report.verified, found: `${count} entries verified` };
+}
+
+async function runCommand(
+  { command: [program = "", ...args], commandTimeout }: Gate & { command: readonly string[] },
+  { tenant, url }: GatedTenant,
+  { wave, directory, signal }: Surroundings,
+): Promise<Finding[]> {
+  const { exitCode, timedOut, shortMessage, stderr } = await execa(program, args, {
+    cwd: directory,
+    env: { PMCTL_TENANT: tenant, PMCTL_WAVE: wave, PMCTL_URL: url ?? (await addressOf(tenant, directory)) },
+    reject: false,
+    stdin: "ignore",
+    stdout: "ignore",
+    timeout: commandTimeout,
+    forceKillAfterDelay: 5000,
+    cancelSignal: signal,
+  });
+  if (exitCode === 0) return [{ check: "command", ok: true, found: "ended with 0" }];
+  const last = stderr.trim().split("\n").at(-1)?.slice(0, 200) ?? "";
+  const ended = exitCode === undefined ? (shortMessage ?? "could not be run") : `ended with ${exitCode}`;
+  const how = timedOut ? `took longer than ${commandTimeout / 1000} s` : ended;
+  return [{ check: "command", ok: false, found: last === "" ? how : `${how}: ${last}` }];
+}
+
+/** The server that runs on this machine, else where traders find the tenant. */
+async function addressOf(id: string, directory: string): Promise<string> {
+  const tenant = readOperatorTenant(id, directory);
+  return (await findServer(tenant)).found?.url ?? tenant.config.baseUrl;
+}
+
+async function withTenant<Value>(
+  { options }: GatedTenant,
+  note: (message: string) => void,
+  work: (session: Session) => Promise<Value>,
+): Promise<Value> {
+  const session = await openSession(options, note);
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}

@@ -1,0 +1,90 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isErrno } from "../../config/environment.ts";
+import { Fault } from "../../domain/fault.ts";
+import { parseJson } from "../../domain/parse-json.ts";
+import { ClusterError } from "../../postgres/embedded/errors.ts";
+import { createRoot } from "../../postgres/embedded/home.ts";
+import { withLock } from "../../postgres/embedded/lock.ts";
+import { FleetRun } from "./fleet-run.ts";
+
+const folderOf = (directory: string) => join(directory, ".pmctl", "fleet");
+
+/** Where an operator's directory keeps its last run: a pipeline that keeps this file goes on with the run elsewhere. */
+export const runFile = (directory: string) => join(folderOf(directory), "run.json");
+
+/**
+ * The last run of the directory; undefined where there is none.
+ * @throws Fault CONFIG_INVALID for a file that holds no run: what was applied is then not known
+ */
+export function readRun(directory: string): FleetRun | undefined {
+  const file = runFile(directory);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if (isErrno(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined;
+    throw error;
+  }
+  const run = FleetRun.safeParse(parseJson(text));
+  if (!run.success)
+    throw new Fault("CONFIG_INVALID", `${file} holds no run of this version: --restart begins anew and replaces it`);
+  return run.data;
+}
+
+/** Replaces the kept run at once: whenever the machine stops, the file holds this run or the one before. */
+export function writeRun(directory: string, run: FleetRun): void {
+  const file = runFile(directory);
+  const handle = openSync(`${file}.new`, "w", 0o600);
+  try {
+    writeFileSync(handle, `${JSON.stringify(run)}\n`);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  renameSync(`${file}.new`, file);
+  // The new name must last as long as what is written to tenants after it.
+  const folder = openSync(dirname(file), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/**
+ * Does the work of a run while no other process carries out one in this directory. The kernel gives the lock back when its
+ * holder dies, however it dies.
+ * @throws Fault REFUSED when another process carries out a run
+ */
+export async function whileAlone<Value>(directory: string, work: () => Promise<Value>): Promise<Value> {
+  await createRoot(join(directory, ".pmctl"));
+  mkdirSync(folderOf(directory), { recursive: true, mode: 0o700 });
+  let isIn = false;
+  try {
+    return await withLock(join(folderOf(directory), "lock"), 0, () => {
+      isIn = true;
+      return work();
+    });
+  } catch (error) {
+    // With a cause it is the lock file that cannot be used.
+    if (isIn || !(error instanceof ClusterError) || error.cause !== undefined) throw error;
+    throw new Fault("REFUSED", "Another `pmctl fleet apply` of this directory is at work; nothing was written");
+  }
+}
+
+/** The last run as it is now: one that says it is running and whose process is gone was interrupted. */
+export async function currentRun(directory: string): Promise<FleetRun | undefined> {
+  const run = readRun(directory);
+  if (run?.state !== "running") return run;
+  try {
+    // Read again: it may have ended just now.
+    return await whileAlone(directory, async () => {
+      const last = readRun(directory);
+      return last?.state === "running" ? { ...last, state: "interrupted" } : last;
+    });
+  } catch (error) {
+    if (error instanceof Fault && error.code === "REFUSED") return run;
+    throw error;
+  }
+}

@@ -1,0 +1,172 @@
+import type { FleetRun, Outcome, Steps } from "../../app/fleet/fleet-run.ts";
+import { ALLOW_EXEC, loadEnvironment } from "../../config/environment.ts";
+import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
+import { FLEET_FILE } from "../../config/selection/fleet-file.ts";
+import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
+import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
+import { type CommandContext, type Globals, type Io, withConfig } from "../command.ts";
+import type { ChoiceOptions } from "../config/plan-choices.ts";
+import { EXIT, type ExitCode, failureOf } from "../errors.ts";
+import { declined, mustAsk } from "../input/prompts.ts";
+import { openReceipts, type ReceiptBook } from "../output/receipts.ts";
+import { type Fleet, type Member, readFleet } from "./read-fleet.ts";
+import { printRun, summariseRun } from "./run-view.ts";
+
+export interface FleetApplyOptions extends ChoiceOptions {
+  restart?: boolean;
+}
+
+type Options = Globals & FleetApplyOptions;
+
+/**
+ * Applies the fleet wave by wave, or goes on with the unfinished run of the same files.
+ *
+ * @throws Fault USAGE for a gate with a command without --allow-exec, REFUSED when nothing was written
+ */
+export async function runFleetApply({ options, io, interrupts }: CommandContext<FleetApplyOptions>): Promise<ExitCode> {
+  const fleet = readFleet(options);
+  requireExec(fleet);
+  if (mustAsk(options, io.prompts) && !(await io.prompts.confirm(`Apply ${counted(fleet.count, "tenant")}?`)))
+    throw declined();
+  const [{ whileAlone, writeRun }, { carryOut }, { hasWritten }] = await Promise.all([
+    import("../../app/fleet/kept-run.ts"),
+    import("../../app/fleet/carry-out.ts"),
+    import("../../app/fleet/fleet-run.ts"),
+  ]);
+  const receipts = openReceipts(options, io.output);
+  const signal = interrupts.take();
+  const run = await whileAlone(fleet.directory, async () => {
+    const current = await runToCarryOut(fleet, options, io);
+    const save = (kept: FleetRun) => writeRun(fleet.directory, kept);
+    const steps = await stepsOf(fleet, options, { ...io, receipts, signal, save, files: current.files });
+    const plans = fleet.waves.map(({ wave }) => wave);
+    await carryOut(current, steps, { plans, signal, now: () => isoTime(wallClockMs()) });
+    return current;
+  }).finally(() => receipts.close());
+  await printRun(run, io.output);
+  summariseRun(run);
+  if (run.state === "done") return EXIT.ok;
+  if (run.state === "interrupted") return EXIT.interrupted;
+  if (hasWritten(run)) return EXIT.partly;
+  throw new Fault("REFUSED", "The fleet was not applied, and nothing was written");
+}
+
+/** A fleet's file may come with a stranger's pull request, so its programs run only when the operator says so. */
+function requireExec({ directory, waves }: Fleet): void {
+  const { wave } = waves.find(({ wave: each }) => each.gate.command !== undefined) ?? {};
+  if (wave && loadEnvironment(directory)[ALLOW_EXEC] !== "1")
+    throw new Fault("USAGE", `The gate of ${wave.name} in ${FLEET_FILE} runs a program: add --allow-exec to let it`);
+}
+
+async function runToCarryOut(fleet: Fleet, { restart }: FleetApplyOptions, { output }: Io): Promise<FleetRun> {
+  const [{ readRun }, { newRun }] = await Promise.all([
+    import("../../app/fleet/kept-run.ts"),
+    import("../../app/fleet/fleet-run.ts"),
+  ]);
+  const files = await digestOf(fleet);
+  const last = restart ? undefined : readRun(fleet.directory);
+  if (last && last.state !== "done" && last.files === files) {
+    output.note(`Going on with the run ${last.run}`);
+    return last;
+  }
+  if (last && last.state !== "done") output.note(`The files changed since the run ${last.run}: beginning anew`);
+  const waves = fleet.waves.map(({ wave, members }) => ({
+    name: wave.name,
+    tenants: members.map(({ tenant }) => tenant),
+  }));
+  const startedAt = isoTime(wallClockMs());
+  return newRun({ run: startedAt.replaceAll(/[-:]|\.\d+/g, ""), files, startedAt }, waves);
+}
+
+async function digestOf({ directory, waves }: Fleet): Promise<string> {
+  const { digestOfFiles } = await import("../../app/fleet/fleet-files.ts");
+  return digestOfFiles(
+    directory,
+    waves.flatMap(({ members }) => members.map(({ tenant }) => tenant)),
+  );
+}
+
+interface StepIo extends Io {
+  /** Digest of the files that the run was begun with. */
+  files: string;
+  receipts: ReceiptBook;
+  signal: AbortSignal;
+  save: (run: FleetRun) => void;
+}
+
+async function stepsOf(
+  fleet: Fleet,
+  options: Options,
+  { output, receipts, signal, save, files }: StepIo,
+): Promise<Steps> {
+  const [{ applyInRun, rollBackInRun }, { lookAtGate }] = await Promise.all([
+    import("../../app/fleet/change-tenant.ts"),
+    import("../../app/fleet/gate.ts"),
+  ]);
+  const { directory } = fleet;
+  const read = () => new DirectorySecrets(directory, loadEnvironment(directory));
+  let others = read();
+  const choices = { onDrift: options.onDrift ?? "fail", acceptLoosening: options.acceptLoosening ?? false };
+  const members = new Map(fleet.waves.flatMap((each) => each.members).map((member) => [member.tenant, member]));
+  const waves = new Map(fleet.waves.map((each) => [each.wave.name, each]));
+  const sessionOptions = ({ tenant, statedUrl: url }: Member) => ({ ...options, tenant, url });
+  // Each tenant's line tells its entry, so that only a file of receipts is left to fill.
+  const speaking = { output, ...(options.receipt !== undefined && { onSealed: receipts.onSealed }) };
+  const withMember = <Value>(tenant: string, work: Parameters<typeof withConfig<Value>>[4]) =>
+    withConfig(directory, tenant, { ...options, url: members.get(tenant)?.statedUrl, others }, speaking, work);
+
+  return {
+    filesChanged: async () => {
+      // A soak may take days, and secrets are replaced meanwhile.
+      others = read();
+      return (await digestOf(fleet)) !== files;
+    },
+    apply: async (tenant, stands) => {
+      let moved: boolean | undefined;
+      try {
+        return await withMember(tenant, (session) =>
+          applyInRun(session, choices, (standing) => {
+            const stood = stands(standing);
+            moved = standing.seq !== stood.seq;
+            return stood;
+          }),
+        );
+      } catch (error) {
+        return failedOutcome(error, moved);
+      }
+    },
+    rollBack: async (tenant, standing) => {
+      try {
+        return await withMember(tenant, (session) => rollBackInRun(session, standing));
+      } catch (error) {
+        return { ...failedOutcome(error, undefined), state: "failed" };
+      }
+    },
+    gate: async (name, found) => {
+      const { wave, members: tenants } = waves.get(name) ?? {};
+      if (!wave || !tenants) return;
+      const gated = tenants.map((member) => ({ ...member, options: sessionOptions(member) }));
+      const note = (message: string) => output.note(message);
+      const { parallelism } = wave;
+      await lookAtGate(wave.gate, gated, { wave: name, directory, parallelism, signal, note, found });
+    },
+    save,
+    tell: (line) => output.note(line),
+  };
+}
+
+/**
+ * A refusal is known to have written nothing; what the network or the database left open may have.
+ * @param moved whether an earlier attempt of the run had written; undefined where that was not seen
+ */
+function failedOutcome(error: unknown, moved: boolean | undefined): Outcome {
+  const { exit, code, message = "" } = failureOf(error);
+  const isRefusal = exit !== EXIT.unreachable && exit !== EXIT.unexpected && code !== "OUTCOME_UNKNOWN";
+  return {
+    state: isRefusal ? "refused" : "failed",
+    seq: null,
+    problem: message,
+    ...(isRefusal && moved !== undefined ? { wrote: moved } : {}),
+  };
+}

@@ -1,0 +1,50 @@
+import { serverUrl } from "../../config/environment.ts";
+import { labelsOf } from "../../config/selection/choose-tenants.ts";
+import { FLEET_FILE, readFleetFile, tenantsByWave, type Wave } from "../../config/selection/fleet-file.ts";
+import type { Labels } from "../../config/selection/selector.ts";
+import { openWorkspace } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Globals } from "../command.ts";
+
+/** A tenant of the fleet, and the way to it. */
+export interface Member {
+  tenant: string;
+  labels: Labels;
+  /** Of the server that the tenant is reached through; null for one of this directory. */
+  url: string | null;
+  /** The address that the fleet's file states; undefined where a variable goes before it, or neither names one. */
+  statedUrl: string | undefined;
+}
+
+export interface Fleet {
+  directory: string;
+  waves: { wave: Wave; members: Member[] }[];
+  /** Tenants that no wave selects. */
+  unassigned: string[];
+  /** How many the waves select. */
+  count: number;
+}
+
+/**
+ * Reads the fleet of this directory: its waves with their tenants.
+ *
+ * @throws ConfigError for a `fleet.yaml` that is not valid, Fault NOT_FOUND when no wave selects a tenant, USAGE when the
+ * command line names a tenant or a server too
+ */
+export function readFleet({ tenant, url }: Pick<Globals, "tenant" | "url">): Fleet {
+  if (tenant !== undefined || url !== undefined)
+    throw new Fault("USAGE", `${FLEET_FILE} names the tenants and their servers: leave --tenant and --url out`);
+  const workspace = openWorkspace();
+  const fleet = readFleetFile(workspace);
+  const labels = labelsOf(workspace, workspace.tenants);
+  const { waves, unassigned } = tenantsByWave(fleet.waves, labels);
+  const count = labels.size - unassigned.length;
+  if (count === 0) throw new Fault("NOT_FOUND", `No wave of ${FLEET_FILE} selects a tenant`);
+  const memberOf = (name: string): Member => {
+    const usual = serverUrl(name);
+    const statedUrl = usual === undefined ? fleet.tenants[name]?.url : undefined;
+    return { tenant: name, labels: labels.get(name) ?? {}, url: usual ?? statedUrl ?? null, statedUrl };
+  };
+  const filled = waves.map(({ wave, tenants }) => ({ wave, members: tenants.map(memberOf) }));
+  return { directory: workspace.directory, waves: filled, unassigned, count };
+}

@@ -1,0 +1,275 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { carryOut } from "../../src/app/fleet/carry-out.ts";
+import { type FleetRun, newRun, type Outcome, type Steps, type WavePlan } from "../../src/app/fleet/fleet-run.ts";
+import { currentRun, readRun, whileAlone, writeRun } from "../../src/app/fleet/kept-run.ts";
+import { countsIn, evaluateSoak } from "../../src/app/fleet/soak.ts";
+import { Metrics } from "../../src/server/observe/metrics.ts";
+
+// In memory where there is such a folder: thousands of states are kept, each with two flushes.
+const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "pmctl-fleet-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+class Killed extends Error {}
+
+/** Tenants whose applies are numbered, and a process that can be killed at each moment that it keeps its run. */
+class Fleet {
+  readonly directory = mkdtempSync(join(root, "f"));
+  readonly waves: { name: string; tenants: string[] }[];
+  /** The newest apply of each tenant. */
+  readonly seqs = new Map<string, number>();
+  /** Everything that was done, in order. */
+  readonly log: string[] = [];
+  /** Called after each line of the log. */
+  onLine: (line: string) => unknown = () => {};
+  readonly refused = new Set<string>();
+  failing: string | undefined;
+  files = "v1";
+
+  constructor(...sizes: number[]) {
+    this.waves = sizes.map((size, wave) => ({
+      name: `wave${wave}`,
+      tenants: Array.from({ length: size }, (_, index) => `t${wave}-${index}`),
+    }));
+    for (const tenant of this.waves.flatMap(({ tenants }) => tenants)) this.seqs.set(tenant, 1);
+  }
+
+  readonly applied = new Map<string, string>();
+
+  #note(line: string): void {
+    this.log.push(line);
+    this.onLine(line);
+  }
+
+  /** One `fleet apply`. @param killAt the save that the process does not survive, and whether it still got through */
+  async apply({
+    killAt = { save: Number.POSITIVE_INFINITY, kept: false },
+    onFailure = "stop",
+    parallelism = 1,
+    signal = new AbortController().signal,
+  }: {
+    killAt?: { save: number; kept: boolean };
+    signal?: AbortSignal;
+  } & Partial<WavePlan> = {}): Promise<FleetRun> {
+    let saves = 0;
+    let dead = false;
+    const alive = () => {
+      if (dead) throw new Killed();
+    };
+    const seqOf = (tenant: string) => this.seqs.get(tenant) ?? 0;
+    const commit = (tenant: string, what: string) => {
+      this.seqs.set(tenant, seqOf(tenant) + 1);
+      this.#note(`${what} ${tenant}`);
+    };
+    const steps: Steps = {
+      filesChanged: async () => this.files !== run.files,
+      apply: async (tenant, stands): Promise<Outcome> => {
+        const stood = stands({ seq: seqOf(tenant), live: {} });
+        if (this.refused.has(tenant)) return { state: "refused", seq: null, problem: "drift", wrote: false };
+        if (this.applied.get(tenant) !== this.files) {
+          commit(tenant, "apply");
+          this.applied.set(tenant, this.files);
+        }
+        await Promise.resolve();
+        alive();
+        const wrote = seqOf(tenant) !== stood.seq;
+        return { state: wrote ? "applied" : "unchanged", seq: seqOf(tenant), problem: null, wrote };
+      },
+      rollBack: async (tenant, { seq }) => {
+        if (this.applied.get(tenant) === this.files && seqOf(tenant) !== seq) {
+          commit(tenant, "back");
+          this.applied.delete(tenant);
+        }
+        alive();
+        return { state: "rolledBack", seq: seqOf(tenant), problem: null, wrote: true };
+      },
+      gate: async (wave, found) => {
+        this.#note(`gate ${wave}`);
+        for (const tenant of this.waves.find(({ name }) => name === wave)?.tenants ?? [])
+          found({ check: "chain", tenant, ok: this.failing !== tenant, found: "" });
+      },
+      save: (kept) => {
+        alive();
+        saves += 1;
+        dead = saves === killAt.save;
+        if (!dead || killAt.kept) writeRun(this.directory, kept);
+        alive();
+      },
+      tell: () => {},
+    };
+    const run: FleetRun = await whileAlone(this.directory, async () => {
+      const last = readRun(this.directory);
+      return last && last.state !== "done" && last.files === this.files
+        ? last
+        : newRun({ run: "r", files: this.files, startedAt: "2026-01-01T00:00:00.000Z" }, this.waves);
+    });
+    const plans = this.waves.map(() => ({ onFailure, parallelism }));
+    await carryOut(run, steps, { plans, signal, now: () => "2026-01-01T00:00:01.000Z" }).catch((error: unknown) => {
+      if (!(error instanceof Killed)) throw error;
+    });
+    return run;
+  }
+
+  /** Applies and gates in the order in which they happened. */
+  expectInOrder(): void {
+    const applies = this.log.filter((line) => line.startsWith("apply"));
+    expect(new Set(applies).size).toBe(applies.length);
+    for (const [index, { tenants }] of this.waves.entries()) {
+      const first = this.log.findIndex((line) => tenants.includes(line.replace("apply ", "")));
+      if (index > 0) expect(this.log.slice(0, first)).toContain(`gate wave${index - 1}`);
+      expect(this.log.slice(first === -1 ? this.log.length : first)).not.toContain(`gate wave${index - 1}`);
+    }
+  }
+}
+
+describe("a run of the fleet", () => {
+  test("killed at any instant in any wave goes on: each tenant is applied once, and a passed gate is not looked at again", async () => {
+    for (let save = 1; save < 100; save += 1) {
+      for (const kept of [false, true]) {
+        const fleet = new Fleet(1, 2, 1);
+        const killed = await fleet.apply({ killAt: { save, kept } });
+        if (killed.state === "done") return expect(save).toBeGreaterThan(15);
+        // Its process is gone, whatever the file says.
+        expect(["interrupted", "done", undefined]).toContain((await currentRun(fleet.directory))?.state);
+        const run = await fleet.apply();
+        expect(run.state).toBe("done");
+        expect(run.waves.map(({ state }) => state)).toEqual(["passed", "passed", "passed"]);
+        const tenants = run.waves.flatMap((wave) => wave.tenants);
+        fleet.expectInOrder();
+        expect([...fleet.seqs.values()]).toEqual(tenants.map(() => 2));
+        expect(tenants.every(({ state, seq }) => state === "applied" && seq === 2)).toBe(true);
+      }
+    }
+  });
+
+  test("killed at any instant of a rollback finishes it before anything else, and leaves no tenant changed", async () => {
+    for (let save = 1; save < 100; save += 1) {
+      const fleet = new Fleet(2, 1);
+      fleet.failing = "t0-1";
+      const killed = await fleet.apply({ killAt: { save, kept: true }, onFailure: "rollback" });
+      const isWhole = killed.state === "failed" && readRun(fleet.directory)?.state === "failed";
+      const run = isWhole ? killed : await fleet.apply({ onFailure: "rollback" });
+      expect(run.state).toBe("failed");
+      expect(run.waves).toMatchObject([
+        { state: "rolledBack", tenants: [{ state: "rolledBack" }, { state: "rolledBack" }] },
+        { state: "pending", tenants: [{ state: "pending" }] },
+      ]);
+      expect([...fleet.applied.keys()]).toEqual([]);
+      if (isWhole) return expect(save).toBeGreaterThan(10);
+    }
+  });
+
+  test("of 200 tenants stops at the canary that fails its gate; mended, it goes on behind that gate alone", async () => {
+    const fleet = new Fleet(5, 45, 150);
+    fleet.failing = "t0-3";
+    const stopped = await fleet.apply({ parallelism: 8 });
+    expect(stopped.state).toBe("failed");
+    expect(stopped.waves.map(({ state }) => state)).toEqual(["failed", "pending", "pending"]);
+    expect(fleet.applied.size).toBe(5);
+    fleet.failing = undefined;
+    for (const wave of [1, 2]) {
+      // Ctrl-C while the wave is applied.
+      const stop = new AbortController();
+      fleet.onLine = (line) => line === `apply t${wave}-9` && stop.abort();
+      expect((await fleet.apply({ parallelism: 8, signal: stop.signal })).state).toBe("interrupted");
+    }
+    const done = await fleet.apply({ parallelism: 8 });
+    expect(done.state).toBe("done");
+    fleet.expectInOrder();
+    expect(fleet.log.filter((line) => line.startsWith("gate"))).toEqual([
+      "gate wave0",
+      "gate wave0",
+      "gate wave1",
+      "gate wave2",
+    ]);
+  });
+
+  test("a refused tenant ends its wave: tenants behind it wait, and its gate is not looked at", async () => {
+    const fleet = new Fleet(3);
+    fleet.refused.add("t0-1");
+    const run = await fleet.apply();
+    expect(run.waves[0]?.tenants.map(({ state }) => state)).toEqual(["applied", "refused", "pending"]);
+    expect(fleet.log).toEqual(["apply t0-0"]);
+    fleet.refused.clear();
+    expect((await fleet.apply()).state).toBe("done");
+    fleet.expectInOrder();
+  });
+
+  test("other files begin anew; files that change while it is at work end it before the next wave", async () => {
+    const fleet = new Fleet(1, 1);
+    fleet.failing = "t0-0";
+    await fleet.apply();
+    fleet.files = "v2";
+    fleet.failing = undefined;
+    expect((await fleet.apply()).waves[0]?.tenants[0]).toMatchObject({ state: "applied", seq: 3 });
+
+    const edited = new Fleet(1, 1);
+    edited.onLine = (line) => {
+      if (line === "gate wave0") edited.files = "v2";
+    };
+    expect((await edited.apply()).waves.map(({ state }) => state)).toEqual(["passed", "pending"]);
+    expect(readRun(edited.directory)?.state).toBe("failed");
+  });
+
+  test("two at once in a directory: the second is refused and changes nothing", async () => {
+    const fleet = new Fleet(1);
+    await fleet.apply();
+    await whileAlone(fleet.directory, async () => {
+      await expect(whileAlone(fleet.directory, async () => {})).rejects.toMatchObject({ code: "REFUSED" });
+    });
+  });
+});
+
+describe("a soak", () => {
+  const metrics = (figures: { ok: number; failed: number; slow: number }, start = 1) =>
+    countsIn(
+      [
+        `pmctl_process_start_time_seconds ${start}`,
+        `pmctl_http_requests_total{route="/v1/trade",method="POST",status="200"} ${figures.ok}`,
+        `pmctl_http_requests_total{route="/v1/trade",method="POST",status="503"} ${figures.failed}`,
+        `pmctl_http_requests_total{tenant="other",route="/v1/trade",method="POST",status="503"} 1000`,
+        `pmctl_http_request_duration_seconds_bucket{route="/v1/trade",method="POST",le="0.1"} ${figures.ok + figures.failed - figures.slow}`,
+        `pmctl_http_request_duration_seconds_bucket{route="/v1/trade",method="POST",le="0.5"} ${figures.ok + figures.failed}`,
+        `pmctl_http_request_duration_seconds_bucket{route="/v1/trade",method="POST",le="+Inf"} ${figures.ok + figures.failed}`,
+      ].join("\n"),
+      "acme",
+      "here",
+    );
+  const before = metrics({ ok: 1000, failed: 50, slow: 50 });
+  const verdicts = (after: ReturnType<typeof metrics>[], from = [before]) =>
+    evaluateSoak(from, after, { errorRate: 0.01, p99Ms: 200 }).map(({ check, ok, found }) => [check, ok, found]);
+
+  test("counts what was answered meanwhile: 5xx against errorRate, the histogram's estimate against p99", () => {
+    expect(verdicts([metrics({ ok: 1099, failed: 51, slow: 51 })])).toEqual([
+      ["errorRate", true, "1 % of 100 requests, at most 1 %"],
+      ["p99", true, "100 ms of 100 requests, at most 200 ms"],
+    ]);
+    expect(verdicts([metrics({ ok: 1098, failed: 52, slow: 54 })])).toEqual([
+      ["errorRate", false, "2 % of 100 requests, at most 1 %"],
+      ["p99", false, "400 ms of 100 requests, at most 200 ms"],
+    ]);
+    expect(verdicts([before])).toEqual([
+      ["errorRate", true, "there was no request"],
+      ["p99", true, "there was no request"],
+    ]);
+  });
+
+  test("reads what a server tells of itself", async () => {
+    const served = new Metrics();
+    const route = served.requests.forRoute("/v1/markets", "GET", false);
+    for (const status of [200, 200, 404, 500]) route.observe(status, 0.03, undefined);
+    const counts = countsIn(await served.text(), "acme", "here");
+    expect(counts).toMatchObject({ requests: 4, errors: 1, server: expect.stringMatching(/^here \d+/) });
+    expect([counts.atMost.get(0.025), counts.atMost.get(0.05), counts.atMost.get(Number.POSITIVE_INFINITY)]).toEqual([
+      0, 4, 4,
+    ]);
+  });
+
+  test("does not pass where nothing tells the figures, or a server was started again", () => {
+    for (const after of [[], [metrics({ ok: 1, failed: 0, slow: 0 }, 2)]])
+      expect(verdicts(after).map(([, ok]) => ok)).toEqual([false, false]);
+    expect(verdicts([before], []).map(([, ok]) => ok)).toEqual([false, false]);
+  });
+});
