@@ -116,6 +116,28 @@ describe("deploy render", () => {
     await other.remove();
   });
 
+  test("Compose's containers may do nothing beyond their work, start in order, and find no secret in the file", async () => {
+    await directory.render("--target", "compose", "--yes");
+    const text = await directory.read("deploy/compose/compose.yaml");
+    const { services } = documentsIn(text)[0];
+    expect(Object.keys(services)).toEqual(["postgres", "acme", "no"]);
+    expect(services.postgres.image).toBe("postgres:18");
+    for (const service of Object.values<Record<string, unknown>>(services))
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"],
+        user: expect.not.stringMatching(/^(root|0)\b/),
+        healthcheck: { test: expect.arrayContaining(["CMD"]) },
+      });
+    for (const tenant of ["acme", "no"]) {
+      expect(services[tenant].depends_on).toEqual({ postgres: { condition: "service_healthy" } });
+      expect(new Set(Object.values(services[tenant].environment))).toEqual(new Set([null]));
+    }
+    expect([services.acme.stop_grace_period, services.no.stop_grace_period]).toEqual(["37s", "30s"]);
+    expect(services.acme.environment).not.toHaveProperty("ACME_OWNER_URL");
+  });
+
   test("what the rendered servers are told are options of serve, and of apply", async () => {
     await directory.render("--target", "compose", "--yes");
     await directory.render("--target", "kubernetes", "--yes");

@@ -31,7 +31,8 @@ export function databaseResources(tenants: Deployment["tenants"]): object[] {
         bootstrap: { initdb: { database: OWNER, owner: OWNER, dataChecksums: true } },
         managed: {
           roles: [
-            { name: OWNER, ensure: "present", login: true, createdb: true },
+            // To see the standbys, servers ask by a function with its owner's rights.
+            { name: OWNER, ensure: "present", login: true, createdb: true, inRoles: ["pg_read_all_stats"] },
             ...withLogin.map(({ config }) => ({
               name: serverLoginOf(config),
               ensure: "present",
