@@ -22,7 +22,11 @@ export const NOUNS: readonly Noun[] = [
     () => import("./fleet/fleet.ts"),
   ],
   ["serve", "serve a tenant over HTTP", () => import("./serve/serve.ts")],
-  ["up", "serve every tenant of a directory, each in a process of its own", () => import("./serve/up.ts")],
+  [
+    "up",
+    "serve every tenant of a directory, each in a process of its own or all by a few",
+    () => import("./serve/up.ts"),
+  ],
   ["tenant", "the tenants of this directory", () => import("./config/tenant.ts")],
   ["key", "the API keys of a tenant", () => import("./key/key.ts")],
   ["policy", "the limits that a tenant trades under", () => import("./config/policy.ts")],

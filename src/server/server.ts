@@ -7,7 +7,7 @@ import { descriptorLimit } from "./connections/descriptors.ts";
 import { createListener, type KeyPair, renewKeyPair } from "./connections/listener.ts";
 import { type Listening, listen, listenOnOneSocket } from "./connections/listening.ts";
 import type { FrontDoor } from "./front-door.ts";
-import { createOpsListener } from "./observe/ops-listener.ts";
+import { createOpsListener, tenantOps } from "./observe/ops-listener.ts";
 import { createTenantFront, type ServerOptions } from "./tenant-front.ts";
 
 export interface ListenOptions {
@@ -66,8 +66,11 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const { site, connections, limits, addresses, onRefused } = front;
   const server = createListener(front.handle, connections, keyPair);
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
-  const ops = createOpsListener(front.ops, opsConnections);
-  front.metrics.setConnections(() => ({ api: front.group.table.size, ops: opsConnections.group.table.size }), site.streams);
+  const ops = createOpsListener((path) => tenantOps(front.ops, path), opsConnections);
+  front.metrics.setConnections(
+    () => ({ api: front.group.table.size, ops: opsConnections.group.table.size }),
+    site.streams,
+  );
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
   const listening = await listen(server, where.host, where.port, onError);
@@ -112,7 +115,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
 }
 
 /** The operations listener has few callers, which share one address where it stands on loopback. */
-function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLimits {
+export function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLimits {
   const connections = Math.min(MOST_OPS_CONNECTIONS, Math.max(1, Math.floor(descriptors * OPS_SHARE)));
   return { ...limits, connections, connectionsPerAddress: connections };
 }
@@ -123,27 +126,44 @@ async function drain(
   listening: Listening,
   door: FrontDoor,
   connections: Connections,
-  lastRequestMs = LAST_REQUEST_MS,
+  lastRequestMs?: number,
 ): Promise<void> {
   door.draining = true;
   const closed = listening.close();
-  const startedAt = monotonicMs();
-  let quietSince = startedAt;
-  while (monotonicMs() - startedAt < DRAIN_LIMIT_MS) {
-    if (await Promise.race([closed.then(() => true), delay(DRAIN_STEP_MS, false)])) break;
-    const now = monotonicMs();
-    if (door.inFlight > 0) quietSince = now;
-    if (now - startedAt >= lastRequestMs) server.closeIdleConnections();
-    if (now - quietSince >= lastRequestMs) break;
-  }
-  server.closeAllConnections();
-  connections.destroyAll();
+  await finishRequests({ server, connections, inFlight: () => door.inFlight, lastRequestMs }, closed);
   await closed;
   // Only the timer that checks for slow connections is left to close.
   server.close();
 }
 
-function urlOf(scheme: "http" | "https", host: string, port: number): string {
+/**
+ * Waits until no request is in flight and none has come for a while, at most 25 s, and ends all connections.
+ * @param ended resolves when there are none any more
+ */
+export async function finishRequests(
+  {
+    server,
+    connections,
+    inFlight,
+    lastRequestMs = LAST_REQUEST_MS,
+  }: { server: Server; connections: Connections; inFlight(): number; lastRequestMs?: number | undefined },
+  ended: Promise<void>,
+): Promise<void> {
+  const startedAt = monotonicMs();
+  let quietSince = startedAt;
+  while (monotonicMs() - startedAt < DRAIN_LIMIT_MS) {
+    if (await Promise.race([ended.then(() => true), delay(DRAIN_STEP_MS, false)])) break;
+    const now = monotonicMs();
+    if (inFlight() > 0) quietSince = now;
+    if (now - startedAt >= lastRequestMs) server.closeIdleConnections();
+    if (now - quietSince >= lastRequestMs) break;
+  }
+  server.closeAllConnections();
+  connections.destroyAll();
+}
+
+/** How a listener is reached. */
+export function urlOf(scheme: "http" | "https", host: string, port: number): string {
   const reachable = host === "0.0.0.0" || host === "::" ? "localhost" : host;
   return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }
