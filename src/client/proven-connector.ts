@@ -10,6 +10,8 @@ export interface ExpectedServer {
   tenant: string;
   /** Host and port, for the message. */
   address: string;
+  /** The `Host` that the server is found under, where it shares its port with others. */
+  host?: string | undefined;
   /** The secrets of the tenant's servers at this address; a restart changes them. */
   secrets(): Promise<readonly string[]>;
 }
@@ -46,14 +48,17 @@ export function provenConnector(connect: buildConnector.connector, expected: Exp
 }
 
 /** @throws Fault SERVER_UNPROVEN; an Error with the code PROOF_TIMEOUT or PROOF_LOST when nothing was answered */
-async function prove(socket: Socket, { tenant, address: shown, secrets }: ExpectedServer): Promise<void> {
+async function prove(
+  socket: Socket,
+  { tenant, address: shown, host = "localhost", secrets }: ExpectedServer,
+): Promise<void> {
   const nonce = randomBytes(32).toString("base64url");
   const { remoteAddress: address, remotePort: port } = socket;
   const known = await secrets();
   // A run file with the address of another machine was copied, so others may know its secret.
   if (address === undefined || port === undefined || known.length === 0 || !isThisMachine(address))
     throw unproven(tenant, shown);
-  socket.write(`GET ${proofPath(nonce)} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  socket.write(`GET ${proofPath(nonce)} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
   const body = await readProof(socket);
   const holds = known.filter((secret) => isProof(body, secret, tenant, nonce, { address, port }));
   if (holds.length === 0) throw unproven(tenant, shown);

@@ -4,14 +4,23 @@ import type { TenantConfig } from "./tenant-config.ts";
 
 type Addressed = Pick<TenantConfig, "baseUrl" | "server">;
 
-/** The hosts that a tenant's server answers to; none: to any. */
+/** The hosts that a tenant's own server answers to; none: to any. */
 export function servedHosts(config: Addressed): string[] {
-  return config.server.hosts.length === 0 ? [] : ownHosts(config).map(({ host }) => host);
+  return config.server.hosts.length === 0 ? [] : hostsOf(config);
 }
 
-/** A host that commands ask a server under which does not answer to every one; undefined where any will do. */
-export function commandHost(config: Addressed): string | undefined {
-  const [host] = config.server.adminHosts.length > 0 ? config.server.adminHosts : servedHosts(config);
+/** The hosts that requests for a tenant are known by where several tenants share a port. */
+export function hostsOf(config: Addressed): string[] {
+  return ownHosts(config).map(({ host }) => host);
+}
+
+/**
+ * A host that commands ask a server under which does not answer to every one; undefined where any will do.
+ * @param served the hosts that it answers to; none: to any
+ */
+export function commandHost(config: Addressed, served = servedHosts(config)): string | undefined {
+  const { adminHosts } = config.server;
+  const [host] = adminHosts.length > 0 ? adminHosts : served;
   if (host === undefined) return undefined;
   const name = host.replace(/^\*/, "pmctl");
   return name.includes(":") && !name.startsWith("[") ? `[${name}]` : name;

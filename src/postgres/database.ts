@@ -107,6 +107,17 @@ async function isPooled(url: string): Promise<boolean> {
   }
 }
 
+/** The name of the database that a connection is to. */
+export function databaseOf(connection: Connection): string {
+  return "url" in connection ? parseDatabaseUrl(connection.url).name : connection.database;
+}
+
+/** What connections to one database server, or one group of servers, have in common. */
+export function serverOf(connection: Connection): string {
+  const hosts = "url" in connection ? parseDatabaseUrl(connection.url).hosts : [connection];
+  return hosts.map(({ host, port }) => `${host}:${port}`).join(",");
+}
+
 /** The name of the login that a connection is opened with. */
 export function loginOf(connection: Connection): string {
   // Opens nothing: the driver's own reading of a URL, with its defaults.

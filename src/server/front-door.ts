@@ -1,6 +1,6 @@
 import type { H3Event } from "h3";
 import type { Logger } from "pino";
-import { type HostNames, targetHost } from "../domain/access/host-names.ts";
+import { type HostNames, requestedHost } from "../domain/access/host-names.ts";
 import { Fault } from "../domain/fault.ts";
 import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
 import { type RefusalLog, shownDetail } from "../services/security/refusal-log.ts";
@@ -104,9 +104,7 @@ export class FrontDoor {
   /** @throws Fault UNKNOWN_HOST */
   #requireHost({ req }: Exchange): void {
     const { hosts } = this.#options;
-    // Of a target that is a whole URL the host goes before the header (RFC 9112, 3.2.2).
-    if (hosts.isEmpty || hosts.has(targetHost(req.url ?? "") ?? req.headers.host ?? "")) return;
-    throw new Fault("UNKNOWN_HOST", "No tenant is served under this host");
+    if (!hosts.isEmpty && !hosts.has(requestedHost(req.url, req.headers.host))) throw unknownHost();
   }
 
   #countOf(exchange: Exchange, route: Route): Promise<void> | undefined {
@@ -198,6 +196,11 @@ export class FrontDoor {
       fault.message,
     );
   }
+}
+
+/** The refusal of a request under a host of no tenant. */
+export function unknownHost(): Fault {
+  return new Fault("UNKNOWN_HOST", "No tenant is served under this host");
 }
 
 /** @throws Fault RATE_LIMITED */

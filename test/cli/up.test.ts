@@ -1,16 +1,21 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { get } from "node:http";
+import { connect } from "node:net";
 import { totalmem } from "node:os";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { nurseryMb } from "../../src/app/serve/heap.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import type { Served } from "../../src/cli/serve/serve.ts";
 import { serveArguments } from "../../src/cli/serve/up.ts";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { type Sql, withClient } from "../../src/postgres/connect.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { marketThatCloses, newOperator, type Operator } from "../support/operator.ts";
 import { MAIN } from "./support/pmctl.ts";
 
 /** `pmctl up` as a process, with what it wrote. */
@@ -28,9 +33,9 @@ beforeAll(async () => {
   operator = await newOperator();
   for (const tenant of ["acme", "zeta"]) {
     await operator.run("init", tenant);
-    await operator.edit(tenant, (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
+    await operator.edit(tenant, (text) => `${text}\nserver: { port: 0, opsPort: 0, hosts: [${tenant}.test] }\n`);
   }
-  await operator.edit("zeta", (text) => text.replace("opsPort: 0 }", "opsPort: 0, memoryMb: 256 }"));
+  await operator.edit("zeta", (text) => text.replace("opsPort: 0,", "opsPort: 0, memoryMb: 256,"));
   await operator.run("init", "broken");
   await operator.edit("broken", (text) => text.replace("version: 1", "version: 2"));
   for (const tenant of ["acme", "zeta"]) expect((await operator.run("apply", tenant)).exitCode).toBe(0);
@@ -67,6 +72,70 @@ function up(...args: string[]): Up {
       }
     },
   };
+}
+
+interface House extends Up {
+  printed: Record<string, unknown>;
+  port: number;
+  /** Status, body and `Error-Code` of a GET of `/health`, or of another target. */
+  ask(headers: Record<string, string>, target?: string): Promise<[number, unknown, (string | undefined)?]>;
+  /** Status and body of a page of the operations listener. */
+  ops(path: string): Promise<[number, unknown]>;
+  tenants(): Promise<{ tenant: string; hosts: string[]; state: string; worker: number; problem: string | null }[]>;
+}
+
+/** `up --workers 2` on free ports. */
+async function openHouse(...flags: string[]): Promise<House> {
+  const started = up("--workers", "2", "--port", "0", "--ops-port", "0", ...flags);
+  await started.until(() => started.served.length === 1);
+  const [printed = {}] = started.served as unknown as Record<string, unknown>[];
+  const port = Number(new URL(String(printed.url)).port);
+  const ops: House["ops"] = async (path) => {
+    const answer = await fetch(`${printed.opsUrl}${path}`);
+    const text = await answer.text();
+    return [answer.status, path === "/metrics" ? text : JSON.parse(text)];
+  };
+  return {
+    ...started,
+    printed,
+    port,
+    ops,
+    ask: (headers, path = "/health") =>
+      new Promise((resolve, reject) => {
+        get({ host: "127.0.0.1", port, path, headers, agent: false }, async (answer) => {
+          const code = answer.headers["error-code"];
+          const parts = [answer.statusCode ?? 0, JSON.parse(await text(answer))] as const;
+          resolve(code === undefined ? [...parts] : [...parts, String(code)]);
+        }).once("error", reject);
+      }),
+    tenants: async () => (await ops("/tenants"))[1] as Awaited<ReturnType<House["tenants"]>>,
+  };
+}
+
+/** The process id of the worker that serves a tenant. */
+async function serverOf(ops: House["ops"], tenant: string): Promise<number> {
+  const [, body] = await ops(`/readyz?tenant=${tenant}`);
+  return Number(/-(\d+)-[0-9a-f]+$/.exec((body as { server: string }).server)?.[1]);
+}
+
+async function inDatabase(query: (sql: Sql) => PromiseLike<{ count: number }[]>): Promise<number> {
+  const connection = embeddedCluster(operator.directory).connection("acme");
+  return withClient(connection, { name: "test", max: 1 }, async (sql) => (await query(sql))[0]?.count ?? 0);
+}
+
+/** The connections to a tenant's database, those of this test left out. */
+function connectionsTo(database: string): Promise<number> {
+  return inDatabase(
+    (sql) => sql`
+      select count(*)::int4 as count from pg_stat_activity
+       where datname = ${database} and application_name like 'pmctl%' and application_name <> 'pmctl test'`,
+  );
+}
+
+function closingsOf(marketId: string): Promise<number> {
+  return inDatabase(
+    (sql) => sql`select count(*)::int4 as count from book where market_id = ${marketId} and closing_recorded`,
+  );
 }
 
 function isAlive(pid: number): boolean {
@@ -146,11 +215,121 @@ describe("pmctl up", () => {
   });
 });
 
+describe("pmctl up --workers", () => {
+  test("serves all tenants on one port by the host of each request, and closes those that nobody asks for", async () => {
+    const house = await openHouse("--idle-seconds", "1");
+    const { ask, tenants, ops, child, errors } = house;
+    expect(house.printed).toEqual({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      opsUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      workers: 2,
+      tenants: 3,
+      pid: child.pid,
+    });
+    expect(await ops("/livez")).toEqual([200, { ok: true }]);
+    expect(await ops("/readyz")).toMatchObject([200, { ok: true, workers: 2, serving: 2 }]);
+    expect(await ops("/readyz?tenant=nobody")).toMatchObject([404, {}]);
+    const [acme, broken, zeta] = await tenants();
+    expect(acme).toMatchObject({ tenant: "acme", hosts: ["acme.test", "predict.acme.example"], worker: 0 });
+    expect(zeta).toMatchObject({ tenant: "zeta", hosts: ["zeta.test", "predict.zeta.example"], worker: 1 });
+    expect(broken).toMatchObject({ tenant: "broken", hosts: [], state: "failed" });
+    expect(broken?.problem).toMatch(/tenant\.yaml:\d+:\d+ {2}version/);
+    expect(await ops("/readyz?tenant=broken")).toMatchObject([503, { ok: false, state: "failed" }]);
+
+    for (const host of ["acme.test", "ACME.test.:8080", "predict.acme.example"])
+      expect(await ask({ host })).toMatchObject([200, { ok: true }]);
+    expect(await ask({ host: "nobody.test", "x-forwarded-host": "acme.test" })).toEqual([
+      404,
+      { error: "No tenant is served under this host" },
+      "UNKNOWN_HOST",
+    ]);
+    expect(await ask({ host: "nobody.test" }, "http://acme.test/health")).toMatchObject([200, { ok: true }]);
+    expect(await ops("/readyz?tenant=acme")).toMatchObject([200, { ok: true, tenant: "acme", writes: true }]);
+    const [, metrics] = await ops("/metrics");
+    expect(metrics).toContain('pmctl_http_requests_total{tenant="acme",route="/health",method="GET",status="200"} 4\n');
+    expect(metrics).toContain('pmctl_tenants{state="failed"} 1\n');
+    expect(String(metrics).match(/^# TYPE pmctl_http_requests_total /gm)).toHaveLength(1);
+    // A command finds the open tenant's server behind the shared port.
+    expect((await operator.run("-t", "acme", "market", "list", "-o", "json")).exitCode).toBe(0);
+
+    await vi.waitFor(async () => expect((await tenants())[0]?.state).toBe("idle"), { timeout: 60_000, interval: 100 });
+    expect(await connectionsTo("acme")).toBe(0);
+    expect(await ask({ host: "acme.test" })).toMatchObject([200, { ok: true }]);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+    expect(errors()).not.toMatch(/ended|failed/);
+  });
+
+  test("one connection may carry requests of several tenants, each with its own key, body and client", async () => {
+    const { port, child } = await openHouse();
+    const secrets = await operator.secrets();
+    const request = (host: string, path: string, key: string, body = "") =>
+      [
+        `${body === "" ? "GET" : "POST"} ${path} HTTP/1.1`,
+        `host: ${host}`,
+        `x-api-key: ${key}`,
+        ...(body === "" ? [] : ["content-type: application/json", "transfer-encoding: chunked"]),
+        "\r\n",
+      ].join("\r\n") + (body === "" ? "" : `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+    const client = connect(port, "127.0.0.1");
+    let answered = "";
+    client.setEncoding("latin1").on("data", (text: string) => {
+      answered += text;
+    });
+    const key = (tenant: string) => secrets[`${tenant.toUpperCase()}_ADMIN_KEY`] ?? "";
+    client.write(request("acme.test", "/v1/policy", key("acme")));
+    client.write(request("zeta.test", "/v1/policy", key("zeta")));
+    client.write(request("zeta.test", "/v1/policy", key("acme")));
+    client.write(request("zeta.test", "/v1/quote", key("zeta"), JSON.stringify({ marketId: "mkt_none" })));
+    client.write(request("acme.test", "/v1/policy", key("acme")));
+    await vi.waitFor(() => expect(answered.match(/HTTP\/1\.1 \d+/g)).toHaveLength(5), { timeout: 60_000 });
+    expect(answered.match(/HTTP\/1\.1 \d+/g)).toEqual([200, 200, 401, 400, 200].map((status) => `HTTP/1.1 ${status}`));
+    client.destroy();
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  });
+
+  test("a worker that is killed comes back, and the tenants of others do not notice; work is done for tenants nobody asks for", async () => {
+    const { ask, ops, tenants, child, until, errors } = await openHouse("--idle-seconds", "1");
+    expect(await ask({ host: "zeta.test" })).toMatchObject([200, {}]);
+    const before = await serverOf(ops, "zeta");
+    expect(await ask({ host: "acme.test" })).toMatchObject([200, {}]);
+    const acme = await serverOf(ops, "acme");
+    process.kill(acme, "SIGKILL");
+    await until(() => errors().includes("worker 0 ended (SIGKILL)"));
+    expect(await ask({ host: "zeta.test" })).toMatchObject([200, {}]);
+    expect(await ask({ host: "acme.test" })).toMatchObject([200, {}]);
+    expect(await serverOf(ops, "zeta")).toBe(before);
+    expect(await serverOf(ops, "acme")).not.toBe(acme);
+
+    await vi.waitFor(async () => expect((await tenants())[0]?.state).toBe("idle"), { timeout: 60_000, interval: 100 });
+    const { id } = await marketThatCloses(operator, (closeAt) => [
+      ...["-t", "acme", "--via", "db", "market", "create", "-o", "json", "--close-at", closeAt],
+      ...["--question", "Will it be recorded?", "--category", "other", "--resolution-ref", "see the news"],
+      ...["--kind", "cpmm", "--p0", "0.5", "--liquidity", "100", "--yes"],
+    ]);
+    await vi.waitFor(async () => expect(await closingsOf(id)).toBe(1), { timeout: 60_000, interval: 500 });
+    child.kill("SIGKILL");
+    await until(() => !isAlive(before));
+  });
+
+  test("a host of two tenants is refused, naming both; its options need --workers", async () => {
+    const text = readFileSync(`${operator.directory}/tenants/zeta/tenant.yaml`, "utf8");
+    await operator.edit("zeta", () => text.replace("zeta.test", "acme.test"));
+    const { exitCode, stderr } = await operator.run("up", "--workers", "1", "--port", "0", "--ops-port", "0");
+    await operator.edit("zeta", () => text);
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain("acme.test is a host of both acme and zeta");
+    const alone = await operator.run("up", "--port", "0");
+    expect(alone).toMatchObject({ exitCode: 6, stderr: expect.stringContaining("--port needs --workers") });
+  });
+});
+
 test("up takes no --open and no --qr: it would open a browser for every tenant", async () => {
   const up = (await completeProgram()).commands.find((command) => command.name() === "up");
   const flags = up?.options.map(({ long }) => long);
   expect(flags).toContain("--https");
-  for (const flag of ["--open", "--qr", "--port", "--ops-port"]) expect(flags).not.toContain(flag);
+  for (const flag of ["--open", "--qr"]) expect(flags).not.toContain(flag);
 });
 
 test("every option of serve but the ports is handed on, as it was given", () => {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { proofPath } from "../../src/contract/server-proof.ts";
-import type { RunningServer, ServerOptions } from "../../src/server/server.ts";
+import type { RunningServer } from "../../src/server/server.ts";
+import type { ServerOptions } from "../../src/server/tenant-front.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { type Backend, openBackend, PUBLIC_KEY, serve } from "./support/harness.ts";
 import { expectCommonHeaders, expectRefusal, parseRaw } from "./support/requests.ts";

@@ -3,7 +3,7 @@ import { PROOF_TIMEOUT, unproven } from "../../client/proven-connector.ts";
 import { isThisMachine } from "../../client/this-machine.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { serverUrlVariable } from "../../config/environment.ts";
-import { commandHost } from "../../config/hosts.ts";
+import { commandHost, servedHosts } from "../../config/hosts.ts";
 import { OPERATOR_FILE, secretBounds } from "../../config/operator-file.ts";
 import { destinationLine, mayBeSentTo } from "../../config/secrets/secret-destinations.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
@@ -201,9 +201,15 @@ function configuredServer(config: OperatorTenant["config"]): Claim | undefined {
   return { url, opsUrl: `http://${dialledHost(opsHost)}:${opsPort}`, ...hostForCommands(config) };
 }
 
-/** What a command sends as `Host`, where the server does not serve its operations under every one. */
-export function hostForCommands(config: OperatorTenant["config"]): Pick<RunFile, "adminHost"> {
-  const adminHost = commandHost(config);
+/**
+ * What a command sends as `Host`, where the server does not serve its operations under every one.
+ * @param answered the hosts that the server answers to; none: to any
+ */
+export function hostForCommands(
+  config: OperatorTenant["config"],
+  answered = servedHosts(config),
+): Pick<RunFile, "adminHost"> {
+  const adminHost = commandHost(config, answered);
   return adminHost === undefined ? {} : { adminHost };
 }
 

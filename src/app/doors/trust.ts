@@ -64,7 +64,8 @@ export async function tryConnection(tenant: Tenant, server: ServerAddress): Prom
   const connect = await connectorTo(tenant, server);
   const { protocol, hostname, host, port } = new URL(server.url);
   await new Promise<void>((resolve, reject) => {
-    connect({ protocol, hostname: hostname.replace(/^\[|\]$/g, ""), host, port }, (error, socket) => {
+    const named = server.host === undefined ? {} : { servername: server.host.replace(/:\d*$/, "") };
+    connect({ protocol, hostname: hostname.replace(/^\[|\]$/g, ""), host, port, ...named }, (error, socket) => {
       socket?.destroy();
       error ? reject(error) : resolve();
     });
@@ -80,7 +81,7 @@ const CONNECT_TIMEOUT_MS = 5000;
  */
 async function connectorTo(tenant: Tenant, server: ServerAddress): Promise<buildConnector.connector> {
   const { buildConnector } = await import("undici");
-  const { url, proven } = server;
+  const { url, proven, host } = server;
   const own = await ownCertificates(tenant, server);
   const fingerprints = own.map(({ fingerprint256 }) => fingerprint256);
   const connect = buildConnector({
@@ -102,7 +103,7 @@ async function connectorTo(tenant: Tenant, server: ServerAddress): Promise<build
     (await findServers(directory, id)).flatMap((server) =>
       server.url === url && server.secret !== undefined ? [server.secret] : [],
     );
-  return provenConnector(connect, { tenant: id, address: new URL(url).host, secrets });
+  return provenConnector(connect, { tenant: id, address: new URL(url).host, host, secrets });
 }
 
 async function ownCertificates(

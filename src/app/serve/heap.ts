@@ -60,8 +60,17 @@ export function nurseryOptions(memoryMb: number): string[] {
  * as one without `server.memoryMb`: its server says what is wrong.
  */
 export function heapOptions(directory: string, tenant: string): string[] {
+  return serverOptions(memoryMbOf(directory, tenant));
+}
+
+/** The same for a process that serves several tenants. */
+export function sharedHeapOptions(): string[] {
+  return serverOptions(DEFAULT_MEMORY_MB);
+}
+
+function serverOptions(memoryMb: number): string[] {
   return [
-    ...nurseryOptions(memoryMbOf(directory, tenant)),
+    ...nurseryOptions(memoryMb),
     `${TURBOFAN_CALLS}=${CALLS_WHILE_STARTING}`,
     // For `endStart`.
     "--expose-gc",

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
+import type { startServer } from "../../server/server.ts";
 import type { Leases } from "../../services/leases.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
+import type { ServedCertificate } from "../doors/served-certificate.ts";
 import type { ReadyTenant } from "../tenant/tenant-database.ts";
 
 export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "config" | "secrets" | "database"> {
@@ -19,8 +21,17 @@ export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "co
   sweep?: boolean | undefined;
   /** Lines of JSON on stderr unless given. */
   log?: Logger;
+  /** The port of several tenants, in place of one of its own. */
+  shared?: SharedPort | undefined;
   /** Of the demo's page with the widget. */
   playground?: PlaygroundOptions | undefined;
+}
+
+/** A port where the tenant is found by the host of requests, so it answers to its own hosts alone. */
+export interface SharedPort {
+  /** Puts the tenant behind the port. */
+  listen: typeof startServer;
+  certificate: ServedCertificate | undefined;
 }
 
 /** What the parts of one server share. */

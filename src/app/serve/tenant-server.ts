@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { servedHosts } from "../../config/hosts.ts";
+import { hostsOf, servedHosts } from "../../config/hosts.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
@@ -59,9 +59,12 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const { directory, config, secrets, database } = options;
   const { auditKey, previousAuditKeys } = secrets;
   const host = options.host ?? config.server.host;
-  const certificate = await servedCertificate({ directory, config, host, signsOwn: options.https === true });
+  const { shared } = options;
+  const certificate = shared
+    ? shared.certificate
+    : await servedCertificate({ directory, config, host, signsOwn: options.https === true });
   const log = options.log ?? openLog(config.tenant, STDERR);
-  const metrics = new Metrics();
+  const metrics = new Metrics(shared === undefined);
   let anchors: AnchorWriter | undefined;
   const services = await openTenant({
     ...serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]),
@@ -93,7 +96,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const localUrl = `${new URL(url).protocol}//${dialledHost(server.address)}:${server.port}`;
   const auditKeyId = services.auditKey.id;
   const running = { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret };
-  await writeRunFile(directory, config.tenant, { ...running, ...hostForCommands(config) });
+  await writeRunFile(directory, config.tenant, { ...running, ...hostForCommands(config, answeredHosts(serving)) });
   const stopWatching = watchCluster(serving);
   const stopFollowing = certificate?.follow(
     (renewed) => {
@@ -198,7 +201,7 @@ function listen(
   certificate: ServedCertificate | undefined,
 ): Promise<RunningServer> {
   const { config, secrets, services, leases, metrics, log, ...options } = serving;
-  return startServer(
+  return (options.shared?.listen ?? startServer)(
     {
       tenantId: config.tenant,
       auditKeyId: services.auditKey.id,
@@ -225,7 +228,7 @@ function listen(
       readiness: () => readinessOf(serving),
       leases: () => leases.status(),
       integrityProblem: () => services.auditWatch.problem?.kind ?? (services.ledgerWatch.problem && "ledger"),
-      hosts: servedHosts(config),
+      hosts: answeredHosts(serving),
       adminHosts: config.server.adminHosts,
       limits: config.server.limits,
       strictTransport: strictTransport(config, certificate),
@@ -240,6 +243,11 @@ function listen(
       keyPair: certificate?.current,
     },
   );
+}
+
+/** The hosts that the server answers to; none: to any. */
+function answeredHosts({ config, shared }: Pick<Serving, "config" | "shared">): string[] {
+  return shared ? hostsOf(config) : servedHosts(config);
 }
 
 /** Where TLS ends at a proxy, only the proxy knows which requests came by HTTPS. */

@@ -10,9 +10,10 @@ import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import type { Output } from "../output/output.ts";
+import { addHouseOptions, HOUSE_FIELDS, type HouseFlags, requireHouse, runAsWorker, runHouse } from "./house.ts";
 import { register as registerServe, type Served, servedView } from "./serve.ts";
 
-type UpOptions = Readonly<Record<string, unknown>> & SelectorOptions;
+type UpOptions = Readonly<Record<string, unknown>> & SelectorOptions & HouseFlags & { asWorker?: true };
 
 /** Each tenant has ports of its own, in its file; and a browser or a code for each tenant would bury the terminal. */
 const NOT_SHARED = ["port", "opsPort", "open", "qr"];
@@ -20,11 +21,16 @@ const NOT_SHARED = ["port", "opsPort", "open", "qr"];
 export function register(noun: Command, host: Host): void {
   noun
     .argument("[dir]", "the operator's directory; this one unless given")
-    .description("serve every tenant of a directory, each in a process of its own; restarts those that end");
+    .description(
+      "serve every tenant of a directory, each in a process of its own or, with --workers, all by a few; restarts those that end",
+    );
   const shared = sharedOptions(host);
   for (const option of shared) noun.addOption(option);
   noun.addOption(selectorOption());
-  host.add<UpOptions>(noun, { names: "tenant pid url opsUrl survives warnings" }, (context) => runUp(context, shared));
+  addHouseOptions(noun);
+  host.add<UpOptions>(noun, { names: `tenant pid url opsUrl survives warnings ${HOUSE_FIELDS}` }, (context) =>
+    runUp(context, shared),
+  );
 }
 
 /** Options of `serve` that apply to every tenant. */
@@ -35,17 +41,22 @@ function sharedOptions(host: Host): Option[] {
 }
 
 /** Runs until the first SIGINT or SIGTERM, then stops every server. */
-async function runUp(
-  { options, args, io, interrupts }: CommandContext<UpOptions>,
-  shared: readonly Option[],
-): Promise<ExitCode> {
+async function runUp(context: CommandContext<UpOptions>, shared: readonly Option[]): Promise<ExitCode> {
+  const { options, args, io, interrupts } = context;
   const { output } = io;
+  if (options.asWorker) {
+    await runAsWorker(context);
+    return EXIT.ok;
+  }
   const workspace = openWorkspace(resolve(args[0] ?? "."));
   const tenants = tenantsMeant(workspace, { options, args: [] }, "all");
   if (tenants.length === 0)
     throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
+  const common = options.quiet ? ["--quiet"] : [];
+  if (options.workers !== undefined) return runHouse(context, workspace, tenants, common);
+  requireHouse(options);
   const asked = interrupts.take();
-  const passedOn = [...serveArguments(options, shared), ...(options.quiet ? ["--quiet"] : [])];
+  const passedOn = [...serveArguments(options, shared), ...common];
   const { heapEnvironment, heapOptions } = await import("../../app/serve/heap.ts");
   const width = Math.max(...tenants.map((tenant) => tenant.length));
   const servers = tenants.map(

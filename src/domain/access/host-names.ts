@@ -1,23 +1,46 @@
 /**
- * Host names, of which `*.acme.example` stands for each with one label more. Case, port, the dot of the root and the brackets
+ * What stands under host names, of which `*.acme.example` stands for each with one label more. Case, port, the dot of the root and the brackets
  * of an IPv6 address tell no names apart.
  */
-export class HostNames {
-  readonly #names: ReadonlySet<string>;
+export class HostTable<Value> {
+  readonly #values: ReadonlyMap<string, Value>;
 
-  constructor(names: readonly string[]) {
-    this.#names = new Set(names.map(plainName));
+  constructor(entries: readonly (readonly [name: string, value: Value])[]) {
+    this.#values = new Map(entries.map(([name, value]) => [plainName(name), value]));
   }
 
   get isEmpty(): boolean {
-    return this.#names.size === 0;
+    return this.#values.size === 0;
+  }
+
+  /** @param host as a `Host` header or a URL carries it */
+  find(host: string): Value | undefined {
+    const name = plainName(host.replace(/:\d*$/, ""));
+    return this.#values.get(name) ?? this.#values.get(name.replace(/^[^.]+/, "*"));
+  }
+}
+
+/** A set of host names. */
+export class HostNames {
+  readonly #table: HostTable<true>;
+
+  constructor(names: readonly string[]) {
+    this.#table = new HostTable(names.map((name) => [name, true]));
+  }
+
+  get isEmpty(): boolean {
+    return this.#table.isEmpty;
   }
 
   /** @param host as a `Host` header or a URL carries it */
   has(host: string): boolean {
-    const name = plainName(host.replace(/:\d*$/, ""));
-    return this.#names.has(name) || this.#names.has(name.replace(/^[^.]+/, "*"));
+    return this.#table.find(host) === true;
   }
+}
+
+/** The host that a request is for: that of a target which is a whole URL goes before the header (RFC 9112, 3.2.2). */
+export function requestedHost(target: string | undefined, header: string | undefined): string {
+  return targetHost(target ?? "") ?? header ?? "";
 }
 
 /** The host of a request target that is a whole URL; empty where that cannot be read, undefined for any other target. */

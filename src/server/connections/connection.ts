@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
+import type { ConnectionGroup } from "./connection-group.ts";
 import type { Place } from "./connection-table.ts";
 import { timedOutText } from "./unparsed.ts";
 
@@ -17,7 +18,9 @@ export class Connection {
   socket: Socket;
   /** Kept here, because a closed socket no longer knows it. */
   readonly peer: string;
-  readonly place: Place<Connection>;
+  /** The connections that it is counted with, and its place among them. */
+  group: ConnectionGroup<Connection>;
+  place: Place<Connection>;
   /** Refusals for too many requests. */
   rateRefusals = 0;
   /** Set once its refusal is counted. */
@@ -37,12 +40,13 @@ export class Connection {
   /** The unwritten bytes at the last check, and since when they are unchanged. */
   #unwritten: { done: number; queued: number; since: number } | undefined;
 
-  constructor(socket: Socket, now: number, place: (connection: Connection) => Place<Connection>) {
+  constructor(socket: Socket, now: number, group: ConnectionGroup<Connection>, bucket: string) {
     this.#raw = socket;
     this.socket = socket;
     this.peer = peerOf(socket);
     this.#openedAt = now;
-    this.place = place(this);
+    this.group = group;
+    this.place = group.table.add(bucket, this);
   }
 
   /** How many requests wait for the answers ahead of theirs. */

@@ -1,19 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
-import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
-import type { ClientAddresses } from "../client-address.ts";
 import { Connection, closeLater, peerOf } from "./connection.ts";
-import type { OnRefused, RefusalReason } from "./connection-refusals.ts";
-import { ConnectionTable } from "./connection-table.ts";
-import type { StreamLimits } from "./stream-seats.ts";
-
-export interface ConnectionsOptions {
-  limits: Omit<ConnectionLimits, keyof StreamLimits>;
-  addresses: ClientAddresses;
-  onRefused: OnRefused;
-}
+import { ConnectionGroup, type ConnectionTerms } from "./connection-group.ts";
+import type { RefusalReason } from "./connection-refusals.ts";
 
 /** Short, because all that is overdue is ended in one turn of the event loop. */
 const LONGEST_CHECK_INTERVAL_MS = 250;
@@ -28,23 +19,20 @@ const MOST_WAITING = 100;
  * checks four times a second what they miss: a handshake before the first request, a slow body, a peer that reads nothing.
  */
 export class Connections {
-  readonly #options: ConnectionsOptions;
-  readonly #table = new ConnectionTable<Connection>();
+  /** Those that stand in no other group. */
+  readonly group: ConnectionGroup<Connection>;
   readonly #open = new Set<Connection>();
+  #timer: NodeJS.Timeout | undefined;
   readonly #bySocket = new WeakMap<Socket, Connection>();
   /** Connections that speak TLS, by their peer: Node does not link the decrypted socket to the TCP socket under it. */
   readonly #handshakes = new Map<string, Connection>();
 
-  constructor(options: ConnectionsOptions) {
-    this.#options = options;
+  constructor(terms: ConnectionTerms) {
+    this.group = new ConnectionGroup(terms);
   }
 
-  get size(): number {
-    return this.#table.size;
-  }
-
-  get limits(): ConnectionsOptions["limits"] {
-    return this.#options.limits;
+  get limits(): ConnectionTerms["limits"] {
+    return this.group.terms.limits;
   }
 
   /** Puts the limits before Node's own handling of a server's connections, so that a refused one costs no parser. */
@@ -63,15 +51,27 @@ export class Connections {
       this.note("idle", socket);
       socket.destroy();
     });
-    const { headersSeconds, bodySeconds, idleSeconds, writeSeconds } = this.#options.limits;
-    const quarterMs = Math.min(headersSeconds, bodySeconds, idleSeconds, writeSeconds) * 250;
-    const intervalMs = Math.min(Math.max(quarterMs, SHORTEST_CHECK_INTERVAL_MS), LONGEST_CHECK_INTERVAL_MS);
-    server.once("listening", () => {
-      const timer = setInterval(() => {
-        this.#check();
-        if (!server.listening && this.#open.size === 0) clearInterval(timer);
-      }, intervalMs).unref();
-    });
+  }
+
+  /**
+   * Counts a connection in another group from now on: a request has come on it that is for that group's tenant.
+   * @returns whether the group has room for it; a connection that finds none is ended
+   */
+  join(socket: Socket, group: ConnectionGroup<Connection>): boolean {
+    const connection = this.#bySocket.get(socket);
+    if (!connection) return false;
+    if (connection.group === group) return true;
+    const bucket = group.roomFor(socket.remoteAddress ?? "", (idle) => this.#end(idle));
+    if (bucket === undefined) {
+      connection.leaving = true;
+      socket.destroy();
+      return false;
+    }
+    connection.group.table.remove(connection.place);
+    connection.group = group;
+    connection.place = group.table.add(bucket, connection);
+    group.table.setBusy(connection.place);
+    return true;
   }
 
   /**
@@ -89,10 +89,10 @@ export class Connections {
       connection.leaving = true;
       return void socket.destroy();
     }
-    this.#table.setBusy(connection.place);
+    connection.group.table.setBusy(connection.place);
     // Node emits it once for each response; a listener that takes itself off costs as much as the rest of this.
     res.on("close", () => {
-      if (connection.end(monotonicMs()) && this.#open.has(connection)) this.#table.setIdle(connection.place);
+      if (connection.end(monotonicMs()) && this.#open.has(connection)) connection.group.table.setIdle(connection.place);
     });
     connection.begin(req, res, monotonicMs(), serve);
   }
@@ -129,7 +129,10 @@ export class Connections {
   note(reason: RefusalReason, socket: Socket): void {
     const connection = this.#bySocket.get(socket) ?? this.#handshakes.get(peerOf(socket));
     if (connection) this.#noteOf(connection, reason);
-    else this.#options.onRefused(reason, this.#options.addresses.bucketOf(socket.remoteAddress, undefined));
+    else {
+      const { onRefused, addresses } = this.group.terms;
+      onRefused(reason, addresses.bucketOf(socket.remoteAddress, undefined));
+    }
   }
 
   /** Answers bytes that never became a request, and ends their connection. */
@@ -150,27 +153,23 @@ export class Connections {
 
   /** Admits a new connection, or ends it. */
   #admit(raw: Socket): Connection | undefined {
-    const { limits, addresses, onRefused } = this.#options;
     const { remoteAddress } = raw;
     // The peer has left already.
     if (remoteAddress === undefined) return void raw.destroy();
-    const { bucket, trusted } = addresses.peer(remoteAddress);
-    if (!trusted && this.#table.countOf(bucket) >= limits.connectionsPerAddress) {
-      onRefused("address", bucket);
-      return void raw.destroy();
-    }
-    if (this.#table.size >= limits.connections) {
-      const idle = this.#table.longestIdleOfMost();
-      onRefused("total", idle?.place.address ?? bucket);
-      if (!idle) return void raw.destroy();
-      this.#forget(idle);
-      idle.socket.destroy();
-    }
-    const connection = new Connection(raw, monotonicMs(), (owner) => this.#table.add(bucket, owner));
+    const bucket = this.group.roomFor(remoteAddress, (idle) => this.#end(idle));
+    if (bucket === undefined) return void raw.destroy();
+    const connection = new Connection(raw, monotonicMs(), this.group, bucket);
     this.#open.add(connection);
     this.#bySocket.set(raw, connection);
     raw.once("close", () => this.#forget(connection));
+    this.#watch();
     return connection;
+  }
+
+  /** Makes room for another one. */
+  #end(connection: Connection): void {
+    this.#forget(connection);
+    connection.socket.destroy();
   }
 
   /** After the handshake: the decrypted socket replaces the TCP socket. */
@@ -184,13 +183,26 @@ export class Connections {
   #forget(connection: Connection): void {
     if (!this.#open.delete(connection)) return;
     this.#handshakes.delete(connection.peer);
-    this.#table.remove(connection.place);
+    connection.group.table.remove(connection.place);
+  }
+
+  /** Looks for overdue connections as long as there are any. */
+  #watch(): void {
+    const { headersSeconds, bodySeconds, idleSeconds, writeSeconds } = this.limits;
+    const quarterMs = Math.min(headersSeconds, bodySeconds, idleSeconds, writeSeconds) * 250;
+    const intervalMs = Math.min(Math.max(quarterMs, SHORTEST_CHECK_INTERVAL_MS), LONGEST_CHECK_INTERVAL_MS);
+    this.#timer ??= setInterval(() => {
+      this.#check();
+      if (this.#open.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }, intervalMs).unref();
   }
 
   #check(): void {
     const now = monotonicMs();
     for (const connection of this.#open) {
-      const reason = connection.overdue(this.#options.limits, now);
+      const reason = connection.overdue(connection.group.terms.limits, now);
       if (reason === undefined) continue;
       this.#noteOf(connection, reason);
       connection.cut(reason);
@@ -200,6 +212,6 @@ export class Connections {
   #noteOf(connection: Connection, reason: RefusalReason): void {
     if (connection.isNoted) return;
     connection.isNoted = true;
-    this.#options.onRefused(reason, connection.place.address);
+    connection.group.terms.onRefused(reason, connection.place.address);
   }
 }

@@ -69,8 +69,9 @@ export class Metrics {
   #queueLength: () => number = () => 0;
   #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
 
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry, prefix: "pmctl_" });
+  /** @param ofProcess whether the figures of the process itself are shown too, which tell nothing of one tenant among several */
+  constructor(ofProcess = true) {
+    if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: "pmctl_" });
     this.#gaugeBy("listener", "pmctl_connections", "Open connections, by listener.", () =>
       Object.entries(this.#connections()),
     );

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import type { DatabaseState } from "../../domain/durability.ts";
 import { withinDeadline } from "../../postgres/client.ts";
@@ -36,26 +36,47 @@ export interface Readiness {
 
 const DATABASE_TIMEOUT_MS = 2000;
 
-/** For orchestrators and Prometheus: a second port without keys and limits, so it belongs on loopback or a closed network. */
-export function createOpsListener(options: OpsOptions, connections: Connections): Server {
+/** An answer of the operations listener. */
+export interface OpsPage {
+  status: number;
+  body: string;
+  /** JSON unless given. */
+  contentType?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * For orchestrators and Prometheus: a second port without keys and limits, so it belongs on loopback or a closed network.
+ * @param answer gets the path and the query of a GET; undefined for a path that does not exist
+ */
+export function createOpsListener(
+  answer: (path: string, query: URLSearchParams) => Promise<OpsPage | undefined>,
+  connections: Connections,
+): Server {
   return createListener(async (req, res) => {
     try {
-      await answer(options, req, res);
+      // Node leaves out the body of an answer to HEAD.
+      const isRead = req.method === "GET" || req.method === "HEAD";
+      const [path = "", query] = req.url?.split("?", 2) ?? [];
+      const page = isRead ? await answer(path, new URLSearchParams(query)) : undefined;
+      send(res, page ?? { status: 404, body: errorBody("Not found") });
     } catch {
-      send(res, 500, errorBody("Unexpected failure"));
+      send(res, { status: 500, body: errorBody("Unexpected failure") });
     }
   }, connections);
 }
 
-async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  // Node leaves out the body of an answer to HEAD.
-  const path = req.method === "GET" || req.method === "HEAD" ? req.url?.split("?", 1)[0] : undefined;
+/** What the operations listener of one tenant answers. */
+export async function tenantOps(options: OpsOptions, path: string): Promise<OpsPage | undefined> {
   const { tenantId: tenant, auditKeyId, scheme, metrics } = options;
-  res.setHeader("api-scheme", scheme);
-  if (auditKeyId !== undefined) res.setHeader("audit-key-id", auditKeyId);
-  if (path === "/livez") return send(res, 200, JSON.stringify({ ok: true, tenant }));
-  if (path === "/metrics") return send(res, 200, await metrics.text(), metrics.contentType);
-  if (path !== "/readyz") return send(res, 404, errorBody("Not found"));
+  const headers = { "api-scheme": scheme, ...(auditKeyId === undefined ? {} : { "audit-key-id": auditKeyId }) };
+  if (path === "/livez") return { status: 200, body: JSON.stringify({ ok: true, tenant }), headers };
+  if (path === "/metrics")
+    return { status: 200, body: await metrics.text(), contentType: metrics.contentType, headers };
+  return path === "/readyz" ? { ...(await readyPage(options)), headers } : undefined;
+}
+
+async function readyPage(options: OpsOptions): Promise<OpsPage> {
   const draining = options.isDraining();
   // A probe that hangs counts as an unavailable database.
   const [db, { writes, database }] = await Promise.all([
@@ -64,16 +85,14 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   ]);
   const integrity = options.integrityProblem() ?? "ok";
   const ok = db && !draining && integrity === "ok";
-  const leases = options.leases();
-  send(
-    res,
-    ok ? 200 : 503,
-    JSON.stringify({ ok, tenant, db, draining, integrity, server: SERVER_ID, writes, leases, database }),
-  );
+  const [tenant, leases] = [options.tenantId, options.leases()];
+  const body = JSON.stringify({ ok, tenant, db, draining, integrity, server: SERVER_ID, writes, leases, database });
+  return { status: ok ? 200 : 503, body };
 }
 
-function send(res: ServerResponse, status: number, body: string, contentType = "application/json"): void {
+function send(res: ServerResponse, { status, body, contentType = "application/json", headers }: OpsPage): void {
   res.writeHead(status, {
+    ...headers,
     "content-type": contentType,
     "cache-control": "no-store",
     "request-id": nextRequestId(),

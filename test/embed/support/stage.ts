@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame } from "playwright-core";
 import type { EmbedOptions } from "../../../src/server/pages/embed-page.ts";
-import type { ServerOptions } from "../../../src/server/server.ts";
+import type { ServerOptions } from "../../../src/server/tenant-front.ts";
 import { PUBLIC_KEY } from "../../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../../server/support/tenant.ts";
 import { type OpenPage, openBrowser, openPage } from "../../support/browser.ts";

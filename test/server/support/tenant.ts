@@ -1,5 +1,6 @@
 import { localApi } from "../../../src/client/local-api.ts";
-import type { RunningServer, ServerOptions } from "../../../src/server/server.ts";
+import type { RunningServer } from "../../../src/server/server.ts";
+import type { ServerOptions } from "../../../src/server/tenant-front.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { AUDIT_SECRET, type Backend, openBackend, serveServices, TENANT } from "./harness.ts";

@@ -1,0 +1,152 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { ConfigError } from "../../config/config-error.ts";
+import { hostsOf, repeatedHosts } from "../../config/hosts.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import { loadTenantFile } from "../../config/tenant-file.ts";
+import { tenantPath } from "../../config/workspace.ts";
+import { connectionLimits, DEFAULT_SECONDS } from "../../domain/access/connection-limits.ts";
+import { HostTable } from "../../domain/access/host-names.ts";
+import { SECOND_MS } from "../../domain/time/units.ts";
+import { ClientAddresses } from "../../server/client-address.ts";
+import { Connections } from "../../server/connections/connections.ts";
+import { descriptorLimit } from "../../server/connections/descriptors.ts";
+import { listenOnOneSocket } from "../../server/connections/listening.ts";
+import { createOpsListener } from "../../server/observe/ops-listener.ts";
+import { opsLimits, urlOf } from "../../server/server.ts";
+import { accept } from "../../server/shared-port/acceptor.ts";
+import { RESTART_POLICY, type SupervisedOptions } from "../serve/supervisor.ts";
+import { HouseOps } from "./house-ops.ts";
+import type { HouseTerms, Resident } from "./messages.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+export interface HouseOptions {
+  directory: string;
+  tenants: readonly string[];
+  workers: number;
+  host: string;
+  /** 0 takes a free one, here and below. */
+  port: number;
+  opsHost: string;
+  opsPort: number;
+  idleSeconds: number;
+  /** From the request to end until the port closes; the longest of the tenants' own unless given. */
+  drainSeconds?: number | undefined;
+  /** How a worker is started, and what is done with its lines. */
+  process(worker: number): Pick<SupervisedOptions, "args" | "environment" | "onLine" | "onRestart">;
+  /** Gets failures that end nothing. */
+  onError(error: Error): void;
+}
+
+/** Several tenants behind one port. */
+export interface House {
+  url: string;
+  opsUrl: string;
+  /** Tells probes that it leaves, and goes on serving for a while. */
+  drain(signal: AbortSignal): Promise<void>;
+  /** Stops accepting and ends the workers. Resolves to whether all ended by themselves. */
+  close(): Promise<boolean>;
+}
+
+/** How long a worker may take to end: what its last requests may take, and the closing of its tenants. */
+const STOP_MS = 40 * SECOND_MS;
+
+/**
+ * Serves tenants by few processes: this one accepts connections and gives each to the worker that serves its host. The
+ * workers' number does not change, and a tenant has one worker, so one process at a time writes for it.
+ * @throws ConfigError for a host of two tenants, Fault USAGE when a port cannot be had
+ */
+export async function openHouse(options: HouseOptions): Promise<House> {
+  const { directory, host, opsHost, idleSeconds } = options;
+  const { configs, problems } = readTenants(directory, options.tenants);
+  const repeated = repeatedHosts(configs);
+  if (repeated.length > 0) throw new ConfigError(repeated);
+  const residents = configs.map((config, index): Resident => {
+    return { tenant: config.tenant, hosts: hostsOf(config), worker: index % options.workers };
+  });
+  const table = new HostTable(residents.flatMap(({ hosts, worker }) => hosts.map((each) => [each, worker] as const)));
+  const workers: WorkerProcess[] = [];
+  const listening = await accept({
+    host,
+    port: options.port,
+    // What names no tenant is refused by any worker.
+    onConnection: (socket, head, named) => workers[table.find(named) ?? 0]?.give(socket, head),
+    onError: options.onError,
+  });
+  const ops = new HouseOps({ residents, problems, workers });
+  const descriptors = descriptorLimit();
+  const opsConnections = new Connections({
+    limits: opsLimits(connectionLimits({}, descriptors), descriptors),
+    addresses: new ClientAddresses([]),
+    onRefused: () => {},
+  });
+  const opsServer = createOpsListener((path, query) => ops.answer(path, query), opsConnections);
+  const opsListening = await listenOnOneSocket(opsServer, opsHost, options.opsPort).catch(async (error: unknown) => {
+    void listening.close();
+    throw error;
+  });
+  opsServer.on("error", options.onError);
+  // Closed to other users: whoever connects to a socket in it is believed on who the client is.
+  const sockets = await mkdtemp(join(tmpdir(), "pmctl-house-"));
+  await chmod(sockets, 0o700);
+  const [url, opsUrl] = [urlOf("http", host, listening.port), urlOf("http", opsHost, opsListening.port)];
+  const { address, port } = listening;
+  const place = { url, address, port, opsUrl, opsPort: opsListening.port };
+  const terms = { kind: "terms", directory, ...place, residents, sockets, seconds: longestSeconds(configs) } as const;
+  for (let worker = 0; worker < options.workers; worker += 1) {
+    const own: HouseTerms = { ...terms, worker, idleSeconds };
+    const policy = { ...RESTART_POLICY, stopMs: STOP_MS };
+    workers.push(new WorkerProcess(own, { ...options.process(worker), directory, policy }));
+  }
+  await Promise.all(workers.map(({ ready }) => ready));
+  return {
+    url,
+    opsUrl,
+    async drain(signal) {
+      ops.isDraining = true;
+      for (const worker of workers) worker.drain();
+      const longest = Math.max(0, ...configs.map(({ server }) => server.drainSeconds));
+      const ms = (options.drainSeconds ?? longest) * SECOND_MS;
+      await delay(ms, undefined, { signal }).catch(() => undefined);
+    },
+    async close() {
+      ops.isDraining = true;
+      void listening.close();
+      const clean = await Promise.all(workers.map(({ supervised }) => supervised.stop()));
+      const opsClosed = opsListening.close();
+      opsConnections.destroyAll();
+      await opsClosed;
+      opsServer.close();
+      await rm(sockets, { recursive: true, force: true });
+      return clean.every(Boolean);
+    },
+  };
+}
+
+/** The tenants whose files are sound, and what is wrong with the others', which keeps no other tenant from being served. */
+function readTenants(directory: string, tenants: readonly string[]) {
+  const configs: TenantConfig[] = [];
+  const problems = new Map<string, string>();
+  for (const tenant of tenants) {
+    try {
+      configs.push(loadTenantFile(tenantPath(directory, tenant)));
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.set(tenant, error.message);
+    }
+  }
+  return { configs, problems };
+}
+
+function longestSeconds(configs: readonly TenantConfig[]): HouseTerms["seconds"] {
+  const longest = (name: keyof HouseTerms["seconds"]) =>
+    Math.max(DEFAULT_SECONDS[name], ...configs.map(({ server }) => server.limits[name] ?? 0));
+  return {
+    headersSeconds: longest("headersSeconds"),
+    bodySeconds: longest("bodySeconds"),
+    idleSeconds: longest("idleSeconds"),
+    writeSeconds: longest("writeSeconds"),
+  };
+}

@@ -1,0 +1,205 @@
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { connectionLimits } from "../../domain/access/connection-limits.ts";
+import { HostTable, requestedHost } from "../../domain/access/host-names.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { SECOND_MS } from "../../domain/time/units.ts";
+import { isBodyOutstanding } from "../../server/body.ts";
+import { ClientAddresses } from "../../server/client-address.ts";
+import { ConnectionGroup } from "../../server/connections/connection-group.ts";
+import { type OnRefused, RefusalReport } from "../../server/connections/connection-refusals.ts";
+import { Connections } from "../../server/connections/connections.ts";
+import { descriptorLimit } from "../../server/connections/descriptors.ts";
+import { createListener } from "../../server/connections/listener.ts";
+import { nextRequestId } from "../../server/exchange.ts";
+import { unknownHost } from "../../server/front-door.ts";
+import { openLog } from "../../server/observe/log.ts";
+import { Metrics } from "../../server/observe/metrics.ts";
+import { tenantOps } from "../../server/observe/ops-listener.ts";
+import { refusal, securityHead, send } from "../../server/responses.ts";
+import { finishRequests } from "../../server/server.ts";
+import { acceptForwarded, Forwarding } from "../../server/shared-port/forwarding.ts";
+import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { DueWatch, type Watched } from "./due-watch.ts";
+import { HostedTenant } from "./hosted-tenant.ts";
+import type { Answer, HouseTerms, Question, Resident, TenantReadiness } from "./messages.ts";
+import { TenantOpener } from "./open-tenant.ts";
+
+const STDERR = 2;
+const SHORTEST_ROUND_MS = 250;
+const LONGEST_ROUND_MS = 5 * SECOND_MS;
+
+/** The socket on which a worker takes requests from its siblings. */
+function siblingSocket(folder: string, worker: number): string {
+  return join(folder, `${worker}.sock`);
+}
+
+/** One process of a house: it serves the tenants that are its own, and passes requests for others on to their worker. */
+export class Worker {
+  readonly #terms: HouseTerms;
+  readonly #residents: HostTable<Resident>;
+  readonly #tenants: ReadonlyMap<string, Watched>;
+  readonly #connections: Connections;
+  readonly #server: Server;
+  readonly #forwarding: Forwarding;
+  readonly #siblings: ReturnType<typeof acceptForwarded>;
+  readonly #metrics = new Metrics();
+  readonly #due: DueWatch;
+  readonly #ended = new AbortController();
+  #isDraining = false;
+  /** Requests so far. */
+  answered = 0;
+
+  constructor(terms: HouseTerms) {
+    this.#terms = terms;
+    this.#residents = new HostTable(
+      terms.residents.flatMap((resident) => resident.hosts.map((host) => [host, resident] as const)),
+    );
+    const descriptors = descriptorLimit();
+    const report = new RefusalReport(openLog("", STDERR));
+    const onRefused: OnRefused = (reason, address) => {
+      this.#metrics.countRefused(reason);
+      report.note(reason, address);
+    };
+    const limits = { ...connectionLimits({}, descriptors), ...terms.seconds };
+    this.#connections = new Connections({ limits, addresses: new ClientAddresses([]), onRefused });
+    this.#forwarding = new Forwarding(this.#connections);
+    this.#server = createListener((req, res) => this.#handle(req, res), this.#connections);
+    this.#siblings = acceptForwarded((socket) => this.take(socket));
+    this.#tenants = new Map(
+      terms.residents
+        .filter(({ worker }) => worker === terms.worker)
+        .map(({ tenant }) => [tenant, this.#hosted(tenant, descriptors)]),
+    );
+    this.#due = new DueWatch([...this.#tenants.values()]);
+  }
+
+  /** Resolves once it takes requests. */
+  async start(): Promise<void> {
+    const { sockets, worker, idleSeconds } = this.#terms;
+    // Node begins to look for slow requests when a server listens, which this one leaves to the house.
+    this.#server.emit("listening");
+    const path = siblingSocket(sockets, worker);
+    // That of a worker that was killed.
+    await rm(path, { force: true });
+    await once(this.#siblings.listen(path), "listening");
+    this.#due.start();
+    void this.#closeIdleOnes(idleSeconds * SECOND_MS);
+  }
+
+  /** Takes a connection over. */
+  take(socket: Socket): void {
+    socket.allowHalfOpen = true;
+    this.#server.emit("connection", socket);
+  }
+
+  /** From now on each answer ends its connection. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const { hosted } of this.#tenants.values()) if (hosted.open) hosted.open.front.site.door.draining = true;
+  }
+
+  /** Finishes what is in flight and closes every tenant. */
+  async close(): Promise<void> {
+    this.drain();
+    this.#ended.abort();
+    const hosted = [...this.#tenants.values()].map((each) => each.hosted);
+    const inFlight = () => hosted.reduce((sum, each) => sum + each.inFlight, this.#forwarding.inFlight);
+    const closed = new Promise<void>((resolve) => this.#siblings.close(() => resolve()));
+    const stopped = this.#due.stop();
+    for (const { open } of hosted) open?.front.beginEnd();
+    await finishRequests({ server: this.#server, connections: this.#connections, inFlight }, closed);
+    await stopped;
+    await Promise.all(hosted.map((each) => each.close()));
+  }
+
+  async answer(question: Question): Promise<Answer> {
+    const hosted = [...this.#tenants.values()].map((each) => each.hosted);
+    if (question.about === "tenants") return hosted.map((each) => each.status());
+    if (question.about === "readiness") return this.#readiness(question.tenant);
+    const ofTenants = hosted.flatMap(({ tenant, open }) =>
+      open ? [{ label: "tenant" as const, value: tenant, metrics: open.front.metrics }] : [],
+    );
+    const ofProcess = { label: "worker" as const, value: String(this.#terms.worker), metrics: this.#metrics };
+    return Promise.all(
+      [...ofTenants, ofProcess].map(async ({ metrics, ...label }) => ({ ...label, text: await metrics.text() })),
+    );
+  }
+
+  #hosted(tenant: string, descriptors: number): Watched {
+    const log = openLog(tenant, STDERR);
+    const opener = new TenantOpener({
+      terms: this.#terms,
+      tenant,
+      log,
+      reach: {
+        scheme: "http",
+        descriptors,
+        connect: (terms) => ({ connections: this.#connections, group: new ConnectionGroup(terms) }),
+      },
+    });
+    const open = async () => {
+      const opened = await opener.open();
+      opened.front.site.door.draining = this.#isDraining;
+      return opened;
+    };
+    return { hosted: new HostedTenant({ tenant, open, log }), describe: () => opener.describe() };
+  }
+
+  #handle(req: IncomingMessage, res: ServerResponse): void {
+    this.answered += 1;
+    const resident = this.#residents.find(requestedHost(req.url, req.headers.host));
+    const hosted = resident && this.#tenants.get(resident.tenant)?.hosted;
+    if (hosted) hosted.handle(req, res, (fault) => this.#refuse(req, res, fault));
+    else if (resident) this.#forward(req, res, resident);
+    else this.#refuse(req, res, unknownHost());
+  }
+
+  /** The sibling counts the connection from here on. */
+  #forward(req: IncomingMessage, res: ServerResponse, { worker }: Resident): void {
+    if (this.#connections.join(req.socket, this.#connections.group))
+      this.#forwarding.send(req, res, siblingSocket(this.#terms.sockets, worker));
+  }
+
+  #refuse(req: IncomingMessage, res: ServerResponse, fault: Fault): void {
+    const answer = refusal(fault);
+    const isUnread = isBodyOutstanding(req);
+    if (isUnread) this.#connections.leaveUnread(req);
+    const head = [...securityHead(answer), ...(answer.headers ?? []).flat(), "request-id", nextRequestId()];
+    if (isUnread || this.#isDraining) head.push("connection", "close");
+    send(res, answer, head, req.method === "HEAD");
+  }
+
+  async #readiness(tenant: string): Promise<TenantReadiness | null> {
+    const hosted = this.#tenants.get(tenant)?.hosted;
+    if (!hosted) return null;
+    if (hosted.open) {
+      const page = await tenantOps(hosted.open.front.ops, "/readyz");
+      return page ? { status: page.status, body: page.body } : null;
+    }
+    const { state, problem } = hosted.status();
+    const ok = state === "idle" && !this.#isDraining;
+    // It is opened by the first request, a change among them.
+    const body = { ok, tenant, state, problem, draining: this.#isDraining, server: SERVER_ID, writes: ok };
+    return { status: ok ? 200 : 503, body: JSON.stringify({ ...body, leases: [], database: null }) };
+  }
+
+  async #closeIdleOnes(idleMs: number): Promise<void> {
+    const { signal } = this.#ended;
+    const roundMs = Math.min(Math.max(idleMs / 4, SHORTEST_ROUND_MS), LONGEST_ROUND_MS);
+    while (!signal.aborted) {
+      await delay(roundMs, undefined, { signal, ref: false }).catch(() => undefined);
+      for (const watched of this.#tenants.values()) {
+        const { hosted } = watched;
+        if (signal.aborted || !hosted.isQuietFor(idleMs)) continue;
+        // While its database is away it stays open, so that its state tells.
+        const isFree = await this.#due.isFree(watched).catch(() => false);
+        if (isFree && hosted.isQuietFor(idleMs)) await hosted.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Workspace } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { CommandContext } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { count, portNumber } from "../input/parsers.ts";
+import type { View } from "../output/output.ts";
+
+export interface HouseFlags {
+  /** True where no number is given. */
+  workers?: number | true;
+  host?: string;
+  port?: number;
+  opsPort?: number;
+  opsHost?: string;
+  idleSeconds?: number;
+  drainSeconds?: number;
+}
+
+interface Housed {
+  url: string;
+  opsUrl: string;
+  workers: number;
+  tenants: number;
+  pid: number;
+}
+
+export const HOUSE_FIELDS = "workers tenants";
+const DEFAULT_PORT = 8080;
+const DEFAULT_OPS_PORT = 9464;
+const DEFAULT_IDLE_SECONDS = 300;
+const MOST_WORKERS = 256;
+
+const view: View<Housed, Housed> = {
+  kind: "record",
+  fields: ({ url, opsUrl, workers, tenants }) => [
+    ["API", url],
+    ["health, metrics", opsUrl],
+    ["tenants", `${tenants}, by ${workers} ${workers === 1 ? "process" : "processes"}`],
+  ],
+};
+
+/** The options of `up` that count only with `--workers`. */
+export function addHouseOptions(noun: Command): void {
+  noun
+    .addOption(
+      new Option(
+        "--workers [n]",
+        "serve all tenants on one port by so many processes, the number of cores unless given; requests find their tenant by host",
+      ).argParser(workerCount),
+    )
+    .option(
+      "--port <n>",
+      `with --workers: port of all tenants, ${DEFAULT_PORT} unless given; 0 takes any free one`,
+      portNumber,
+    )
+    .option(
+      "--ops-port <n>",
+      `with --workers: port of health checks and metrics, ${DEFAULT_OPS_PORT} unless given`,
+      portNumber,
+    )
+    .option(
+      "--idle-seconds <n>",
+      `with --workers: close a tenant that was not asked for so long, ${DEFAULT_IDLE_SECONDS} unless given`,
+      count,
+    )
+    // How the house starts its processes.
+    .addOption(new Option("--as-worker", "serve as a process of the house that started this one").hideHelp());
+}
+
+const ONLY_WITH_WORKERS = { port: "--port", opsPort: "--ops-port", idleSeconds: "--idle-seconds" } as const;
+
+/** @throws Fault USAGE for an option that has no meaning without `--workers` */
+export function requireHouse(options: HouseFlags): void {
+  for (const [name, flag] of Object.entries(ONLY_WITH_WORKERS))
+    if (name in options)
+      throw new Fault("USAGE", `${flag} needs --workers: without it each tenant has the ports of its file`);
+}
+
+/** Runs until the first SIGINT or SIGTERM, then finishes what is under way. */
+export async function runHouse(
+  { options, io, interrupts }: CommandContext<HouseFlags>,
+  { directory }: Workspace,
+  tenants: readonly string[],
+  passedOn: readonly string[],
+): Promise<ExitCode> {
+  const { output } = io;
+  const asked = interrupts.take();
+  const { openHouse } = await import("../../app/house/house.ts");
+  const { heapEnvironment, sharedHeapOptions } = await import("../../app/serve/heap.ts");
+  const workers = typeof options.workers === "number" ? options.workers : availableParallelism();
+  const house = await openHouse({
+    directory,
+    tenants,
+    workers,
+    host: options.host ?? "127.0.0.1",
+    port: options.port ?? DEFAULT_PORT,
+    opsHost: options.opsHost ?? "127.0.0.1",
+    opsPort: options.opsPort ?? DEFAULT_OPS_PORT,
+    idleSeconds: options.idleSeconds ?? DEFAULT_IDLE_SECONDS,
+    drainSeconds: options.drainSeconds,
+    process: (worker) => ({
+      // The program that this process itself runs.
+      args: () => [
+        ...sharedHeapOptions(),
+        ...process.execArgv,
+        ...process.argv.slice(1, 2),
+        ...["up", directory, "--as-worker", "-o", "ndjson"],
+        ...passedOn,
+      ],
+      environment: heapEnvironment(),
+      onLine: (_, line) => output.relay(`worker ${worker} | ${line}`),
+      onRestart: (ending, pauseMs) =>
+        output.relay(`worker ${worker} ended (${ending}); starting it again in ${pauseMs / 1000} s`),
+    }),
+    onError: (error) => output.relay(`The listener failed: ${error.message}`),
+  });
+  const { url, opsUrl } = house;
+  await output.print({ url, opsUrl, workers, tenants: tenants.length, pid: process.pid }, view);
+  if (!asked.aborted) await once(asked, "abort");
+  output.note("Stopping: the workers finish what is under way");
+  let clean = true;
+  await interrupts.during(async (next) => {
+    await house.drain(next);
+    clean = await house.close();
+  });
+  if (clean) return EXIT.ok;
+  output.relay("A worker did not end in time and was killed");
+  return EXIT.unexpected;
+}
+
+/** The work of a process that the house has started. */
+export async function runAsWorker({ interrupts }: Pick<CommandContext<HouseFlags>, "interrupts">): Promise<void> {
+  const stopped = interrupts.take();
+  const { runWorker } = await import("../../app/house/run-worker.ts");
+  await runWorker(stopped);
+}
+
+function workerCount(value: string): number {
+  const number = count(value);
+  if (number > MOST_WORKERS) throw new InvalidArgumentError(`It must be at most ${MOST_WORKERS}.`);
+  return number;
+}

@@ -1,0 +1,66 @@
+import { textArray } from "../postgres/arrays.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
+
+/** How long before its window a market's feed may have to be looked at: as long as an observation may count. */
+const SAMPLING_MS = 125_000;
+
+/**
+ * In how many milliseconds a tenant has work that no request asks for: a closing or the end of an override to record, a market
+ * to settle, an event to deliver. Nothing or less: now. Null: none that is known of today.
+ * @param receivers of outgoing webhooks that the tenant file names
+ */
+export async function readDueIn(sql: ReadSql, receivers: readonly string[]): Promise<number | null> {
+  const [row] = await sql<{ due_in: number | null }[]>`
+    with named as (
+      select name from unnest(${textArray(receivers)}::text[]) as each (name)
+    ),
+    due (at) as (
+      select min(m.close_at)
+        from book b
+        join market m on m.id = b.market_id
+       where b.status <> 'settled'
+         and not b.closing_recorded
+      union all
+      select min((each ->> 'until')::bigint)
+        from tenant, jsonb_array_elements(overrides::jsonb) as each
+      union all
+      -- The oracle goes on asking about a market that it holds, so one whose time has come is due until it is settled.
+      select min(w.instant_at - coalesce((m.terms::jsonb #>> '{rule,windowMs}')::bigint, 0) - ${SAMPLING_MS}::int8)
+        from oracle_watch w
+        join book b on b.market_id = w.market_id and b.status = 'open'
+        join market m on m.id = w.market_id
+       where w.parsed
+         and not w.settled
+      union all
+      select min(m.close_at)
+        from book b
+        join market m on m.id = b.market_id
+       where b.status = 'open'
+         and exists (select 1 from tenant where policy::jsonb ->> 'resolution_url' is not null)
+      union all
+      select min(case when d.attempts = 0 then greatest(d.next_attempt_at, r.paused_until) else d.next_attempt_at end)
+        from webhook_delivery d
+        join webhook_receiver r on r.name = d.receiver and r.disabled_at is null
+        join named on named.name = r.name
+       where d.status = 'pending'
+      union all
+      select 0
+        from named
+        left join webhook_receiver r on r.name = named.name
+        cross join (select seq from head where id = 1) as head
+       where r.name is null
+          or (r.disabled_at is null and r.position < head.seq)
+    )
+    select (min(at) - ${nowMs(sql)})::float8 as due_in from due`;
+  return row?.due_in ?? null;
+}
+
+/** How many rows each of these databases had changed since its figures began, whoever changed them; all of one server. */
+export async function readChanges(sql: ReadSql, databases: readonly string[]): Promise<Map<string, string>> {
+  const rows = await sql<{ name: string; changes: string }[]>`
+    select datname as name, (tup_inserted + tup_updated + tup_deleted)::text as changes
+      from pg_stat_database
+     where datname = any(${textArray(databases)}::text[])`;
+  return new Map(rows.map(({ name, changes }) => [name, changes]));
+}
