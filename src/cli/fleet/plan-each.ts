@@ -15,8 +15,11 @@ export interface PlannedFleet {
   unassigned: string[];
 }
 
+/** A plan changes nothing, so it need not keep to the number that a wave is applied by. */
+const PLANS_AT_ONCE = 8;
+
 /**
- * Plans every tenant of every wave, as many at a time as the wave says: one that cannot be planned does not hide the others.
+ * Plans every tenant of every wave: one that cannot be planned does not hide the others.
  *
  * @throws as `readFleet`
  */
@@ -29,7 +32,7 @@ export async function planEach(options: Globals, io: Pick<Io, "output">): Promis
   const planned: PlannedFleet["waves"] = [];
   for (const { wave, members } of waves) {
     const { name, parallelism } = wave;
-    planned.push({ name, parallelism, tenants: await pMap(members, planOne, { concurrency: parallelism }) });
+    planned.push({ name, parallelism, tenants: await pMap(members, planOne, { concurrency: PLANS_AT_ONCE }) });
   }
   return { waves: planned, unassigned };
 
