@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -94,7 +94,7 @@ async function makeOperator(): Promise<() => void> {
   const address = silent.address();
   variables.ACME_DATABASE_URL = `postgres://acme@127.0.0.1:${typeof address === "object" ? address?.port : 0}/acme`;
   const file = join(operator, "tenants/acme/tenant.yaml");
-  await execa("sed", ["-i", "s/^database:.*$/database: { url: { env: ACME_DATABASE_URL } }/", file]);
+  await appendFile(file, "\ndatabase: { url: { env: ACME_DATABASE_URL } }\n");
   return () => silent.close();
 }
 
