@@ -39,7 +39,7 @@ function evaluateReplication(facts: DurabilityFacts): Check {
       "Bring the standbys back: changes are refused meanwhile",
     );
   if (survives === "machine") return ok("replication", found);
-  return warn("replication", found, "Add a synchronous standby: docs/operations.md says how");
+  return warn("replication", found, "Add a synchronous standby: docs/runbook.md says how");
 }
 
 function replicationOf({ waits, synchronousStandbys, standbys }: DurabilityFacts): string {
