@@ -11,6 +11,11 @@ export interface TenantConfig extends TenantFile {
   source: LayeredSource;
 }
 
+/** The most connections that one server has to the database; undefined leaves it at the usual number, as with the embedded one. */
+export function connectionsOf({ database }: Pick<TenantConfig, "database">): number | undefined {
+  return database === "embedded" ? undefined : database.connections;
+}
+
 /** How many standbys every acknowledged change has to be on; the embedded database has none. */
 export function requiredStandbys({ database }: Pick<TenantConfig, "database">): number {
   return database === "embedded" ? 0 : database.require.synchronousStandbys;

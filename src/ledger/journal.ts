@@ -3,6 +3,7 @@ import { Fault } from "../domain/fault.ts";
 import type { Need } from "../engine/rows.ts";
 import { Client } from "../postgres/client.ts";
 import { type Connection, type ConnectOptions, connect, type Row, type Sql, Unconfirmed } from "../postgres/connect.ts";
+import type { Places } from "../postgres/places.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
 import { type Loaded, loadRows } from "./load.ts";
 import { loadTouched } from "./touched.ts";
@@ -55,6 +56,7 @@ export interface Turn {
 const HEAD = "seq, hash, epoch, ts, (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
 
 const STATEMENT_TIMEOUT_MS = 30_000;
+const LOAD_TIMEOUT_MS = 10_000;
 /** What a statement may take beyond the server's own timeout before its connection counts as lost. */
 const GRACE_MS = 5000;
 /**
@@ -64,31 +66,57 @@ const GRACE_MS = 5000;
 const WRITER_WAIT_MS = 5000;
 const ROW_WAIT_MS = 0.25;
 
+/** Connections of a journal. */
+export interface JournalConnections {
+  /** Of which one is used at a time; with a second one it reconnects before the database has ended the first. */
+  writers: number;
+  /** With 0 rows are loaded by the writer. */
+  loaders: number;
+  /** Without one the journal takes no turns. */
+  turns: number;
+}
+
+export interface JournalOptions extends Pick<ConnectOptions, "synchronous"> {
+  restricted: boolean;
+  isSealed: IsSealed;
+  connections?: JournalConnections;
+  /** Makes the places that bound so many connections; they are not bounded unless given. */
+  group?: (connections: number) => Places;
+}
+
+const USUAL: JournalConnections = { writers: 1, loaders: 2, turns: 1 };
+
 /**
  * The journal of a tenant's database. Writes have a connection of their own and are autocommit statements: the driver
  * mixes transactions up when a connection dies inside its `begin`.
  */
-export function openJournal(
-  connection: Connection,
-  options: Pick<ConnectOptions, "synchronous"> & { restricted: boolean; readers?: number; isSealed: IsSealed },
-): Journal {
-  const open = (deadlineMs: number, own: ConnectOptions) =>
-    new Client(() => connect(connection, { ...own, restricted: options.restricted }), deadlineMs);
-  const writer = open(WRITER_WAIT_MS, {
+export function openJournal(connection: Connection, options: JournalOptions): Journal {
+  const { writers, loaders, turns } = options.connections ?? USUAL;
+  const open = (deadlineMs: number, connections: number, own: ConnectOptions) => {
+    const places = options.group?.(connections);
+    const terms = { ...own, restricted: options.restricted, ...(places ? { places } : {}) };
+    return new Client(() => connect(connection, terms), deadlineMs);
+  };
+  const writer = open(WRITER_WAIT_MS, writers, {
     name: "writer",
     max: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     genericPlans: true,
     ...(options.synchronous ? { synchronous: true } : {}),
   });
-  const loader = open(10_000 + GRACE_MS, { name: "loader", max: options.readers ?? 2, statementTimeoutMs: 10_000 });
-  const turns = open(TURN_DEADLINE_MS, { name: "turn", max: 1, genericPlans: true });
+  const loader =
+    loaders === 0
+      ? writer
+      : open(LOAD_TIMEOUT_MS, loaders, { name: "loader", max: loaders, statementTimeoutMs: LOAD_TIMEOUT_MS });
+  // Behind a commit on the writer's connection a load may have to wait for it.
+  const loadWaitMs = (loaders === 0 ? STATEMENT_TIMEOUT_MS : LOAD_TIMEOUT_MS) + GRACE_MS;
+  const turn = turns === 0 ? undefined : open(TURN_DEADLINE_MS, turns, { name: "turn", max: 1, genericPlans: true });
   const rewriteHead = (epoch: string) =>
     writer.write((sql) => reading(sql, `update head set epoch = ${epoch} where id = 1 returning ${HEAD}`));
   return {
     readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),
     confirmHead: () => rewriteHead("epoch"),
-    load: (needs) => loader.use((sql) => loadRows(sql, needs, options.isSealed)),
+    load: (needs) => loader.use((sql) => loadRows(sql, needs, options.isSealed), loadWaitMs),
     commit: (batch) => writer.write((sql) => commit(sql, batch), commitWaitMs(batch)),
     fence: () => rewriteHead("epoch + 1"),
     contains: ({ seq, hash }) =>
@@ -96,11 +124,11 @@ export function openJournal(
         const rows = await sql`select 1 from audit where seq = ${String(seq)} and hash = ${hash}`;
         return rows.length === 1;
       }),
-    takeTurn: turnsOn(turns),
-    loadTouched: (from) => loader.use((sql) => loadTouched(sql, from)),
+    takeTurn: turn ? turnsOn(turn) : () => Promise.reject(new Error("There is no connection to wait for a turn with")),
+    loadTouched: (from) => loader.use((sql) => loadTouched(sql, from), loadWaitMs),
     exclusively: (work) => exclusively(writer, work),
     close: async () => {
-      await Promise.all([writer, loader, turns].map((client) => client.close()));
+      await Promise.all([writer, loader, turn].map((client) => client?.close()));
     },
   };
 }

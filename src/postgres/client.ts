@@ -1,4 +1,5 @@
-import { ConnectionLost, classify, confirmed, leaveServer, leavesServer, type Sql } from "./connect.ts";
+import { leaveServer } from "./client-sockets.ts";
+import { ConnectionLost, classify, confirmed, leavesServer, type Sql } from "./connect.ts";
 
 /**
  * The journal's way to the database: statements that always end, in one of the two ways that `Journal` names.

@@ -1,7 +1,6 @@
-import { Duplex } from "node:stream";
 import postgres from "postgres";
-import { connectTimeoutSec, loginOptions } from "./route/ask-host.ts";
-import { type Route, routeTo } from "./route/route.ts";
+import { CONNECT_TIMEOUT_SEC, clientAt, clientByRoute } from "./client-sockets.ts";
+import type { Places } from "./places.ts";
 
 export type Sql = postgres.Sql;
 /**
@@ -43,6 +42,8 @@ export interface ConnectOptions {
   /** Shown in pg_stat_activity. */
   name: string;
   max: number;
+  /** Of connections, for clients that follow each other: one is made when there is a place for it. */
+  places?: Places;
   /** A session with one waits no longer than `LOCK_TIMEOUT_MS` for each lock either. */
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */
@@ -69,7 +70,7 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
     fetch_types: false,
     prepare: !pooled,
     ...(pooled ? { max_pipeline: 0 } : {}),
-    connect_timeout: 5,
+    connect_timeout: CONNECT_TIMEOUT_SEC,
     max_lifetime: null,
     ...(asked.analytical ? { idle_timeout: 30 } : {}),
     onnotice: ({ severity, routine, message }) => {
@@ -81,70 +82,12 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     connection: { application_name: `pmctl ${asked.name}`, ...(pooled ? {} : sessionSettings(asked, readOnly)) },
   };
-  const sql = "url" in connection ? connectByRoute(connection, options) : postgres({ ...options, ...connection });
+  const sql =
+    "url" in connection
+      ? clientByRoute(connection, options, asked.places)
+      : clientAt(connection, options, asked.places);
   warnings.set(sql, heard);
   return sql;
-}
-
-/** The routes of clients that have one. */
-const routes = new WeakMap<Sql, Route>();
-
-/** A statement showed that the server is not the primary that takes changes, or may not be: the next connection asks anew. */
-export function leaveServer(sql: Sql): void {
-  routes.get(sql)?.leave();
-}
-
-/** A client whose connections are made by the route to the database, and are closed with it. */
-function connectByRoute(
-  { url, pooled }: Extract<Connection, { url: string }>,
-  { connection, ...options }: postgres.Options<Record<string, never>>,
-): Sql {
-  const route = routeTo(url);
-  const { address } = route;
-  const sockets = new Set<Duplex>();
-  let hasEnded = false;
-  const dial = async (): Promise<Duplex> => {
-    try {
-      const socket = await route.dial();
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-      // The driver would open a session on it that nothing closes.
-      if (hasEnded) socket.end().destroy();
-      return socket;
-    } catch (error) {
-      return failing(error);
-    }
-  };
-  const name = address.parameters.application_name;
-  const terms = {
-    ...options,
-    ...loginOptions(address),
-    connect_timeout: connectTimeoutSec(address),
-    // The route waits between attempts.
-    backoff: () => 0,
-    // A pooler may answer what its server was an hour ago.
-    ...(pooled === false ? { target_session_attrs: "primary" as const } : {}),
-    connection: { ...connection, application_name: [connection?.application_name, name].join(" ").trim() },
-    socket: dial,
-  };
-  const sql = postgres(terms);
-  routes.set(sql, route);
-  const end = sql.end;
-  sql.end = async (terms) => {
-    await end(terms);
-    hasEnded = true;
-    for (const socket of sockets) socket.end().destroy();
-  };
-  return sql;
-}
-
-/**
- * A connection that fails with an error as soon as something is sent. The driver (postgres 3.4.9) never uses a connection
- * again, nor the queries that wait for it, for which it could not get a socket at all.
- */
-function failing(error: unknown): Duplex {
-  const cause = error instanceof Error ? error : new Error(String(error));
-  return new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done(cause) });
 }
 
 /** The server's function that warns at the start of a session, such as of another version of a collation. */

@@ -1,16 +1,9 @@
 import { NEVER_SENT } from "../domain/unreachable.ts";
 import { withinDeadline } from "./client.ts";
+import { ClientLeft, leaveClient, leaveServer } from "./client-sockets.ts";
 import { afterConflicts } from "./conflicts.ts";
-import {
-  ConnectionLost,
-  classify,
-  confirmed,
-  leaveServer,
-  leavesServer,
-  type ReadSql,
-  type Sql,
-  Unconfirmed,
-} from "./connect.ts";
+import { ConnectionLost, classify, confirmed, leavesServer, type ReadSql, type Sql, Unconfirmed } from "./connect.ts";
+import { Places } from "./places.ts";
 import { NotConnected } from "./route/dial.ts";
 
 /**
@@ -46,7 +39,7 @@ export class OutcomeUnknown extends ConnectionLost {
 }
 
 export interface PoolOptions {
-  /** Connections of reads and writes. */
+  /** Connections of reads and writes; with 0 each of those waits for one of the snapshots' connections. */
   max: number;
   /** Connections of snapshots, one for each that runs; opened when they are used. */
   snapshots?: number;
@@ -82,15 +75,18 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
   // Clients opened after the pool's end would be closed by nothing, and keep the process from ending.
   let hasEnded = false;
 
-  async function once<T>(work: (clients: Clients) => PromiseLike<T>): Promise<T> {
+  async function once<T>(work: (clients: Clients) => PromiseLike<T>, mayRepeat = true): Promise<T> {
     if (hasEnded) throw Object.assign(new Error("The pool has ended"), { code: "CONNECTION_ENDED" });
     const used = clients;
     try {
       return await withinDeadline(untilAnswered(used, work(used)), deadlineMs);
     } catch (error) {
+      // Nothing was sent, and the clients that follow have the places.
+      if (error instanceof ClientLeft && mayRepeat) return once(work, false);
       if (used === clients && !hasEnded && leavesServer(classify(error))) {
         leaveServer(used.shared);
         clients = openClients();
+        for (const sql of [used.shared, ...used.alone]) leaveClient(sql);
         void endAll(used, DRAIN_SEC).catch(() => undefined);
       }
       throw error;
@@ -107,22 +103,29 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
     }
   }
 
+  type Attempts = typeof once;
+
+  /** On a connection that serves one caller at a time. */
+  const alone = <T>(attempts: Attempts, work: (sql: Sql) => PromiseLike<T>) =>
+    places.hold((place) =>
+      attempts((used) => {
+        const sql = used.alone[place];
+        if (!sql) throw new RangeError("What runs alone has a place among those there are");
+        return work(sql);
+      }),
+    );
+  const beside = <T>(attempts: Attempts, work: (sql: Sql) => PromiseLike<T>) =>
+    max === 0 ? alone(attempts, work) : attempts(({ shared }) => work(shared));
+
   return {
-    read: (query) => twice(({ shared }) => query(shared)),
+    read: (query) => beside(twice, query),
     write: (statement) =>
-      afterConflicts(() => once(({ shared }) => confirmed(shared, statement(shared)))).catch((error: unknown) => {
+      afterConflicts(() => beside(once, (sql) => confirmed(sql, statement(sql)))).catch((error: unknown) => {
         if (error instanceof Unconfirmed) throw new OutcomeUnknown(error);
         const wasSent = !(error instanceof NotConnected) && !NEVER_SENT.has(codeOf(error));
         throw isLoss(error) && wasSent ? new OutcomeUnknown(error) : error;
       }),
-    snapshot: (query) =>
-      places.hold((place) =>
-        twice(({ alone }) => {
-          const sql = alone[place];
-          if (!sql) throw new RangeError("A snapshot has a place among those there are");
-          return inOneTransaction(sql, query);
-        }),
-      ),
+    snapshot: (query) => alone(twice, (sql) => inOneTransaction(sql, query)),
     end: ({ timeout }) => {
       hasEnded = true;
       return endAll(clients, timeout);
@@ -184,25 +187,4 @@ async function endAll({ shared, alone, underWay }: Clients, timeout: number): Pr
   await withinDeadline(Promise.allSettled(underWay), timeout * 1000).catch(() => undefined);
   const left = underWay.size === 0 ? timeout : 0;
   await Promise.all([shared, ...alone].map((sql) => sql.end({ timeout: left })));
-}
-
-/** A number of places, each held by one caller at a time, given in the order of asking. */
-class Places {
-  readonly #free: number[];
-  readonly #waiting: ((place: number) => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = Array.from({ length: count }, (_, place) => place);
-  }
-
-  async hold<T>(work: (place: number) => Promise<T>): Promise<T> {
-    const place = this.#free.pop() ?? (await new Promise<number>((resolve) => this.#waiting.push(resolve)));
-    try {
-      return await work(place);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next(place);
-      else this.#free.push(place);
-    }
-  }
 }

@@ -7,12 +7,19 @@ export async function readVersion(sql: ReadSql): Promise<string> {
   return row?.version;
 }
 
+/** The timeline in the name of a segment of the log. */
+function timelineOf(segment: string): number {
+  return segment === "" ? 0 : Number.parseInt(segment.slice(0, 8), 16);
+}
+
 /** The server on the other end of the connection, and where it is. */
 export interface ServerReading extends ServerFacts {
   /** Null over a socket of the same machine. */
   address: { host: string; port: number } | null;
   /** It only follows another server, and takes no change. */
   isStandby: boolean;
+  /** Rises by one with each promotion; 0 of a standby. */
+  timeline: number;
   /** By the database's clock, ISO 8601. */
   checkedAt: string;
 }
@@ -45,6 +52,7 @@ export async function readDurability(sql: ReadSql): Promise<ServerReading> {
            host(inet_server_addr()) as host,
            inet_server_port() as port,
            is_standby,
+           case when is_standby then '' else pg_walfile_name(pg_current_wal_lsn()) end as wal,
            (extract(epoch from clock_timestamp()) * 1000)::float8 as checked_at,
            archived_at, failed_at, failed_count,
            (select coalesce(json_agg(standby order by name), '[]')
@@ -73,6 +81,7 @@ export async function readDurability(sql: ReadSql): Promise<ServerReading> {
     manager: row.manager,
     address: row.host === null ? null : { host: row.host, port: row.port },
     isStandby: row.is_standby,
+    timeline: timelineOf(row.wal),
     checkedAt: new Date(row.checked_at).toISOString(),
     archive: {
       mode: row.archive_mode,

@@ -188,7 +188,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
 
     // This process knows what it acknowledged, and would refuse; whoever holds the key need not.
     const { connection } = door.database;
-    const forger = await openTenant({ tenantId: TENANT, connection, auditSecret: AUDIT_SECRET, readers: 1 });
+    const forger = await openTenant({ tenantId: TENANT, connection, auditSecret: AUDIT_SECRET, connections: 8 });
     await invoke(forger.handlers, "reconcile", {}, { actor: "cli:mallory" });
     await forger.close();
     const rewritten = await verify({ anchor: "tail" });

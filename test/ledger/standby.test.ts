@@ -112,8 +112,10 @@ test("readiness and doctor tell which standbys each change is on, although the s
     ...{ ...kept, survives: "machine", required: 0, fsync: true, synchronousCommit: "on", walLevel: "replica" },
     ...{ synchronousStandbyNames: "standby", archive: unarchived, lastBackupAt: null },
   });
-  const metrics = await (await fetch(`${server.opsUrl}/metrics`)).text();
+  const metrics = await shownMetrics();
   expect(metrics).toMatch(/^pmctl_database_synchronous_standbys 1$/m);
+  expect(metrics).toMatch(/^pmctl_database_failovers_total 0$/m);
+  expect(metrics).toMatch(/^pmctl_database_connections ([3-9]|1[0-6])$/m);
   expect(metrics).toMatch(/^pmctl_replication_lag_bytes\{standby="standby"\} \d+$/m);
   expect(await replication()).toMatchObject({
     status: "ok",
@@ -162,6 +164,10 @@ test("without the standbys that the file requires changes are refused and not wr
     await at.kill("SIGKILL");
   }
 }, 60_000);
+
+async function shownMetrics(): Promise<string> {
+  return (await fetch(`${server.opsUrl}/metrics`)).text();
+}
 
 const WAIT = { timeout: 10_000, interval: 100 };
 
@@ -235,6 +241,7 @@ test("after a failover every acknowledged trade is there, and the same server tr
   const survived = await tradesIn(pair.standby);
   expect(acknowledged.size).toBeGreaterThanOrEqual(8);
   expect([...acknowledged].filter((id) => !survived.has(id))).toEqual([]);
+  await vi.waitFor(async () => expect(await shownMetrics()).toMatch(/^pmctl_database_failovers_total 1$/m), WAIT);
 }, 60_000);
 
 test("the server trades again by itself after its primary took no changes, and after all its sessions were ended", async () => {

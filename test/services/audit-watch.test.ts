@@ -141,7 +141,7 @@ test("the operation says when the background last walked a chain beyond the tena
     connection: tenant.database.server,
     auditSecret: SECRET,
     wholeAuditUpTo: LIMIT,
-    readers: 1,
+    connections: 8,
   });
   try {
     await served.auditWatch.round();
@@ -164,7 +164,7 @@ test("entries of an earlier key verify with the new one; without the earlier key
     connection: tenant.database.server,
     auditSecret: "the next audit secret of the tests",
     previousAuditSecrets: [SECRET],
-    readers: 1,
+    connections: 8,
   });
   try {
     const { seal } = await invoke(next.handlers, "reconcile", {}, { actor: "admin:ops" });

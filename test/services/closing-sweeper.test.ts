@@ -21,7 +21,7 @@ describe("the closing sweeper", () => {
     const closeAt = Date.now() - 1000;
     await sql`update market set close_at = ${closeAt} where id in ${sql(ids)}`;
     await sql.end({ timeout: 5 });
-    const options = { tenantId: "acme", connection: scene.database.server, auditSecret: AUDIT_SECRET, readers: 2 };
+    const options = { tenantId: "acme", connection: scene.database.server, auditSecret: AUDIT_SECRET, connections: 8 };
     const processes = await Promise.all([openTenant(options), openTenant(options)]);
     onTestFinished(async () => void (await Promise.all(processes.map((each) => each.close()))));
     return { closeAt: new Date(closeAt).toISOString(), processes };

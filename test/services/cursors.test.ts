@@ -46,7 +46,7 @@ describe.each(names)("a cursor of %s", (name) => {
       tenantId: "acme",
       connection: scene.database.server,
       auditSecret: AUDIT_SECRET,
-      readers: 1,
+      connections: 8,
     });
     for (const services of [other, again]) {
       const api = localApi(services?.handlers ?? {}, { actor: "admin:other", user: { id: "ann" } });
@@ -117,7 +117,7 @@ test("after the audit key was rotated, cursors of the previous one hold, and tho
       connection: scene.database.server,
       auditSecret: "the audit secret that came after it, long enough",
       previousAuditSecrets,
-      readers: 1,
+      connections: 8,
     });
   const rotated = await open([AUDIT_SECRET]);
   const replaced = await open([]);

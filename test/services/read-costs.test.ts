@@ -28,7 +28,7 @@ beforeAll(async () => {
     tenantId: "acme",
     connection: scene.database.server,
     auditSecret: AUDIT_SECRET,
-    readers: 1,
+    connections: 8,
   });
 });
 afterAll(async () => {

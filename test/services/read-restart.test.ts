@@ -1,10 +1,15 @@
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { localEvents } from "../../src/client/local-events.ts";
 import { GRANTS } from "../../src/ledger/schema.ts";
-import { connect } from "../../src/postgres/connect.ts";
+import { connect, withClient } from "../../src/postgres/connect.ts";
+import type { Cluster } from "../../src/postgres/embedded/cluster.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { divideConnections } from "../../src/services/tenant/connections.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { clusterIn, createDirectory } from "../postgres/embedded-support.ts";
+import { anyMarket } from "../support/market.ts";
 import { applyTenant } from "../support/tenant.ts";
 
 /** Longer than any read may take, a restart of the database included: what takes longer hangs. */
@@ -13,11 +18,16 @@ const PATIENCE_MS = 60_000;
 const inTime = <T>(work: PromiseLike<T>): Promise<T> =>
   Promise.race([work, new Promise<never>((_, reject) => setTimeout(() => reject(new Error("it hangs")), PATIENCE_MS))]);
 
+let cluster: Cluster;
+beforeAll(async () => {
+  cluster = clusterIn(await createDirectory());
+  await cluster.start();
+});
+afterAll(() => cluster.stop());
+
 test("reads go on when the database was restarted: none hangs, none gets another's answer, the first one is answered", {
   timeout: 600_000,
 }, async () => {
-  const cluster = clusterIn(await createDirectory());
-  await cluster.start();
   await cluster.createDatabase("acme");
   const connection = cluster.connection("acme");
   const owner = connect(connection, { name: "owner", max: 1 });
@@ -77,5 +87,83 @@ test("reads go on when the database was restarted: none hangs, none gets another
     expect(wrong).toEqual([]);
   }
   await services.close();
-  await cluster.stop();
 });
+
+test("connections are divided without a rest", () => {
+  for (let connections = 4; connections <= 100; connections++)
+    expect(Object.values(divideConnections(connections)).reduce((sum, each) => sum + each)).toBe(connections);
+});
+
+test.each([4, 16])(
+  "with %i connections a server trades, reads and streams, and never has one more, although its sessions end and the database restarts",
+  async (connections) => {
+    await cluster.createDatabase(`acme${connections}`);
+    const { host, port, user, database } = cluster.connection(`acme${connections}`);
+    const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
+    await withClient({ url }, { name: "owner", max: 1 }, (owner) => migrate(owner, { grants: GRANTS }));
+    // Survives its own losses.
+    const owner = openPool((max) => connect({ url }, { name: "owner", max }), { max: 1, deadlineMs: 5000 });
+    const services = await openTenant({
+      tenantId: "acme",
+      connection: { url, pooled: false },
+      auditSecret: "an audit secret, long enough",
+      connections,
+    });
+    let [highest, over] = [0, false];
+    const sampling = (async () => {
+      while (!over) {
+        const counted = owner.read(
+          (sql) => sql<{ sessions: number }[]>`
+            select count(*)::int as sessions from pg_stat_activity
+             where datname = ${database} and application_name like 'pmctl%' and application_name <> 'pmctl owner'`,
+        );
+        const [row] = await counted.catch(() => []);
+        highest = Math.max(highest, row?.sessions ?? 0);
+      }
+    })();
+    await applyTenant(services.sequencer);
+    const api = localApi(services.handlers, { actor: "cli:test", user: { id: "u" } });
+    const command = { type: "recordDeposit", provider: "payments", traderId: "u", amountMicro: 10n ** 9n } as const;
+    await services.sequencer.submit({ command: { ...command, reference: "tx" }, actor: "provider:payments" });
+    const { id: marketId } = await api.createMarket(anyMarket({}));
+    const trade = () => api.placeTrade({ marketId, selection: { side: "yes" }, amount: 1 });
+    const everything = () => [
+      ...Array.from({ length: 8 }, trade),
+      ...Array.from({ length: 8 }, () => api.getMarket({ id: marketId })),
+      ...[services.pool, services.background].flatMap((pool) =>
+        Array.from({ length: 8 }, () => pool.read((sql) => sql`select pg_sleep(0.002)`)),
+      ),
+      ...[services.pool, services.checks].flatMap((pool) =>
+        Array.from({ length: 4 }, () => pool.snapshot((sql) => sql`select pg_sleep(0.002)`)),
+      ),
+    ];
+    expect((await Promise.all(everything())).slice(0, 8)).toMatchObject(Array(8).fill({ marketId }));
+    // What is asked while connections end may fail; how many there are is what counts.
+    for (let round = 0; round < 3; round++) {
+      void Promise.allSettled(everything());
+      await owner.read(
+        (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = ${database} and application_name like 'pmctl%' and application_name <> 'pmctl owner'`,
+      );
+    }
+    void Promise.allSettled([everything(), everything()].flat());
+    await cluster.stop();
+    await cluster.start();
+    await expect.poll(trade, { timeout: PATIENCE_MS }).toMatchObject({ marketId });
+    await expect.poll(() => api.getMarket({ id: marketId }), { timeout: PATIENCE_MS }).toMatchObject({ id: marketId });
+    const ending = new AbortController();
+    const events = localEvents(services, { markets: [marketId], signal: ending.signal })[Symbol.asyncIterator]();
+    await inTime(events.next());
+    await trade();
+    expect(await inTime(events.next())).toMatchObject({ done: false });
+    ending.abort();
+    expect(services.countConnections()).toBeLessThanOrEqual(connections);
+    over = true;
+    await sampling;
+    expect(highest).toBeGreaterThan(2);
+    expect(highest).toBeLessThanOrEqual(connections);
+    await services.close();
+    await owner.end({ timeout: 5 });
+  },
+  120_000,
+);

@@ -132,7 +132,7 @@ describe("a tenant that names another configuration", () => {
       tenantId: "acme",
       connection: scene.database.server,
       auditSecret: AUDIT_SECRET,
-      readers: 1,
+      connections: 8,
     });
     expect(await find("Wahl Haus")).toEqual(["wahlen"]);
     await again.close();

@@ -59,7 +59,7 @@ export async function openTestTenant(options: TenantOptions = {}): Promise<TestT
   const { processes: count = 1, applied = true, oracle } = options;
   const database = await createTestDatabase();
   const open = () =>
-    openTenant({ tenantId: "acme", connection: database.server, auditSecret: AUDIT_SECRET, oracle, readers: 4 });
+    openTenant({ tenantId: "acme", connection: database.server, auditSecret: AUDIT_SECRET, oracle, connections: 10 });
   const services = await open();
   const processes = [services];
   while (processes.length < count) processes.push(await open());

@@ -7,7 +7,7 @@ import { openTenant } from "../../services/tenant/tenant.ts";
 import { operatorActor } from "../tenant/actor.ts";
 import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { openAsServer } from "../tenant/tenant-database.ts";
-import { serviceOptions } from "../tenant/tenant-services.ts";
+import { commandOptions } from "../tenant/tenant-services.ts";
 import { knownToOperator } from "./anchors-in-file.ts";
 
 /** What was accepted. `anchor` and `seq` are null for a log that was not set back: no entry is written then. */
@@ -32,7 +32,7 @@ export async function acceptSetBack(
   const { id: tenant, directory } = operator;
   const auditSecrets = auditSecretsOf(operator);
   const { connection } = await openAsServer(operator);
-  const terms = { ...serviceOptions(operator, connection, auditSecrets), readers: 1, anchors: false } as const;
+  const terms = { ...commandOptions(operator, connection, auditSecrets), anchors: false } as const;
   const services = await openTenant(terms);
   try {
     const { sequencer, auditKey, auditKeys: keys, checks: reader } = services;

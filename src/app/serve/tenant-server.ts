@@ -85,7 +85,11 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const anchoring = openAnchoring(serving, newestAnchor(found.kept));
   anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
-  metrics.setDatabase(() => services.durability.read());
+  metrics.setDatabase({
+    read: () => services.durability.read(),
+    connections: () => services.countConnections(),
+    failovers: () => services.durability.failovers,
+  });
   const secret = randomBytes(32).toString("base64url");
   const server = await listen(serving, secret, certificate).catch(async (error: unknown) => {
     await anchoring.close();

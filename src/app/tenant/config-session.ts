@@ -23,7 +23,7 @@ import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "./operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "./tenant-database.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
-import { serviceOptions } from "./tenant-services.ts";
+import { commandOptions } from "./tenant-services.ts";
 
 /** The configuration that is live, and the operations to change it with. */
 export interface LiveTenant {
@@ -142,10 +142,8 @@ export function overDatabase(ready: ReadyTenant, recording: Recording): ConfigSe
     owned ??= openAsOwner();
     return owned;
   };
-  const options = {
-    ...serviceOptions(tenant, database.connection, [secrets.auditKey, ...secrets.previousAuditKeys]),
-    readers: 2,
-  };
+  const auditSecrets = [secrets.auditKey, ...secrets.previousAuditKeys] as const;
+  const options = commandOptions(tenant, database.connection, auditSecrets);
   const services: TenantServices[] = [];
   const kept = (opened: TenantServices): TenantServices => {
     services.push(opened);

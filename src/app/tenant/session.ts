@@ -82,7 +82,7 @@ async function overDatabase(
   const databaseUrl = databaseUrlOf(tenant);
   const [
     { openAsServer },
-    { serviceOptions },
+    { commandOptions },
     { openTenant },
     { localApi },
     { localEvents },
@@ -98,7 +98,7 @@ async function overDatabase(
     import("../../services/audit/audit-lines.ts"),
   ]);
   const { connection } = await openAsServer(tenant, databaseUrl);
-  const services = await openTenant({ ...serviceOptions(tenant, connection, auditSecrets), readers: 2, viewBytes: 0 });
+  const services = await openTenant({ ...commandOptions(tenant, connection, auditSecrets), viewBytes: 0 });
   const stopNoting = onMismatch(({ operation, problem }) =>
     note(`The answer of ${operation} is not what the contract says (${problem}); it is shown as well as it can be`),
   );

@@ -1,6 +1,7 @@
-import { requiredStandbys } from "../../config/tenant-config.ts";
+import { connectionsOf, requiredStandbys } from "../../config/tenant-config.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
+import { COMMAND_CONNECTIONS } from "../../services/tenant/connections.ts";
 import type { TenantOptions } from "../../services/tenant/tenant.ts";
 import { anchorPlaces, type OperatorTenant } from "./operator-tenant.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
@@ -18,5 +19,12 @@ export function serviceOptions(
   return {
     ...{ tenantId: tenant.id, connection, auditSecret, previousAuditSecrets, oracle },
     ...{ anchors: anchorPlaces(tenant), requiredStandbys: requiredStandbys(tenant.config) },
+    connections: connectionsOf(tenant.config),
   };
+}
+
+/** The same for one command, which asks for little at a time. */
+export function commandOptions(...tenant: Parameters<typeof serviceOptions>): ReturnType<typeof serviceOptions> {
+  const options = serviceOptions(...tenant);
+  return { ...options, connections: Math.min(options.connections ?? COMMAND_CONNECTIONS, COMMAND_CONNECTIONS) };
 }

@@ -51,6 +51,10 @@ const StandbyCount = z.number().int().min(0).max(9).default(0).meta({
   description: "Standbys that every acknowledged change is on.",
 });
 
+const ConnectionCount = z.number().int().min(4).max(100).default(16).meta({
+  description: "The most connections that one server has to this database, those that it reconnects with included.",
+});
+
 /** What the database has to promise. */
 const DatabasePromises = z.strictObject({ synchronousStandbys: StandbyCount }).prefault({}).meta({
   description: "What the database has to promise: without it serve does not start, and changes are refused.",
@@ -70,6 +74,7 @@ export const DatabaseSection = z
             "Where the connection string of the owner is kept, or its parts; apply, migrate, backup and restore connect with it. Without it, the server's login is the owner.",
         }),
         require: DatabasePromises,
+        connections: ConnectionCount,
       }),
     ],
     {

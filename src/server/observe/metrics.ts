@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { AUTH_FAILURES, SECURITY_EVENTS, type SecurityEvent } from "../../domain/access/security.ts";
-import type { DatabaseState } from "../../domain/durability.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../connections/connection-refusals.ts";
+import { type DatabaseSource, registerDatabase } from "./database-metrics.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -207,28 +207,9 @@ export class Metrics {
     });
   }
 
-  /** Figures of the database's standbys, read when the metrics are asked for. */
-  setDatabase(read: () => Promise<Pick<DatabaseState, "synchronousStandbys" | "standbys"> | null>): void {
-    const registers = [this.#registry];
-    new Gauge({
-      name: "pmctl_database_synchronous_standbys",
-      help: "Standbys that each commit waits for and that are there; 0 while the database is away.",
-      registers,
-      async collect() {
-        this.set((await read())?.synchronousStandbys ?? 0);
-      },
-    });
-    new Gauge({
-      name: "pmctl_replication_lag_bytes",
-      help: "Bytes of the database's log that a standby has not on its disk yet.",
-      labelNames: ["standby"],
-      registers,
-      async collect() {
-        this.reset();
-        for (const { name, lagBytes } of (await read())?.standbys ?? [])
-          if (lagBytes !== null) this.set({ standby: name }, lagBytes);
-      },
-    });
+  /** Figures of the database, read when the metrics are asked for. */
+  setDatabase(source: DatabaseSource): void {
+    registerDatabase(this.#registry, source);
   }
 
   /** Whether the audit log holds, and how far it is anchored; read when the metrics are asked for. */

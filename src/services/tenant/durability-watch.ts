@@ -32,6 +32,8 @@ export class DurabilityWatch {
   #reading: Promise<Durability | null> = Promise.resolve(null);
   #known: { state: Durability; askedAt: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Of the primaries that have answered, the first and the latest. */
+  #timelines: { first: number; latest: number } | undefined;
 
   constructor(options: DurabilityOptions) {
     this.#options = options;
@@ -41,6 +43,11 @@ export class DurabilityWatch {
   read(): Promise<Durability | null> {
     if (performance.now() - this.#readAt > FRESH_MS) this.#renew();
     return this.#reading;
+  }
+
+  /** How often another server has been made the primary since the first answer. */
+  get failovers(): number {
+    return this.#timelines === undefined ? 0 : this.#timelines.latest - this.#timelines.first;
   }
 
   /** Looks at once, and from now on, where standbys are required. */
@@ -81,8 +88,10 @@ export class DurabilityWatch {
 
   async #ask(): Promise<Durability | null> {
     const { reader, synchronous, placeOf, required } = this.#options;
-    const { address, isStandby, manager, ...facts } = await reader.read(readDurability);
+    const { address, isStandby, timeline, manager, ...facts } = await reader.read(readDurability);
     if (isStandby) return null;
+    const { first = timeline, latest = timeline } = this.#timelines ?? {};
+    this.#timelines = { first, latest: Math.max(latest, timeline) };
     const synchronousCommit = synchronous ? "on" : facts.synchronousCommit;
     return {
       ...{ host: placeOf(address), ...facts, synchronousCommit },

@@ -7,6 +7,7 @@ import { type Connection, connect } from "../../postgres/connect.ts";
 import { ensureDatabase, isMissingDatabase } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import { mayRead, migrate, schemaVersion } from "../../postgres/migrate.ts";
+import { COMMAND_CONNECTIONS } from "./connections.ts";
 import { NotGranted } from "./readiness.ts";
 import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
 
@@ -39,7 +40,13 @@ export interface Provisioned {
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
   const { tenantId, connection, auditSecret, previousAuditSecrets = [], actor, reason, config } = options;
   const migrations = await prepareDatabase({ connection });
-  const tenant = await openTenant({ tenantId, connection, auditSecret, previousAuditSecrets, readers: 1 });
+  const tenant = await openTenant({
+    tenantId,
+    connection,
+    auditSecret,
+    previousAuditSecrets,
+    connections: COMMAND_CONNECTIONS,
+  });
   try {
     const recorded = await putOnRecord(tenant, actor);
     const answer = await tenant.sequencer.submit({ command: { type: "applyConfig", ...config }, actor, reason });

@@ -1,17 +1,16 @@
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { openJournal } from "../../ledger/journal.ts";
 import { followMarketSearch } from "../../ledger/market-search.ts";
 import { GRANTS } from "../../ledger/schema.ts";
 import type { SequencerOptions } from "../../ledger/sequencer/options.ts";
 import { Sequencer } from "../../ledger/sequencer/sequencer.ts";
 import { recordSecurityEvents } from "../../ledger/unchained/security-log.ts";
-import { type Connection, type ConnectOptions, connect, type Sql } from "../../postgres/connect.ts";
+import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { answersWithin, isDenied, placeOf } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
-import { openPool, type Pool } from "../../postgres/pool.ts";
+import type { Pool } from "../../postgres/pool.ts";
 import { commitsAreSynchronous } from "../../queries/server.ts";
 import { Evidence } from "../anchors/evidence.ts";
 import { guardJournal } from "../anchors/guarded-journal.ts";
@@ -26,6 +25,7 @@ import type { AllHandlers } from "../invoke.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { VIEW_BYTES, Views } from "../views/views.ts";
+import { type DatabaseTerms, divideConnections, openConnections, USUAL_CONNECTIONS } from "./connections.ts";
 import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./new-id.ts";
@@ -46,8 +46,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   oracle?: OracleSetup | undefined;
   /** Standbys without which changes are refused; none unless given. */
   requiredStandbys?: number;
-  /** How many reads may run at once. */
-  readers?: number;
+  /** The most connections to the database that these services have at a time, from 4 on. */
+  connections?: number | undefined;
   /** Bytes of answers kept in memory for repeated reads; 0 for a process that asks little and ends soon. */
   viewBytes?: number;
   /**
@@ -75,15 +75,14 @@ export interface TenantServices extends ServiceContext {
   refusals: RefusalLog;
   /** What an acknowledged change survives. */
   durability: DurabilityWatch;
+  /** How many connections to the database are open. */
+  countConnections(): number;
   /** Resolves within two seconds, whatever the state of the database. */
   isDatabaseUp(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 const READ_TIMEOUT_MS = 10_000;
-const CHECK_TIMEOUT_MS = 10 * 60_000;
-/** How long a read may take beyond PostgreSQL's own timeout, waiting for a connection included. */
-const GRACE_MS = 5_000;
 const HEALTH_TIMEOUT_MS = 1_500;
 
 /**
@@ -96,8 +95,9 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const key = auditKey(options.auditSecret);
   const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
   const isSealed = sealCheck(auditKeys);
-  const unguarded = openJournal(connection, { ...terms, isSealed });
-  const { pool, checks, background } = openPools(connection, terms, options.readers);
+  const division = divideConnections(options.connections ?? USUAL_CONNECTIONS);
+  const connections = openConnections(connection, { ...terms, isSealed }, division);
+  const { journal: unguarded, pool, checks, background } = connections;
   const sources = options.anchors ? { ...options.anchors, tenant: tenantId, keys: auditKeys } : undefined;
   const evidence = new Evidence({ reader: pool, keys: auditKeys, sources });
   const durability = new DurabilityWatch({
@@ -166,6 +166,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     tail,
     refusals,
     durability,
+    countConnections: connections.count,
     isDatabaseUp,
     close: async () => {
       tail.close();
@@ -178,38 +179,9 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   };
 }
 
-/** Separate pools, so that reads wait neither for long checks nor for background work. */
-function openPools(connection: Connection, { restricted }: DatabaseTerms, readers = 8) {
-  const poolOf = (own: ConnectOptions & { statementTimeoutMs: number; snapshots?: number }) =>
-    openPool((max) => connect(connection, { ...own, max, restricted }), {
-      ...own,
-      deadlineMs: own.statementTimeoutMs + GRACE_MS,
-    });
-  const snapshots = Math.ceil(readers / 3);
-  return {
-    pool: poolOf({
-      name: "reader",
-      max: Math.max(readers - snapshots, 1),
-      snapshots,
-      statementTimeoutMs: READ_TIMEOUT_MS,
-    }),
-    // Two snapshots, so that a question does not wait while the background compares the whole ledger.
-    checks: poolOf({ name: "checks", max: 1, snapshots: 2, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true }),
-    background: poolOf({ name: "background", max: 2, statementTimeoutMs: READ_TIMEOUT_MS }),
-  };
-}
-
 /** Identifiers sort by the process's own clock; no decision rests on it. */
 function freshId(prefix: string): string {
   return newId(prefix, performance.timeOrigin + performance.now());
-}
-
-/** How connections to a database are to be opened. */
-interface DatabaseTerms {
-  /** The server's restricted role may be taken. */
-  restricted: boolean;
-  /** Commits must ask for the disk themselves. Stricter settings, such as waiting for a replica, stay. */
-  synchronous: boolean;
 }
 
 /**

@@ -69,7 +69,7 @@ function side(operator: Operator, tenant: string): Side {
       const connection = embeddedCluster(operator.directory).connection(tenant);
       const secrets = await operator.secrets();
       const auditSecret = secrets[`${tenant.toUpperCase()}_AUDIT_KEY`] ?? "";
-      const services = await openTenant({ tenantId: tenant, connection, auditSecret, readers: 1 });
+      const services = await openTenant({ tenantId: tenant, connection, auditSecret, connections: 8 });
       try {
         const api = localApi(services.handlers, { actor: `user:${userId}`, user: { id: userId } });
         return (await api.requestWithdrawal({ amount })).withdrawalId;

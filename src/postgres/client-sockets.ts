@@ -1,0 +1,128 @@
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import postgres from "postgres";
+import type { Places } from "./places.ts";
+import { connectTimeoutSec, loginOptions } from "./route/ask-host.ts";
+import { dial, NotConnected } from "./route/dial.ts";
+import { type Route, routeTo } from "./route/route.ts";
+
+export const CONNECT_TIMEOUT_SEC = 5;
+
+/** A query waited for a connection of a client that was left meanwhile: nothing of it was sent. */
+export class ClientLeft extends NotConnected {
+  constructor() {
+    super(Object.assign(new Error("The client was left"), { code: "CLIENT_LEFT" }));
+    this.name = "ClientLeft";
+  }
+}
+
+/** What makes a client open no further connection. */
+const leaving = new WeakMap<postgres.Sql, () => void>();
+
+/** A client that another one follows: what waits for a connection fails with `ClientLeft`, and the other one gets its places. */
+export function leaveClient(sql: postgres.Sql): void {
+  leaving.get(sql)?.();
+}
+
+/** The routes of clients that have one. */
+const routes = new WeakMap<postgres.Sql, Route>();
+
+/** A statement showed that the server is not the primary that takes changes, or may not be: the next connection asks anew. */
+export function leaveServer(sql: postgres.Sql): void {
+  routes.get(sql)?.leave();
+}
+
+type DriverOptions = postgres.Options<Record<string, never>>;
+
+/** A client whose connections are made by the route to the database. */
+export function clientByRoute(
+  { url, pooled }: { url: string; pooled?: boolean | undefined },
+  { connection, ...options }: DriverOptions,
+  places: Places | undefined,
+): postgres.Sql {
+  const route = routeTo(url);
+  const { address } = route;
+  const name = address.parameters.application_name;
+  const terms = {
+    ...options,
+    ...loginOptions(address),
+    connect_timeout: connectTimeoutSec(address),
+    // The route waits between attempts.
+    backoff: () => 0,
+    // A pooler may answer what its server was an hour ago.
+    ...(pooled === false ? { target_session_attrs: "primary" as const } : {}),
+    connection: { ...connection, application_name: [connection?.application_name, name].join(" ").trim() },
+  };
+  const sql = clientOn(() => route.dial(), terms, places);
+  routes.set(sql, route);
+  return sql;
+}
+
+/** A client of one server that is known, by its port or the directory of its socket. */
+export function clientAt(
+  server: { host: string; port: number; user: string; database: string },
+  options: DriverOptions,
+  places: Places | undefined,
+): postgres.Sql {
+  const open = () => dial(server, undefined, CONNECT_TIMEOUT_SEC * 1000);
+  return clientOn(open, { ...options, ...server }, places);
+}
+
+/**
+ * How long a connection that was left keeps its place unless the server ends it before: a commit that waits for a standby
+ * keeps its session, and a network that is gone tells nothing.
+ */
+const LEFT_MS = 3000;
+
+/** A client whose connections are closed with it. A place is free again once the server has ended the session. */
+function clientOn(open: () => Promise<Socket>, options: DriverOptions, places: Places | undefined): postgres.Sql {
+  const sockets = new Set<Socket>();
+  const left = new AbortController();
+  let hasEnded = false;
+  const socket = async (): Promise<Duplex> => {
+    let giveBack: (() => void) | undefined;
+    try {
+      const place = await places?.take(left.signal);
+      if (place !== undefined) giveBack = () => places?.give(place);
+      left.signal.throwIfAborted();
+      const opened = await open();
+      sockets.add(opened);
+      opened.once("close", () => {
+        sockets.delete(opened);
+        giveBack?.();
+      });
+      // The driver would open a session on it that nothing closes.
+      if (hasEnded) leave(opened);
+      return opened;
+    } catch (error) {
+      giveBack?.();
+      return failing(error);
+    }
+  };
+  const terms = { ...options, socket };
+  const sql = postgres(terms);
+  leaving.set(sql, () => left.abort(new ClientLeft()));
+  const end = sql.end;
+  sql.end = async (terms) => {
+    await end(terms);
+    leaveClient(sql);
+    hasEnded = true;
+    for (const opened of sockets) leave(opened);
+  };
+  return sql;
+}
+
+/** Lets the server end a session, and the process not wait for it. */
+function leave(socket: Socket): void {
+  socket.end().resume().unref();
+  setTimeout(() => socket.destroy(), LEFT_MS).unref();
+}
+
+/**
+ * A connection that fails with an error as soon as something is sent. The driver (postgres 3.4.9) never uses a connection
+ * again, nor the queries that wait for it, for which it could not get a socket at all.
+ */
+function failing(error: unknown): Duplex {
+  const cause = error instanceof Error ? error : new Error(String(error));
+  return new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done(cause) });
+}

@@ -1,0 +1,105 @@
+import type { IsSealed } from "../../domain/audit/seal.ts";
+import { type JournalConnections, openJournal } from "../../ledger/journal.ts";
+import { type Connection, type ConnectOptions, connect } from "../../postgres/connect.ts";
+import { Places } from "../../postgres/places.ts";
+import { openPool, type Pool } from "../../postgres/pool.ts";
+
+/** How connections to a database are to be opened. */
+export interface DatabaseTerms {
+  /** The server's restricted role may be taken. */
+  restricted: boolean;
+  /** Commits must ask for the disk themselves. Stricter settings, such as waiting for a replica, stay. */
+  synchronous: boolean;
+}
+
+/** The connections of one server, by what they are for. */
+export interface Division extends JournalConnections {
+  reads: number;
+  /** Reads of several statements from one moment, one for each connection at a time. */
+  snapshots: number;
+  /** Work that no request waits for; with 0 the reads' connections do it. */
+  background: number;
+  /** Long reads over the whole log and ledger. */
+  checks: number;
+}
+
+export const FEWEST_CONNECTIONS = 4;
+export const USUAL_CONNECTIONS = 16;
+/** Of a command, which asks for little at a time. */
+export const COMMAND_CONNECTIONS = 8;
+
+const FEWEST: Division = { writers: 1, loaders: 0, turns: 0, reads: 1, snapshots: 1, background: 0, checks: 1 };
+
+/** What each further connection is for, in the order of what it is worth. */
+const FURTHER: readonly (keyof Division)[] = [
+  ...(["loaders", "turns", "background", "writers", "snapshots", "reads"] as const),
+  ...(["loaders", "checks", "background", "snapshots", "reads", "reads"] as const),
+];
+/** With that, writing has all that it can use. */
+const BEYOND: readonly (keyof Division)[] = ["reads", "reads", "snapshots"];
+
+/** Divides the connections of a server. Pure. @param connections in all, at least 4 */
+export function divideConnections(connections: number): Division {
+  const division = { ...FEWEST };
+  for (let more = 0; more < connections - FEWEST_CONNECTIONS; more++) {
+    const use = FURTHER[more] ?? BEYOND[(more - FURTHER.length) % BEYOND.length];
+    if (use) division[use] += 1;
+  }
+  return division;
+}
+
+export interface TenantConnections {
+  journal: ReturnType<typeof openJournal>;
+  pool: Pool;
+  checks: Pool;
+  background: Pool;
+  /** How many are open. */
+  count(): number;
+}
+
+const READ_TIMEOUT_MS = 10_000;
+const CHECK_TIMEOUT_MS = 10 * 60_000;
+/** How long a read may take beyond PostgreSQL's own timeout, waiting for a connection included. */
+const GRACE_MS = 5_000;
+
+/**
+ * Opens what a tenant's services speak to the database with. Each part has connections of its own, so that reads wait neither
+ * for long checks nor for background work, and a part that reconnects takes none of another: what it left counts until the
+ * database has ended it.
+ */
+export function openConnections(
+  connection: Connection,
+  terms: DatabaseTerms & { isSealed: IsSealed },
+  division: Division,
+): TenantConnections {
+  const groups: Places[] = [];
+  const group = (connections: number) => {
+    const places = new Places(connections);
+    groups.push(places);
+    return places;
+  };
+  const poolOf = ({
+    max,
+    snapshots,
+    ...own
+  }: Omit<ConnectOptions, "places"> & { snapshots: number; statementTimeoutMs: number }) => {
+    const places = group(max + snapshots);
+    return openPool((many) => connect(connection, { ...own, max: many, restricted: terms.restricted, places }), {
+      ...{ max, snapshots, deadlineMs: own.statementTimeoutMs + GRACE_MS },
+    });
+  };
+  const { reads, snapshots, background, checks } = division;
+  const pool = poolOf({ name: "reader", max: reads, snapshots, statementTimeoutMs: READ_TIMEOUT_MS });
+  return {
+    journal: openJournal(connection, { ...terms, connections: division, group }),
+    pool,
+    checks: poolOf({
+      ...{ name: "checks", max: 0, snapshots: checks, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true },
+    }),
+    background:
+      background === 0
+        ? pool
+        : poolOf({ name: "background", max: background, snapshots: 0, statementTimeoutMs: READ_TIMEOUT_MS }),
+    count: () => groups.reduce((sum, places) => sum + places.taken, 0),
+  };
+}
