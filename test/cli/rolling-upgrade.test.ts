@@ -13,7 +13,7 @@ interface Ready {
 }
 
 /** Between two requests of a client. */
-const PACE_MS = 50;
+const PACE_MS = 100;
 
 /** Every table gets a column, as later releases may add them: a statement that depends on a table's columns being these is found. */
 const EXPANSION = `
@@ -131,7 +131,7 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     ];
     const underLoad = async () => {
       const before = read;
-      while (read < before + 10) await delay(PACE_MS);
+      while (read < before + 5) await delay(PACE_MS);
     };
 
     await underLoad();
