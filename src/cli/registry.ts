@@ -27,7 +27,7 @@ export const NOUNS: readonly Noun[] = [
     "serve every tenant of a directory, each in a process of its own or all by a few",
     () => import("./serve/up.ts"),
   ],
-    ["deploy", "files for systemd, Compose, Kubernetes and Patroni", () => import("./deploy/deploy.ts")],
+  ["deploy", "files for systemd, Compose, Kubernetes and Patroni", () => import("./deploy/deploy.ts")],
   ["tenant", "the tenants of this directory", () => import("./config/tenant.ts")],
   ["key", "the API keys of a tenant", () => import("./key/key.ts")],
   ["policy", "the limits that a tenant trades under", () => import("./config/policy.ts")],
