@@ -1,19 +1,25 @@
+import { join, relative, sep } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { PURE_FOLDERS, SHARED_FOLDERS } from "./test/support/projects.ts";
+import { OWN_FILES, PURE_FOLDERS, SHARED_FOLDERS } from "./test/support/projects.ts";
 
-const filesOf = (folders: string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
-const [PURE, SHARED] = [filesOf(PURE_FOLDERS), filesOf(SHARED_FOLDERS)];
+const PURE = PURE_FOLDERS.map((folder) => `test/${folder}/**/*.test.ts`);
+const SHARED = SHARED_FOLDERS.map((folder) => `test/${folder}/**/!(${OWN_FILES.join("|")}).test.ts`);
+const TESTS = join(import.meta.dirname, "test");
 
 /**
- * The model test takes longest and is one file, so it starts first. Each project's files follow each other, because a shared
+ * The two files of the model test take longest, so they start first. Each project's files follow each other, because a shared
  * process ends as soon as the next file is not for it, and those with a process of their own come first, because they take
- * longer. Within a project the order is by duration or size, as vitest has it.
+ * longer; shared folders come in the order of their list. Otherwise the order is by duration or size, as vitest has it.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId, project }: TestSpecification) =>
-      moduleId.endsWith("test/model/seeds.test.ts") ? 0 : ["own", "shared", "pure"].indexOf(project.name) + 1;
+    const places = ["own", ...SHARED_FOLDERS, "pure"];
+    const place = ({ moduleId, project }: TestSpecification) => {
+      if (moduleId.includes("test/model/seeds-")) return -1;
+      const [folder = ""] = relative(TESTS, moduleId).split(sep);
+      return places.indexOf(project.name === "shared" ? folder : project.name);
+    };
     return (await super.sort(files)).toSorted((one, other) => place(one) - place(other));
   }
 }

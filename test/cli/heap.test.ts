@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { endStart, nurseryMb } from "../../src/app/serve/heap.ts";
+import { endStart, heapEnvironment, nurseryMb } from "../../src/app/serve/heap.ts";
 import { DEFAULT_MEMORY_MB } from "../../src/config/schema/server-limits.ts";
 
 const GIB = 2 ** 30;
@@ -8,6 +8,7 @@ const MIB = 2 ** 20;
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
 
@@ -43,4 +44,12 @@ test("a server gives back what its work left behind once no request came for a w
   expect(gc).toHaveBeenCalledTimes(2);
   vi.advanceTimersByTime(60_000);
   expect(gc).toHaveBeenCalledTimes(2);
+});
+
+test.each([
+  ["", "1"],
+  ["/var/cache/node", undefined],
+])("a server does without a compile cache unless the environment names its directory: %o", (directory, disabled) => {
+  vi.stubEnv("NODE_COMPILE_CACHE", directory);
+  expect(heapEnvironment().NODE_DISABLE_COMPILE_CACHE).toBe(disabled);
 });

@@ -4,5 +4,15 @@ export const PURE_FOLDERS = ["domain", "contract", "engine", "plan", "config", "
 /**
  * Folders whose tests use the database and share processes and modules too: a test changes no variable, directory or module
  * of its process, and puts clocks back. Starting a process and loading the modules takes more CPU than most of these files.
+ * They run in this order, those with the longest files first.
  */
-export const SHARED_FOLDERS = ["client", "ledger", "outgoing", "providers", "queries", "server", "services"];
+export const SHARED_FOLDERS = [
+  ...["cli", "embed", "oracle"],
+  ...["services", "server", "ledger", "outgoing", "queries", "client", "providers"],
+];
+
+/** Test files of shared folders that change their process all the same, so each has one of its own. */
+export const OWN_FILES = [
+  ...["config-doors", "file-reads", "heap", "init-prompts", "rolling-upgrade"],
+  ...["run-file", "set-back-log", "show-page", "upgrade"],
+];

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import type { BackupTarget } from "../../../src/app/backup/backup-tenant.ts";
 import { type RestoreOptions, runDbBackup, runDbRestore } from "../../../src/cli/database/db-backup.ts";
 import { auditKey } from "../../../src/domain/audit/seal.ts";
@@ -142,9 +142,8 @@ export class BackupScene {
   }
 }
 
-/** Made once per test file: its copies are the scenes. */
+/** Made once per process, and gone with the server of the run: its copies are the scenes. */
 let prepared: Promise<TestDatabase> | undefined;
-afterAll(async () => (await prepared)?.drop());
 
 async function prepare(): Promise<TestDatabase> {
   const database = await createTestDatabase();
