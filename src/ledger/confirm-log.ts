@@ -15,3 +15,22 @@ export async function confirmLog(pool: Pick<Pool, "write">): Promise<void> {
         from current_setting('synchronous_commit') as setting`,
   );
 }
+
+/**
+ * The same for many who ask at one moment: one commit at a time, so that a standby that is away holds up one connection. Who
+ * asks during one is answered by the next, since it has seen what that one may not have behind it.
+ */
+export function logConfirmer(pool: Pick<Pool, "write">): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return () => {
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        running = confirmLog(pool);
+        return running;
+      });
+    return next;
+  };
+}
