@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { confirmLog } from "../../src/ledger/confirm-log.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { OutcomeUnknown, openPool } from "../../src/postgres/pool.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair } from "../support/replica.ts";
 
@@ -209,11 +212,20 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
   const known = await tradesIn(pair.primary);
   const [unknown] = [...known].filter((id) => !acknowledged.has(id));
   expect(unknown).toBeDefined();
-  // What was committed can be seen, and is on one machine: it is not acknowledged by reading it.
+  // What was committed can be seen, and is on one machine: it is not acknowledged by reading it, nor signed for.
+  const pool = openPool((max) => connect({ url: pair.url("acme") }, { name: "test", max }), {
+    max: 1,
+    deadlineMs: 30_000,
+  });
+  const confirmed = confirmLog(pool).catch((error: unknown) => error);
+  await cancelUntil(confirmed);
+  expect(await confirmed).toBeInstanceOf(OutcomeUnknown);
   const repeated = trade(key);
   await cancelUntil(repeated);
   expect((await repeated).status).not.toBe(200);
   await pair.standby.start();
+  await confirmLog(pool);
+  await pool.end({ timeout: 1 });
   let repeat = await trade(key);
   for (let turn = 0; turn < 100 && repeat.status !== 200; turn++) {
     await delay(50);
@@ -223,7 +235,7 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
   expect((await tradesIn(pair.primary)).size).toBe(known.size);
 }, 60_000);
 
-test("after a failover every acknowledged trade is there, and the same server trades on at the new primary", async () => {
+test("after a failover every acknowledged trade is there, the log holds, and the same server trades on at the new primary", async () => {
   for (let turn = 0; turn < 5; turn++) expect((await trade(randomUUID())).status).toBe(200);
   await pair.standby.kill("SIGINT");
   const lost = Array.from({ length: 8 }, () => trade(randomUUID()).catch(() => undefined));
@@ -242,6 +254,7 @@ test("after a failover every acknowledged trade is there, and the same server tr
   expect(acknowledged.size).toBeGreaterThanOrEqual(8);
   expect([...acknowledged].filter((id) => !survived.has(id))).toEqual([]);
   await vi.waitFor(async () => expect(await shownMetrics()).toMatch(/^pmctl_database_failovers_total 1$/m), WAIT);
+  expect(await operator.run("audit", "verify", "--via", "db")).toMatchObject({ exitCode: 0 });
 }, 60_000);
 
 test("the server trades again by itself after its primary took no changes, and after all its sessions were ended", async () => {

@@ -178,6 +178,26 @@ describe("a stream", () => {
     await kept.until(5);
   });
 
+  test("shows nothing that the database has not confirmed, and all of it then", async () => {
+    const asked = Promise.withResolvers<void>();
+    const confirmed = Promise.withResolvers<void>();
+    const tail = new AuditTail(tenant.services.pool, undefined, {
+      acknowledged: () => 0n,
+      confirm: () => {
+        asked.resolve();
+        return confirmed.promise;
+      },
+    });
+    onTestFinished(() => tail.close());
+    const shown: bigint[] = [];
+    const { position } = await tail.follow((entries) => shown.push(...entries.map(({ seq }) => seq)));
+    await trade("bob");
+    await asked.promise;
+    expect(shown).toEqual([]);
+    confirmed.resolve();
+    await vi.waitFor(() => expect(shown).toEqual([position + 1n]));
+  });
+
   test.each(["999999999", "-1", "abc", ""])("after the id %j begins afresh", async (lastId) => {
     expect((await watch("", { "last-event-id": lastId })).events[0]?.event).toBe("snapshot");
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { type Reader, readerOf } from "../../src/postgres/pool.ts";
+import { Evidence } from "../../src/services/anchors/evidence.ts";
 import { AuditWatch } from "../../src/services/audit/audit-watch.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
@@ -42,6 +43,24 @@ describe("a chain within the limit", () => {
     await tampered(3, async () => expect(await watch.status()).toMatchObject({ verified: false }));
     expect(await watch.status()).toMatchObject({ verified: true });
   });
+});
+
+test("an entry that the database has not confirmed is neither remembered nor signed for", async () => {
+  const evidence = new Evidence({ reader, keys: KEYS });
+  let isConfirmed = false;
+  const confirm = async () => {
+    if (!isConfirmed) throw new Error("no standby has it");
+  };
+  const watch = new AuditWatch({ reader, keys: KEYS, evidence, confirm, sleep: async () => {} });
+  const { head } = (await watch.look()).log;
+  if (!head) throw new Error("the log has a head");
+  await watch.round();
+  expect(evidence.acknowledged).toBeUndefined();
+  expect(await watch.vouch(head)).toBe(false);
+  isConfirmed = true;
+  await watch.round();
+  expect(evidence.acknowledged).toMatchObject({ seq: head.seq, hash: head.hash });
+  expect(await watch.vouch(head)).toBe(true);
 });
 
 describe("a chain beyond the limit", () => {

@@ -42,7 +42,7 @@ export function openAnchoring(
     targets,
     every: config.audit.anchorEvery,
     newest,
-    vouch: (head) => services.auditWatch.vouched.isAt(head) || services.auditWatch.vouched.vouch(head),
+    vouch: (head) => services.auditWatch.vouch(head),
     onFailure: ({ kind, place }, error) => {
       metrics.countAnchorFailure(kind);
       log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; it is tried again");

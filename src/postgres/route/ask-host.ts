@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import postgres from "postgres";
 import type { DatabaseAddress, DatabaseHost } from "../../domain/access/database-address.ts";
 import { dial, type Encryption, encryptionsOf, NotConnected } from "./dial.ts";
@@ -93,12 +94,23 @@ async function withLogin<T>(
   const sql = postgres(options);
   const late = setTimeout(() => socket.destroy(), QUERY_TIMEOUT_MS + timeoutSec * 1000);
   try {
-    return await work(sql);
+    return await Promise.race([work(sql), untilClosed(socket)]);
   } finally {
     clearTimeout(late);
-    await sql.end({ timeout: 1 });
+    await sql.end({ timeout: socket.destroyed ? 0 : 1 });
     socket.destroy();
   }
+}
+
+/**
+ * The driver (postgres 3.4.9) takes a connection that is closed before its login for one that is still to come, and waits
+ * until `connect_timeout`. A balancer closes it so that could not reach the primary that has just died.
+ */
+function untilClosed(socket: Socket): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  socket.once("close", () => reject(new NotConnected(new Error("The server closed the connection"))));
+  return promise;
 }
 
 /** The first way that works. One that fails for want of another encryption makes place for the next. */

@@ -4,6 +4,15 @@ import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
 
 export type Follower = (entries: readonly FollowedEntry[]) => void;
 
+/** Which entries would outlive the database's server: one that is on the primary alone is shown to no follower. */
+export interface Outlives {
+  /** Callers were answered for entries up to this one. */
+  acknowledged: () => bigint;
+  /** Resolves once all that a read has shown does. */
+  confirm: () => Promise<void>;
+}
+
+const ALL: Outlives = { acknowledged: () => 0n, confirm: async () => {} };
 const INTERVAL_MS = 500;
 /** After a commit of this process the tail waits this long for more of them, so that many cost one query. */
 const WAKE_MS = 15;
@@ -16,6 +25,7 @@ const PAGE = 500;
 export class AuditTail {
   readonly #reader: Reader;
   readonly #onError: (error: unknown) => void;
+  readonly #outlives: Outlives;
   readonly #followers = new Set<Follower>();
   /** The last entry that was handed out. */
   #position = 0n;
@@ -24,8 +34,9 @@ export class AuditTail {
   #running = false;
   #starting: Promise<void> | undefined;
 
-  constructor(reader: Reader, onError: (error: unknown) => void = () => {}) {
+  constructor(reader: Reader, onError: (error: unknown) => void = () => {}, outlives = ALL) {
     this.#reader = reader;
+    this.#outlives = outlives;
     this.#onError = onError;
   }
 
@@ -86,7 +97,9 @@ export class AuditTail {
     this.#running = true;
     this.#dueAt = performance.now() + INTERVAL_MS;
     try {
-      const entries = await this.#reader.read((sql) => readEntriesAfter(sql, this.#position, PAGE));
+      const entries = await this.#outliving(
+        await this.#reader.read((sql) => readEntriesAfter(sql, this.#position, PAGE)),
+      );
       const last = entries.at(-1);
       if (last) this.#position = last.seq;
       if (entries.length === PAGE) this.#dueAt = 0;
@@ -96,6 +109,16 @@ export class AuditTail {
     }
     this.#running = false;
     if (this.#followers.size > 0) this.#schedule(Math.max(0, this.#dueAt - performance.now()));
+  }
+
+  /** Those behind the last acknowledged one wait for the next round, unless there are no others. */
+  async #outliving(entries: FollowedEntry[]): Promise<FollowedEntry[]> {
+    const { acknowledged, confirm } = this.#outlives;
+    const upTo = acknowledged();
+    const known = entries.filter(({ seq }) => seq <= upTo);
+    if (entries.length === 0 || known.length > 0) return known;
+    await confirm();
+    return entries;
   }
 
   /** A follower that fails keeps the entries from no other. */

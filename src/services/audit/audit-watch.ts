@@ -30,6 +30,8 @@ export interface WatchOptions {
   keys: readonly AuditKey[];
   /** Entries that the log is known to have contained. */
   evidence?: Evidence | undefined;
+  /** Resolves once all that a read has shown would outlive the database's server; nothing is asked unless given. */
+  confirm?: (() => Promise<void>) | undefined;
   wholeUpTo?: bigint | undefined;
   /** Waits, or returns early when the signal aborts. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -74,6 +76,7 @@ export class AuditWatch {
   readonly #reader: Reader;
   readonly #keys: readonly AuditKey[];
   readonly #evidence: Evidence;
+  readonly #confirm: () => Promise<void>;
   readonly #wholeUpTo: bigint;
   readonly #wholeEachRoundUpTo: bigint;
   readonly #sleep: NonNullable<WatchOptions["sleep"]>;
@@ -85,10 +88,11 @@ export class AuditWatch {
   #isMine: () => boolean = () => true;
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
-  constructor({ reader, keys, evidence, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
+  constructor({ reader, keys, evidence, confirm, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
     this.#reader = reader;
     this.#keys = keys;
     this.#evidence = evidence ?? new Evidence({ reader, keys });
+    this.#confirm = confirm ?? (async () => {});
     this.#wholeUpTo = wholeUpTo;
     this.#wholeEachRoundUpTo = wholeUpTo < WHOLE_EACH_ROUND_UP_TO ? wholeUpTo : WHOLE_EACH_ROUND_UP_TO;
     this.#sleep = sleep;
@@ -133,12 +137,30 @@ export class AuditWatch {
 
   /**
    * Follows the log up to the head that a look has found, and remembers it as one that this process has seen whole.
-   * @returns false unless every seal up to it holds
+   * @returns false unless every seal up to it holds, and the database has confirmed it
    */
   async #vouch({ problem, log: { head } }: Look): Promise<boolean> {
-    if (problem || !head || !(await this.vouched.vouch(head))) return false;
+    if (problem || !head || !(await this.vouch(head))) return false;
     if (head.seq > 0n) this.#evidence.acknowledgeSeen(head);
     return true;
+  }
+
+  /**
+   * Whether this process may sign for an entry that a read has shown. One that is on the primary alone may be lost with it;
+   * signed or remembered, it would make the log of the next primary one that was set back.
+   */
+  vouch(head: ChainPoint): boolean | Promise<boolean> {
+    const isAcknowledged = head.seq <= (this.#evidence.acknowledged?.seq ?? 0n);
+    if (isAcknowledged) return this.vouched.isAt(head) || this.vouched.vouch(head);
+    return this.vouched.vouch(head).then(
+      (holds) =>
+        holds &&
+        this.#confirm().then(
+          () => true,
+          // It is asked again with the next look, which also tells when the database is away.
+          () => false,
+        ),
+    );
   }
 
   /**

@@ -1,6 +1,7 @@
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { logConfirmer } from "../../ledger/confirm-log.ts";
 import { followMarketSearch } from "../../ledger/market-search.ts";
 import { GRANTS } from "../../ledger/schema.ts";
 import type { SequencerOptions } from "../../ledger/sequencer/options.ts";
@@ -109,9 +110,10 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   });
   const promising = options.requiredStandbys ? promisingJournal(unguarded, () => durability.refusal) : unguarded;
   const journal = options.anchors === false ? promising : guardJournal(promising, evidence);
-  const tail = new AuditTail(pool, onError);
+  const confirm = logConfirmer(background);
+  const tail = new AuditTail(pool, onError, { acknowledged: () => evidence.acknowledged?.seq ?? 0n, confirm });
   const wholeUpTo = options.wholeAuditUpTo;
-  const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, evidence, wholeUpTo });
+  const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, evidence, confirm, wholeUpTo });
   const views = new Views({ reader: pool, maxBytes: options.viewBytes ?? VIEW_BYTES });
   const sequencer = new Sequencer({
     journal,
