@@ -1,5 +1,5 @@
 import { formatPath, type Path } from "../config/config-error.ts";
-import { destinationsOf, type StatedSources } from "../config/secrets/secret-destinations.ts";
+import { destinationsOf, type StatedSections } from "../config/secrets/secret-destinations.ts";
 import { kindOf, referencesIn, type SecretPlace } from "../config/secrets/secret-places.ts";
 import { describeReference } from "../config/secrets/secrets.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
@@ -45,17 +45,12 @@ interface Use {
 function usesOf(document: Partial<ConfigDocument>): Use[] {
   // Markets, adopted values and policies hold free data, which may look like a reference.
   const { declared: _, adopted: __, keyring: ___, policy: ____, ...sections } = document;
-  const hosts = new Map(
-    destinationsOf(sections as StatedSources).map(({ path, host }) => [
-      formatPath(path),
-      host ?? "a host that {id} names",
-    ]),
-  );
+  const hosts = Map.groupBy(destinationsOf(sections as StatedSections), ({ path }) => formatPath(path));
   const uses = referencesIn(sections).map(({ reference, path }): Use => {
-    const host = hosts.get(formatPath(path));
+    const host = hosts.get(formatPath(path))?.map((sent) => sent.host ?? "a host that no list can name");
     const steps = namedSteps(sections, path);
     const idAt = (place: string) => canonicalJson([reference as Json, place]);
-    const place = `${formatPath(steps)}${host === undefined ? "" : ` -> ${host}`}`;
+    const place = `${formatPath(steps)}${host === undefined ? "" : ` -> ${host.join(", ")}`}`;
     const rotates = ROTATING.includes(kindOf(path).group?.name);
     const slotId = idAt(rotates ? formatPath(steps.slice(0, -1)) : place);
     return { id: idAt(place), slotId, field: fieldOf(reference), place };

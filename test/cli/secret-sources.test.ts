@@ -172,6 +172,24 @@ describe("a tenant file that reaches for what is not its own", () => {
       expect(text).toMatch(/pmctl\.yaml:2:12 {2}secrets\.destination {2}unknown key; did you mean \\"destinations\\"/);
   });
 
+  test.each(["url", "ownerUrl"])(
+    "a host beside the password in %s that the operator has not listed is refused before a command connects",
+    async (key) => {
+      const { cwd } = directory;
+      const other = key === "url" ? "" : "url: { env: ACME_DATABASE_URL }, ";
+      const parts = "{ hosts: [db.evil.example], user: app, name: acme, password: { env: ACME_DATABASE_PASSWORD } }";
+      await writeFile(join(cwd, "tenants/acme/tenant.yaml"), `${original}\ndatabase: { ${other}${key}: ${parts} }\n`);
+      await writeFile(join(cwd, "pmctl.yaml"), "version: 1\n");
+      const env = { ACME_DATABASE_URL: "postgres://127.0.0.1:1/acme", ACME_DATABASE_PASSWORD: CANARY };
+      for (const words of ["validate acme", "plan acme", "apply acme", "db migrate -t acme", "oracle check -t acme"]) {
+        const { code, stderr } = await pmctlHere(words.split(" "), { cwd, env });
+        expect([words, code]).toEqual([words, 6]);
+        expect(stderr).toContain("the secret would be sent to db.evil.example:5432?sslmode=prefer");
+        expect(stderr).not.toContain(CANARY);
+      }
+    },
+  );
+
   test("a public key that is another secret is refused by validate too, which has it at hand", async () => {
     const { cwd } = directory;
     await writeFile(join(cwd, "tenants/acme/tenant.yaml"), original);

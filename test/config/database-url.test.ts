@@ -21,7 +21,8 @@ describe("database.url", () => {
   test("in parts, some of them secrets, is one connection string", () => {
     const parts = `{ url: { hosts: [a.example, { env: ACME_HOST }, "[::1]:1"], user: app, name: "mar/kets",
       password: { env: ACME_DATABASE_PASSWORD }, parameters: { target_session_attrs: read-write, sslmode: require } } }`;
-    expect(resolved(parts)).toBe(
+    const operator = `version: 1\nsecrets: { destinations: { "env ACME_DATABASE_PASSWORD": ["a.example:5432?sslmode=require"] } }`;
+    expect(resolved(parts, {}, directoryWith({ "pmctl.yaml": operator }))).toBe(
       "postgres://app:p%40ss%3A%2F%3F%23word@a.example:5432,b.example:6432,[::1]:1/mar%2Fkets?target_session_attrs=read-write&sslmode=require",
     );
   });

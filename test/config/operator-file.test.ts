@@ -289,3 +289,75 @@ describe("a secret that sources send", () => {
     ).toEqual([]);
   });
 });
+
+describe("a secret that goes to a database", () => {
+  const PASSWORD = "password: { env: ACME_DATABASE_PASSWORD }";
+  const toDatabase = (hosts: string, more = "", key = "url") => ({
+    database: `{ ${key === "url" ? "" : "url: { env: ACME_DATABASE_URL }, "}${key}: { hosts: [${hosts}], name: acme, ${PASSWORD}${more} } }`,
+  });
+  const to = (hosts: string, secret = "env ACME_DATABASE_PASSWORD") =>
+    granted(`destinations: { "${secret}": [${hosts}] }`);
+  const VERIFIED = ", parameters: { sslmode: verify-full }";
+
+  test.each(["url", "ownerUrl"])("stands in %s beside no host that the operator's file does not list", (key) => {
+    expect(complaints(toDatabase("a.example, '[2001:DB8::1]:6432'", VERIFIED, key))).toEqual([
+      expect.stringMatching(
+        `database.${key}.password.*: the secret would be sent to a.example:5432: list "env ACME_DATABASE_PASSWORD": ."a.example:5432". in pmctl.yaml under secrets.destinations`,
+      ),
+      expect.stringContaining("would be sent to [2001:db8::1]:6432"),
+    ]);
+    const listed = to('"a.example:5432", "[2001:db8::1]:6432"');
+    expect(complaints(toDatabase("A.example, '[2001:DB8::1]:6432'", VERIFIED, key), listed)).toEqual([]);
+    for (const host of ["b.example", "a.example.evil.example", "a.example:5433", "127.0.0.1.evil.example"])
+      expect(complaints(toDatabase(`a.example, "${host}"`, VERIFIED, key), listed)).toHaveLength(1);
+  });
+
+  test("goes to hosts of the operator's variables, and of this machine, without an entry", () => {
+    for (const host of ["{ env: ACME_HOST }", '"127.0.0.1:6432"', "localhost", '"[::1]:5432"', "/run/postgresql"])
+      expect(complaints(toDatabase(host))).toEqual([]);
+    for (const host of ["{ file: host }", "{ sops: s.yaml, path: host }", "{ exec: [echo, evil.example] }"])
+      expect(complaints(toDatabase(host))[0]).toContain("must stand in this file or in variables");
+  });
+
+  test("is any reference that a connection tells, not the password alone", () => {
+    const { database } = toDatabase("evil.example", VERIFIED);
+    for (const [stated, secret] of [
+      ["name: acme", "name: { env: ACME_AUDIT_KEY }"],
+      ["name: acme", "name: acme, user: { env: ACME_AUDIT_KEY }"],
+      ["sslmode: verify-full", "sslmode: verify-full, application_name: { env: ACME_AUDIT_KEY }"],
+    ] as const)
+      expect(complaints({ database: database.replace(stated, secret) }, to('"evil.example:5432"'))).toEqual([
+        expect.stringContaining('list "env ACME_AUDIT_KEY": ["evil.example:5432"]'),
+      ]);
+    const program = database.replace("{ env: ACME_DATABASE_PASSWORD }", "{ exec: [vault, read] }");
+    expect(complaints({ database: program })[0]).toContain(
+      "a secret that a program prints cannot be sent to a database",
+    );
+  });
+
+  test.each([
+    ["", "prefer"],
+    ["sslmode: disable", "disable"],
+    ["sslmode: require", "require"],
+    ["sslmode: verify-ca", "verify-ca"],
+    ["sslmode: { file: mode }", "disable"],
+    ["sslmode: verify-full, sslrootcert: root.pem", "require"],
+    ["sslmode: verify-full, sslrootcert: { file: root }", "require"],
+  ])("with the parameters '%s' needs an entry for sslmode %s", (parameters, sslmode) => {
+    const tenant = toDatabase("a.example", `, parameters: { ${parameters} }`);
+    expect(complaints(tenant, to('"a.example:5432"'))).toEqual([
+      expect.stringContaining(`["a.example:5432?sslmode=${sslmode}"]`),
+    ]);
+    expect(complaints(tenant, to(`"a.example:5432?sslmode=${sslmode}"`))).toEqual([]);
+    expect(complaints(tenant, to('"a.example:5432?sslmode=disable"'))).toEqual([]);
+  });
+
+  test.each([
+    "sslmode: verify-full",
+    "sslrootcert: system",
+    "sslmode: verify-full, sslrootcert: { env: ACME_ROOT }",
+    "sslmode: { env: ACME_SSLMODE }",
+  ])("with the parameters '%s' needs an entry without sslmode", (parameters) => {
+    expect(complaints(toDatabase("a.example", `, parameters: { ${parameters} }`), to('"a.example:5432"'))).toEqual([]);
+  });
+});

@@ -34,7 +34,8 @@ closeAt: 2099-01-01T00:00:00Z
     server: "{ port: 443 }",
   }),
   "anchors/README": "The server appends to acme.jsonl.\n",
-  "pmctl.yaml": "version: 1\nsecrets: { files: [anchors] }\n",
+  "pmctl.yaml":
+    'version: 1\nsecrets: { files: [anchors], destinations: { "env ACME_DATABASE_PASSWORD": ["database-rw:5432?sslmode=prefer"] } }\n',
 };
 
 export interface DeployDirectory extends TestDirectory {

@@ -9,7 +9,8 @@ import { directoryWith, parse, tenantText } from "../config/support.ts";
 
 const TOKEN = "{ env: ACME_FEED_TOKEN }";
 const GRANTS = `version: 1
-secrets: { destinations: { "env ACME_FEED_TOKEN": [prices.acme.example, "other.example:8443", hermes.pyth.network] } }
+secrets: { destinations: { "env ACME_FEED_TOKEN": [prices.acme.example, "other.example:8443", hermes.pyth.network],
+  "env ACME_PASSWORD": ["db.example:5432?sslmode=require"] } }
 `;
 
 function desired(sections: Record<string, string>): Desired {
@@ -63,6 +64,20 @@ describe("the plan's view of secrets", () => {
     ]);
     expect(items({ audit: "{ key: { env: ACME_OTHER } }" }, {})).toMatchObject([
       { field: "secrets.env ACME_OTHER", desired: "audit.key", direction: "loosens" },
+    ]);
+  });
+
+  test("shows a password's new host, and a new sslmode, as loosening", () => {
+    const parts = (host: string, sslmode: string) => ({
+      database: `{ url: { hosts: [${host}], name: acme, password: { env: ACME_PASSWORD }, parameters: { sslmode: ${sslmode} } } }`,
+    });
+    const before = parts("db.example", "verify-full");
+    expect(items(before, before)).toEqual([]);
+    expect(items(parts("db.example", "require"), before)).toMatchObject([
+      { desired: "database.url.password -> db.example:5432?sslmode=require", direction: "loosens" },
+    ]);
+    expect(items(before, parts("{ env: ACME_HOST }", "verify-full"))).toMatchObject([
+      { desired: "database.url.password -> db.example:5432", direction: "loosens" },
     ]);
   });
 

@@ -7,14 +7,21 @@ const EnvPattern = z
   .regex(/^[A-Z_][A-Z0-9_]{0,127}\*?$/, "must be the name of an environment variable, in capitals; * may end it")
   .meta({ description: "Name of a variable; * at its end stands for the rest.", writeOnly: true });
 
-const HOST = "must be a host such as prices.acme.example, *.feeds.example or prices.acme.example:8443, in lower case";
+const HOST =
+  "must be a host such as prices.acme.example, *.feeds.example, prices.acme.example:8443 or db.acme.example:5432?sslmode=require, in lower case";
 
 /** A name or an IPv4 address; `*.` stands for one label. An IPv6 address stands in brackets. */
 const Destination = z
   .string()
   .max(300)
-  .regex(/^((\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$/, HOST)
-  .meta({ description: "Host, with a port unless it is 443; *. stands for one label." });
+  .regex(
+    /^((\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?(\?sslmode=(disable|allow|prefer|require|verify-ca|verify-full))?$/,
+    HOST,
+  )
+  .meta({
+    description:
+      "Host, with a port unless it is 443; *. stands for one label. A database's is checked by verify-full, or at least by the sslmode behind it.",
+  });
 
 const SecretName = z
   .string()
@@ -34,7 +41,7 @@ const SecretGrants = z.strictObject({
   }),
   destinations: z.record(SecretName, z.array(Destination).max(100)).default({}).meta({
     description:
-      "Hosts that a secret may be sent to by sources of prices, and by commands where a tenant file alone states the server, by env NAME, file PATH or sops PATH.",
+      "Hosts that a secret may be sent to by sources of prices, as a part of a database's address, and by commands where a tenant file alone states the server, by env NAME, file PATH or sops PATH.",
   }),
 });
 export type SecretGrants = z.output<typeof SecretGrants>;

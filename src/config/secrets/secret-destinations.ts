@@ -1,10 +1,12 @@
 import { resolve } from "node:path";
+import { SSL_MODES } from "../../domain/access/database-address.ts";
 import { PRESETS } from "../../domain/feeds/presets.ts";
 import type { Path } from "../config-error.ts";
 import type { SecretReference } from "../schema/scalars.ts";
+import { databaseDestinations, type StatedDatabases } from "./database-destinations.ts";
 
-/** The part of a tenant file, or of an apply's document, that says which secrets are sent where. */
-export interface StatedSources {
+/** The parts of a tenant file, or of an apply's document, that say which secrets are sent where. */
+export interface StatedSections extends StatedDatabases {
   oracle?: {
     sources?: Record<
       string,
@@ -17,16 +19,23 @@ export interface StatedSources {
   };
 }
 
-/** A secret that goes out with requests for prices. */
+/** A secret that goes out, with requests for prices or to a database. */
 export interface Destination {
   reference: SecretReference;
   path: Path;
-  /** Host and port; undefined where they depend on `{id}`. */
+  /** Host and port, for a database as {@link databaseDestinations} says; undefined where a value that is no host decides. */
   host: string | undefined;
+  kind: "source" | "database";
 }
 
-/** Every secret in headers and parameters of sources, with the host that it is sent to. */
-export function destinationsOf({ oracle }: StatedSources): Destination[] {
+/** Every secret that the file itself sends somewhere, with each host that it is sent to. */
+export function destinationsOf(sections: StatedSections): Destination[] {
+  const ofDatabases = databaseDestinations(sections).map((sent) => ({ ...sent, kind: "database" as const }));
+  return [...sourceDestinations(sections), ...ofDatabases];
+}
+
+/** Every secret in headers and parameters of sources. */
+function sourceDestinations({ oracle }: StatedSections): Destination[] {
   return Object.entries(oracle?.sources ?? {}).flatMap(([name, { url, headers, query }]) => {
     const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
     const address = url ?? preset?.url;
@@ -35,7 +44,9 @@ export function destinationsOf({ oracle }: StatedSources): Destination[] {
     const host = hostOf(address);
     return Object.entries({ headers, query }).flatMap(([part, values = {}]) =>
       Object.entries(values).flatMap(([key, reference]) =>
-        typeof reference === "string" ? [] : [{ reference, path: ["oracle", "sources", name, part, key], host }],
+        typeof reference === "string"
+          ? []
+          : [{ reference, path: ["oracle", "sources", name, part, key], host, kind: "source" }],
       ),
     );
   });
@@ -97,10 +108,22 @@ function split(name: string): [kind: string, rest: string] {
   return [name.slice(0, end), name.slice(end + 1)];
 }
 
-/** Whether an entry of the operator's file covers a host with its port: 443 unless stated, and `*.` is one label. */
+/**
+ * Whether an entry of the operator's file covers a host with its port: 443 unless stated, and `*.` is one label. The entry's
+ * `sslmode` is the least that a database's certificate is checked by.
+ */
 function isListed(host: string, listed: string): boolean {
-  const wanted = /:\d+$/.test(listed) ? listed : `${listed}:443`;
-  if (!wanted.startsWith("*.")) return host === wanted;
-  const label = host.indexOf(".");
-  return label > 0 && host.slice(label) === wanted.slice(1);
+  const [place, sslmode] = checkedAt(host);
+  const [listedPlace, leastSslmode] = checkedAt(listed);
+  if (SSL_MODES.indexOf(sslmode) < SSL_MODES.indexOf(leastSslmode)) return false;
+  const wanted = /:\d+$/.test(listedPlace) ? listedPlace : `${listedPlace}:443`;
+  if (!wanted.startsWith("*.")) return place === wanted;
+  const label = place.indexOf(".");
+  return label > 0 && place.slice(label) === wanted.slice(1);
+}
+
+/** A host, and how the certificate of a database there is checked: wholly, unless it says otherwise. */
+function checkedAt(host: string): [place: string, sslmode: string] {
+  const [place = "", sslmode = "verify-full"] = host.split("?sslmode=");
+  return [place, sslmode];
 }

@@ -71,14 +71,17 @@ function filesOf(draft: Draft): { file: string; path: Path }[] {
 }
 
 function problemOfDestination(
-  { reference, host }: Destination,
+  { reference, host, kind }: Destination,
   directory: string,
   { destinations }: SecretBounds,
 ): string | undefined {
   const name = destinationName(reference);
   if (name === undefined)
-    return "a secret that a program prints cannot be sent to a source: keep it in a variable or a file";
-  if (host === undefined) return "the host that a secret is sent to must not depend on {id}";
+    return `a secret that a program prints cannot be sent to a ${kind}: keep it in a variable or a file`;
+  if (host === undefined)
+    return kind === "source"
+      ? "the host that a secret is sent to must not depend on {id}"
+      : "the hosts that a secret is sent to must stand in this file or in variables";
   if (mayBeSentTo({ name, host }, directory, destinations)) return undefined;
   return `the secret would be sent to ${host}: ${toList("secrets.destinations", destinationLine({ name, host }))}`;
 }

@@ -27,10 +27,13 @@ export class AddressProblem extends Error {
 const DEFAULT_PORT = 5432;
 const MAX_HOSTS = 16;
 
+/** From the one that checks least to the one that checks the server's name on its certificate. */
+export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+
 /** What a parameter must be, and whether a value is it. */
 const PARAMETERS = {
   target_session_attrs: oneOf("any", "read-write", "primary"),
-  sslmode: oneOf("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+  sslmode: oneOf(...SSL_MODES),
   sslrootcert: { must: "be a file or system", fits: (value: string) => value !== "" },
   connect_timeout: { must: "be a whole number of seconds", fits: (value: string) => /^\d{1,6}$/.test(value) },
   application_name: { must: "have 1 to 63 characters", fits: (value: string) => /^.{1,63}$/.test(value) },

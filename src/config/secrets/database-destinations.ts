@@ -1,0 +1,85 @@
+import { AddressProblem, isSocket, parseDatabaseHost } from "../../domain/access/database-address.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
+import type { Path } from "../config-error.ts";
+import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
+import type { SecretReference } from "../schema/scalars.ts";
+
+/** The part of a tenant file, or of an apply's document, that says where databases are. */
+export interface StatedDatabases {
+  database?: "embedded" | { url: StatedDatabaseUrl; ownerUrl?: StatedDatabaseUrl | undefined } | undefined;
+}
+
+interface SentToDatabase {
+  reference: SecretReference;
+  path: Path;
+  host: string | undefined;
+}
+
+type Parts = Extract<StatedDatabaseUrl, { hosts: unknown }>;
+
+/**
+ * Every secret beside a host that the tenant file itself names, with that host as `a.example:5432`, or as
+ * `a.example:5432?sslmode=prefer` where its certificate is checked less than by `verify-full`. The host is undefined where a file
+ * or a program gives it, which may come with the same change as the reference. A host from a variable is the operator's choice,
+ * and what goes to this machine stays on it.
+ */
+export function databaseDestinations({ database }: StatedDatabases): SentToDatabase[] {
+  if (database === undefined || database === "embedded") return [];
+  return (["url", "ownerUrl"] as const).flatMap((key) => {
+    const stated = database[key];
+    if (stated === undefined || !("hosts" in stated)) return [];
+    const hosts = hostsOf(stated);
+    return sentOf(stated).flatMap(([part, reference]) =>
+      hosts.map((host) => ({ reference, path: ["database", key, ...part], host })),
+    );
+  });
+}
+
+/** The secrets that a connection tells to the server, its first message included. */
+function sentOf({ user, password, name, parameters }: Parts): [part: Path, SecretReference][] {
+  const parts: [Path, string | SecretReference | undefined][] = [
+    [["user"], user],
+    [["password"], password],
+    [["name"], name],
+    [["parameters", "application_name"], parameters?.application_name],
+  ];
+  return parts.flatMap(([part, value]) => (typeof value === "object" ? [[part, value]] : []));
+}
+
+function hostsOf({ hosts, parameters }: Parts): (string | undefined)[] {
+  const sslmode = surelyChecked(parameters);
+  const mark = sslmode === "verify-full" ? "" : `?sslmode=${sslmode}`;
+  return hosts.flatMap((stated) => {
+    if (typeof stated !== "string") return "env" in stated ? [] : [undefined];
+    const place = placeOf(stated);
+    return place === undefined ? [] : [`${place}${mark}`];
+  });
+}
+
+/** Undefined for this machine, and for what is no host, which is reported as such. */
+function placeOf(stated: string): string | undefined {
+  try {
+    const { host, port } = parseDatabaseHost(stated);
+    if (isSocket(host) || isLoopback(host)) return undefined;
+    return `${host.includes(":") ? `[${host}]` : host}:${port}`.toLowerCase();
+  } catch (error) {
+    if (error instanceof AddressProblem) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The `sslmode` that holds whatever else the change brings: a file of certificates may come with it, and then whoever made the
+ * file has signed the server's. A variable is the operator's choice.
+ */
+function surelyChecked({ sslmode, sslrootcert }: Parts["parameters"] & {} = {}): string {
+  const isRootGiven = sslrootcert !== undefined && sslrootcert !== "system" && !isVariable(sslrootcert);
+  if (sslmode === undefined) return sslrootcert === "system" ? "verify-full" : "prefer";
+  if (typeof sslmode !== "string" && !isVariable(sslmode)) return "disable";
+  const stated = typeof sslmode === "string" ? sslmode : "verify-full";
+  return isRootGiven && stated.startsWith("verify-") ? "require" : stated;
+}
+
+function isVariable(value: string | SecretReference): boolean {
+  return typeof value === "object" && "env" in value;
+}
