@@ -1,22 +1,21 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
-import { type Connection, type ReadSql, withClient } from "../../postgres/connect.ts";
+import type { Connection } from "../../postgres/connect.ts";
 import { databaseOf, serverOf } from "../../postgres/database.ts";
 import { readChanges, readDueIn } from "../../queries/due-work.ts";
 import type { HostedTenant } from "./hosted-tenant.ts";
+import type { TenantOpener } from "./open-tenant.ts";
 
 /** A tenant as the watch knows it between two looks. */
 export interface Watched {
   hosted: HostedTenant;
-  /** How its database is reached, and the receivers of its file. */
-  describe(): Promise<{ connection: Connection; receivers: readonly string[] }>;
+  opener: Pick<TenantOpener, "ask">;
 }
 
 /** What the last look at an idle tenant found. */
 interface Look {
   connection: Connection;
-  receivers: readonly string[];
   /** By the monotonic clock; infinite where nothing is due. */
   dueAt: number;
   /** The database's count of changes before the look; undefined where the server tells none. */
@@ -26,7 +25,6 @@ interface Look {
 /** A tenant is opened this much before its work is due, so that it is done in time. */
 const AHEAD_MS = 15 * SECOND_MS;
 const ROUND_MS = 10 * SECOND_MS;
-const STATEMENT_TIMEOUT_MS = 5000;
 
 /**
  * Opens tenants that are idle when they have work which no request asks for. What is due next is read when a tenant is looked at,
@@ -59,14 +57,10 @@ export class DueWatch {
     await this.#running;
   }
 
-  /** Whether a tenant that is open has nothing to do for a while, which is remembered. */
-  async isFree(watched: Watched): Promise<boolean> {
-    const { open } = watched.hosted;
+  /** Whether a tenant that is open has nothing to do for a while. What comes then is looked up once it is closed. */
+  async isFree({ hosted: { open } }: Watched): Promise<boolean> {
     if (!open) return true;
-    const { connection, receivers } = await watched.describe();
-    const dueIn = await open.server.services.background.read((sql) => readDueIn(sql, receivers));
-    this.#looks.set(watched, { connection, receivers, dueAt: instantIn(dueIn), changes: undefined });
-    return !isDue(dueIn);
+    return !isDue(await open.server.services.background.read((sql) => readDueIn(sql, open.receivers)));
   }
 
   async #round(): Promise<void> {
@@ -81,7 +75,7 @@ export class DueWatch {
   /** At one database server, where there is at most one connection of the watch at a time. */
   async #roundOf(looks: readonly (readonly [Watched, Look])[]): Promise<void> {
     const idle = looks.filter(([{ hosted }]) => hosted.isIdle);
-    const changes = await this.#changes(idle.map(([, look]) => look));
+    const changes = await this.#changes(idle);
     for (const [watched, look] of idle) {
       if (this.#ended.signal.aborted) return;
       if (look.dueAt - monotonicMs() < AHEAD_MS) this.#wake(watched);
@@ -99,10 +93,9 @@ export class DueWatch {
     const { hosted } = watched;
     if (!hosted.isIdle || this.#ended.signal.aborted) return;
     try {
-      const { connection, receivers } = await watched.describe();
-      const dueIn = await asked(connection, (sql) => readDueIn(sql, receivers));
-      this.#looks.set(watched, { connection, receivers, dueAt: instantIn(dueIn), changes });
-      if (isDue(dueIn)) this.#wake(watched);
+      const { connection, answer } = await watched.opener.ask(readDueIn);
+      this.#looks.set(watched, { connection, dueAt: instantIn(answer), changes });
+      if (isDue(answer)) this.#wake(watched);
     } catch (error) {
       this.#looks.delete(watched);
       if (hosted.isIdle) hosted.fail(error);
@@ -110,16 +103,19 @@ export class DueWatch {
   }
 
   /** By the first database that answers: each one knows the figures of all of its server. */
-  async #changes(looks: readonly Look[]): Promise<ReadonlyMap<string, string> | undefined> {
+  async #changes(looks: readonly (readonly [Watched, Look])[]): Promise<ReadonlyMap<string, string> | undefined> {
     const [first] = looks;
     if (!first) return undefined;
-    const names = looks.map(({ connection }) => databaseOf(connection));
-    return asked(first.connection, (sql) => readChanges(sql, names)).catch(() => undefined);
+    const names = looks.map(([, { connection }]) => databaseOf(connection));
+    const asked = await first[0].opener.ask((sql) => readChanges(sql, names)).catch(() => undefined);
+    return asked?.answer;
   }
 
-  #wake({ hosted }: Watched): void {
+  /** It is looked at anew once it is closed again. */
+  #wake(watched: Watched): void {
+    this.#looks.delete(watched);
     // Its failure is kept as the tenant's state, and it is tried again.
-    hosted.opened().catch(() => undefined);
+    watched.hosted.opened().catch(() => undefined);
   }
 }
 
@@ -129,8 +125,4 @@ function isDue(dueIn: number | null): boolean {
 
 function instantIn(dueIn: number | null): number {
   return dueIn === null ? Number.POSITIVE_INFINITY : monotonicMs() + dueIn;
-}
-
-function asked<Value>(connection: Connection, question: (sql: ReadSql) => PromiseLike<Value>): Promise<Value> {
-  return withClient(connection, { name: "look", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, question);
 }

@@ -7,17 +7,20 @@ import type { TenantFront } from "../../server/tenant-front.ts";
 import { pauseBefore, RESTART_POLICY } from "../serve/supervisor.ts";
 import type { TenantServer } from "../serve/tenant-server.ts";
 import type { TenantStatus } from "./messages.ts";
+import type { Occupant } from "./rooms.ts";
 
 /** A tenant whose database is connected. */
 export interface OpenTenant {
   front: TenantFront;
   server: TenantServer;
+  /** Of its outgoing webhooks. */
+  receivers: readonly string[];
 }
 
 export interface HostedTenantOptions {
   tenant: string;
   /** Connects its database and puts its services together. */
-  open(): Promise<OpenTenant>;
+  open(occupant: HostedTenant): Promise<OpenTenant>;
   log: Logger;
 }
 
@@ -28,7 +31,7 @@ type State =
   | { kind: "failed"; fault: Fault; retryAt: number };
 
 /** A tenant of a house: opened when it is asked for, closed when it is not, and tried again when it cannot be opened. */
-export class HostedTenant {
+export class HostedTenant implements Occupant {
   readonly tenant: string;
   readonly #options: HostedTenantOptions;
   #state: State = { kind: "idle" };
@@ -56,11 +59,17 @@ export class HostedTenant {
     return this.#waiting + (this.#open?.front.site.door.inFlight ?? 0);
   }
 
+  get quietSince(): number | undefined {
+    return this.isQuietFor(0) ? this.#lastAskedAt : undefined;
+  }
+
   status(): TenantStatus {
     const { tenant } = this;
     const state = this.#state;
     if (state.kind === "failed") return { tenant, state: "failed", problem: state.fault.message };
-    return { tenant, state: this.#open ? "open" : "idle", problem: null };
+    // It has connections until it is closed.
+    const isOpen = state.kind === "open" || state.kind === "closing";
+    return { tenant, state: isOpen ? "open" : "idle", problem: null };
   }
 
   /**
@@ -131,7 +140,7 @@ export class HostedTenant {
 
   async #begin(): Promise<OpenTenant> {
     try {
-      const open = await this.#options.open();
+      const open = await this.#options.open(this);
       this.#failures = 0;
       this.#lastAskedAt = Math.max(this.#lastAskedAt, monotonicMs());
       if (this.#state.kind === "opening") {

@@ -9,6 +9,8 @@ interface HouseOpsOptions {
   /** What is wrong with the files of other tenants. */
   problems: ReadonlyMap<string, string>;
   workers: readonly WorkerProcess[];
+  /** Of the port of all tenants. */
+  scheme: "http" | "https";
 }
 
 /** A tenant as `/tenants` shows it. */
@@ -30,6 +32,11 @@ export class HouseOps {
   }
 
   async answer(path: string, query: URLSearchParams): Promise<OpsPage | undefined> {
+    const found = await this.#page(path, query);
+    return found && { ...found, headers: { "api-scheme": this.#options.scheme } };
+  }
+
+  async #page(path: string, query: URLSearchParams): Promise<OpsPage | undefined> {
     const tenant = query.get("tenant");
     if (path === "/livez") return page(200, { ok: true });
     if (path === "/tenants") return page(200, await this.#tenants());
@@ -94,5 +101,5 @@ function metricsOf(answer: Answer): TenantMetrics[] {
 }
 
 function page(status: number, body: object): OpsPage {
-  return { status, body: JSON.stringify(body), headers: { "api-scheme": "http" } };
+  return { status, body: JSON.stringify(body) };
 }

@@ -32,6 +32,9 @@ export interface HouseOptions {
   opsHost: string;
   opsPort: number;
   idleSeconds: number;
+  https: boolean;
+  /** The most connections to one database server. */
+  connections: number;
   /** From the request to end until the port closes; the longest of the tenants' own unless given. */
   drainSeconds?: number | undefined;
   /** How a worker is started, and what is done with its lines. */
@@ -59,7 +62,7 @@ const STOP_MS = 40 * SECOND_MS;
  * @throws ConfigError for a host of two tenants, Fault USAGE when a port cannot be had
  */
 export async function openHouse(options: HouseOptions): Promise<House> {
-  const { directory, host, opsHost, idleSeconds } = options;
+  const { directory, host, opsHost, idleSeconds, https } = options;
   const { configs, problems } = readTenants(directory, options.tenants);
   const repeated = repeatedHosts(configs);
   if (repeated.length > 0) throw new ConfigError(repeated);
@@ -75,7 +78,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     onConnection: (socket, head, named) => workers[table.find(named) ?? 0]?.give(socket, head),
     onError: options.onError,
   });
-  const ops = new HouseOps({ residents, problems, workers });
+  const ops = new HouseOps({ residents, problems, workers, scheme: https ? "https" : "http" });
   const descriptors = descriptorLimit();
   const opsConnections = new Connections({
     limits: opsLimits(connectionLimits({}, descriptors), descriptors),
@@ -91,12 +94,16 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   // Closed to other users: whoever connects to a socket in it is believed on who the client is.
   const sockets = await mkdtemp(join(tmpdir(), "pmctl-house-"));
   await chmod(sockets, 0o700);
-  const [url, opsUrl] = [urlOf("http", host, listening.port), urlOf("http", opsHost, opsListening.port)];
+  const [url, opsUrl] = [
+    urlOf(https ? "https" : "http", host, listening.port),
+    urlOf("http", opsHost, opsListening.port),
+  ];
   const { address, port } = listening;
   const place = { url, address, port, opsUrl, opsPort: opsListening.port };
   const terms = { kind: "terms", directory, ...place, residents, sockets, seconds: longestSeconds(configs) } as const;
   for (let worker = 0; worker < options.workers; worker += 1) {
-    const own: HouseTerms = { ...terms, worker, idleSeconds };
+    const connections = Math.floor(options.connections / options.workers);
+    const own: HouseTerms = { ...terms, worker, idleSeconds, https, connections };
     const policy = { ...RESTART_POLICY, stopMs: STOP_MS };
     workers.push(new WorkerProcess(own, { ...options.process(worker), directory, policy }));
   }

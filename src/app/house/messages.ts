@@ -25,6 +25,10 @@ export interface HouseTerms {
   /** The longest times that a tenant allows; what is shorter is a matter of its own. */
   seconds: Pick<ConnectionLimits, "headersSeconds" | "bodySeconds" | "idleSeconds" | "writeSeconds">;
   idleSeconds: number;
+  /** Whether the port speaks TLS, with a certificate for each name. */
+  https: boolean;
+  /** The most connections of the worker to one database server. */
+  connections: number;
 }
 
 /** What the house says to a worker. A connection comes with its socket. */

@@ -1,23 +1,42 @@
 import type { Logger } from "pino";
 import { loadEnvironment } from "../../config/environment.ts";
-import { resolveTenant } from "../../config/resolve-tenant.ts";
+import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import { invariant } from "../../domain/fault.ts";
-import type { Connection } from "../../postgres/connect.ts";
+import { type Connection, type ReadSql, withClient } from "../../postgres/connect.ts";
+import { serverOf } from "../../postgres/database.ts";
 import type { startServer } from "../../server/server.ts";
 import { createTenantFront, type Reach, type TenantFront } from "../../server/tenant-front.ts";
+import type { ServedCertificate } from "../doors/served-certificate.ts";
 import { serveTenant } from "../serve/tenant-server.ts";
-import { readDeclaredTenant } from "../tenant/operator-tenant.ts";
+import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { openAsServer, type TenantDatabase } from "../tenant/tenant-database.ts";
 import { closeFront, type OpenTenant } from "./hosted-tenant.ts";
 import type { HouseTerms } from "./messages.ts";
+import type { Occupant, Rooms } from "./rooms.ts";
 
 interface OpenerOptions {
   terms: Pick<HouseTerms, "directory" | "url" | "address" | "port" | "opsUrl" | "opsPort">;
   tenant: string;
   /** Where its requests come from. */
   reach: Reach;
+  certificate(): Promise<ServedCertificate | undefined>;
+  /** Bound how many tenants are connected at a time, each with so many connections. */
+  rooms: Rooms;
+  connections: number;
   log: Logger;
 }
+
+/** A tenant's files as they are now. */
+interface ReadTenant extends DeclaredTenant {
+  secrets: TenantSecrets;
+}
+
+interface Asked<Value> {
+  connection: Connection;
+  answer: Value;
+}
+
+const STATEMENT_TIMEOUT_MS = 5000;
 
 /** Opens one tenant of a house as often as it is needed, each time by its files as they are then. */
 export class TenantOpener {
@@ -29,14 +48,43 @@ export class TenantOpener {
     this.#options = options;
   }
 
-  /** What has to be known to look at the tenant while it is closed. */
-  async describe(): Promise<{ connection: Connection; receivers: readonly string[] }> {
-    const { config, database } = await this.#ready();
-    return { connection: database.connection, receivers: config.webhooks.outbound.map(({ name }) => name) };
+  /** Asks the tenant's database while the tenant is closed, by one connection, which is closed at once. */
+  async ask<Value>(
+    question: (sql: ReadSql, receivers: readonly string[]) => PromiseLike<Value>,
+  ): Promise<Asked<Value>> {
+    const tenant = this.#read();
+    const leave = await this.#options.rooms.take(serverName(tenant.secrets), {
+      quietSince: undefined,
+      close: async () => {},
+    });
+    try {
+      const { connection } = await this.#database(tenant);
+      const terms = { name: "look", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+      return { connection, answer: await withClient(connection, terms, (sql) => question(sql, receiversOf(tenant))) };
+    } finally {
+      leave();
+    }
   }
 
-  async open(): Promise<OpenTenant> {
-    const { reach, log } = this.#options;
+  /** @param occupant makes room for others when it can */
+  async open(occupant: Occupant): Promise<OpenTenant> {
+    const tenant = this.#read();
+    const leave = await this.#options.rooms.take(serverName(tenant.secrets), occupant);
+    try {
+      const opened = await this.#serve(tenant);
+      const close = () => opened.server.close().finally(leave);
+      return { ...opened, server: { ...opened.server, close } };
+    } catch (error) {
+      leave();
+      // The database may be elsewhere now, or have to be started.
+      this.#known = undefined;
+      throw error;
+    }
+  }
+
+  async #serve(tenant: ReadTenant): Promise<OpenTenant> {
+    const { reach, log, connections } = this.#options;
+    const certificate = await this.#options.certificate();
     const fronts: TenantFront[] = [];
     const listen: typeof startServer = async (options) => {
       const front = createTenantFront(options, reach);
@@ -45,16 +93,11 @@ export class TenantOpener {
       fronts.push(front);
       return { ...this.#place(), renew: () => {}, drain: async () => {}, close: () => closeFront(front) };
     };
-    try {
-      const server = await serveTenant({ ...(await this.#ready()), log, shared: { listen, certificate: undefined } });
-      const [front] = fronts;
-      invariant(front, "a server that was started has been put behind the port");
-      return { front, server };
-    } catch (error) {
-      // The database may be elsewhere now, or have to be started.
-      this.#known = undefined;
-      throw error;
-    }
+    const database = await this.#database(tenant);
+    const server = await serveTenant({ ...tenant, database, log, shared: { listen, certificate, connections } });
+    const [front] = fronts;
+    invariant(front, "a server that was started has been put behind the port");
+    return { front, server, receivers: receiversOf(tenant) };
   }
 
   #place() {
@@ -62,12 +105,24 @@ export class TenantOpener {
     return { url, address, port, opsUrl, opsPort };
   }
 
-  async #ready() {
+  #read(): ReadTenant {
     const { terms, tenant } = this.#options;
     const declared = readDeclaredTenant(terms.directory, tenant);
-    const secrets = resolveTenant(declared.config, loadEnvironment(terms.directory));
-    const url = secrets.databaseUrl;
-    if (!this.#known || this.#known.url !== url) this.#known = { url, database: await openAsServer(declared, url) };
-    return { ...declared, secrets, database: this.#known.database };
+    return { ...declared, secrets: resolveTenant(declared.config, loadEnvironment(terms.directory)) };
   }
+
+  async #database(tenant: ReadTenant): Promise<TenantDatabase> {
+    const url = tenant.secrets.databaseUrl;
+    if (!this.#known || this.#known.url !== url) this.#known = { url, database: await openAsServer(tenant, url) };
+    return this.#known.database;
+  }
+}
+
+function receiversOf({ config }: ReadTenant): string[] {
+  return config.webhooks.outbound.map(({ name }) => name);
+}
+
+/** The database server of a tenant; all embedded databases of a directory have one. */
+function serverName({ databaseUrl: url }: TenantSecrets): string {
+  return url === undefined ? "embedded" : serverOf({ url });
 }

@@ -1,9 +1,14 @@
 import { once } from "node:events";
 import { Socket } from "node:net";
 import { invariant } from "../../domain/fault.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { selfSigned } from "../doors/self-signed.ts";
 import { endStart } from "../serve/heap.ts";
 import type { FromWorker, HouseTerms, ToWorker } from "./messages.ts";
 import { Worker } from "./worker.ts";
+
+/** Names the certificate for clients that ask for no tenant's name; no tenant can be called so. */
+const NO_TENANT = "_";
 
 /** Serves as a worker of the house that started this process, until it is asked to end. */
 export async function runWorker(stopped: AbortSignal): Promise<void> {
@@ -31,7 +36,9 @@ export async function runWorker(stopped: AbortSignal): Promise<void> {
     }
   });
   invariant(process.send, "a worker is started by its house");
-  const begun = new Worker(await terms.promise);
+  const { directory, https } = await terms.promise;
+  const usual = https ? await selfSigned(directory, NO_TENANT, "localhost", wallClockMs()) : undefined;
+  const begun = new Worker(await terms.promise, usual);
   await begun.start();
   worker = begun;
   tell({ kind: "ready" });

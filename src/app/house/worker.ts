@@ -14,7 +14,7 @@ import { ConnectionGroup } from "../../server/connections/connection-group.ts";
 import { type OnRefused, RefusalReport } from "../../server/connections/connection-refusals.ts";
 import { Connections } from "../../server/connections/connections.ts";
 import { descriptorLimit } from "../../server/connections/descriptors.ts";
-import { createListener } from "../../server/connections/listener.ts";
+import { createListener, type KeyPair } from "../../server/connections/listener.ts";
 import { nextRequestId } from "../../server/exchange.ts";
 import { unknownHost } from "../../server/front-door.ts";
 import { openLog } from "../../server/observe/log.ts";
@@ -22,20 +22,32 @@ import { Metrics } from "../../server/observe/metrics.ts";
 import { tenantOps } from "../../server/observe/ops-listener.ts";
 import { refusal, securityHead, send } from "../../server/responses.ts";
 import { finishRequests } from "../../server/server.ts";
+import { FairTurns } from "../../server/shared-port/fair-turns.ts";
 import { acceptForwarded, Forwarding } from "../../server/shared-port/forwarding.ts";
+import { FEWEST_CONNECTIONS, USUAL_CONNECTIONS } from "../../services/tenant/connections.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { Certificates } from "./certificates.ts";
 import { DueWatch, type Watched } from "./due-watch.ts";
 import { HostedTenant } from "./hosted-tenant.ts";
 import type { Answer, HouseTerms, Question, Resident, TenantReadiness } from "./messages.ts";
 import { TenantOpener } from "./open-tenant.ts";
+import { Rooms } from "./rooms.ts";
 
 const STDERR = 2;
 const SHORTEST_ROUND_MS = 250;
+/** The part of a worker's descriptors that one tenant's clients may count on, so that they leave some to others. */
+const TENANT_SHARE = 0.5;
 const LONGEST_ROUND_MS = 5 * SECOND_MS;
 
 /** The socket on which a worker takes requests from its siblings. */
 function siblingSocket(folder: string, worker: number): string {
   return join(folder, `${worker}.sock`);
+}
+
+/** With fewer tenants than rooms, each has more connections, up to what a server of its own has. */
+function connectionsEach(connections: number, tenants: number): number {
+  const share = Math.floor(connections / Math.max(1, tenants));
+  return Math.min(Math.max(share, FEWEST_CONNECTIONS), USUAL_CONNECTIONS);
 }
 
 /** One process of a house: it serves the tenants that are its own, and passes requests for others on to their worker. */
@@ -45,6 +57,12 @@ export class Worker {
   readonly #tenants: ReadonlyMap<string, Watched>;
   readonly #connections: Connections;
   readonly #server: Server;
+  /** For requests that siblings forward: TLS has ended there. */
+  readonly #plainServer: Server;
+  readonly #certificates: Certificates;
+  readonly #turns = new FairTurns<HostedTenant>();
+  readonly #rooms: Rooms;
+  readonly #connectionsEach: number;
   readonly #forwarding: Forwarding;
   readonly #siblings: ReturnType<typeof acceptForwarded>;
   readonly #metrics = new Metrics();
@@ -54,7 +72,8 @@ export class Worker {
   /** Requests so far. */
   answered = 0;
 
-  constructor(terms: HouseTerms) {
+  /** @param usual the certificate for clients that ask for no name; without one the worker speaks plain HTTP */
+  constructor(terms: HouseTerms, usual: KeyPair | undefined) {
     this.#terms = terms;
     this.#residents = new HostTable(
       terms.residents.flatMap((resident) => resident.hosts.map((host) => [host, resident] as const)),
@@ -68,12 +87,17 @@ export class Worker {
     const limits = { ...connectionLimits({}, descriptors), ...terms.seconds };
     this.#connections = new Connections({ limits, addresses: new ClientAddresses([]), onRefused });
     this.#forwarding = new Forwarding(this.#connections);
-    this.#server = createListener((req, res) => this.#handle(req, res), this.#connections);
-    this.#siblings = acceptForwarded((socket) => this.take(socket));
+    const handle = (req: IncomingMessage, res: ServerResponse) => this.#handle(req, res);
+    this.#certificates = new Certificates(terms.directory, terms.residents, openLog("", STDERR));
+    const forName = (name: string) => this.#certificates.forName(name);
+    this.#plainServer = createListener(handle, this.#connections);
+    this.#server = usual ? createListener(handle, this.#connections, { usual, forName }) : this.#plainServer;
+    this.#siblings = acceptForwarded((socket) => void this.#plainServer.emit("connection", socket));
+    const own = terms.residents.filter(({ worker }) => worker === terms.worker);
+    this.#connectionsEach = connectionsEach(terms.connections, own.length);
+    this.#rooms = new Rooms(Math.max(1, Math.floor(terms.connections / this.#connectionsEach)));
     this.#tenants = new Map(
-      terms.residents
-        .filter(({ worker }) => worker === terms.worker)
-        .map(({ tenant }) => [tenant, this.#hosted(tenant, descriptors)]),
+      own.map((resident) => [resident.tenant, this.#hosted(resident, descriptors * TENANT_SHARE)]),
     );
     this.#due = new DueWatch([...this.#tenants.values()]);
   }
@@ -82,7 +106,7 @@ export class Worker {
   async start(): Promise<void> {
     const { sockets, worker, idleSeconds } = this.#terms;
     // Node begins to look for slow requests when a server listens, which this one leaves to the house.
-    this.#server.emit("listening");
+    for (const server of new Set([this.#server, this.#plainServer])) server.emit("listening");
     const path = siblingSocket(sockets, worker);
     // That of a worker that was killed.
     await rm(path, { force: true });
@@ -114,6 +138,7 @@ export class Worker {
     for (const { open } of hosted) open?.front.beginEnd();
     await finishRequests({ server: this.#server, connections: this.#connections, inFlight }, closed);
     await stopped;
+    this.#certificates.close();
     await Promise.all(hosted.map((each) => each.close()));
   }
 
@@ -130,31 +155,35 @@ export class Worker {
     );
   }
 
-  #hosted(tenant: string, descriptors: number): Watched {
+  #hosted(resident: Resident, descriptors: number): Watched {
+    const { tenant } = resident;
     const log = openLog(tenant, STDERR);
     const opener = new TenantOpener({
       terms: this.#terms,
       tenant,
       log,
       reach: {
-        scheme: "http",
+        scheme: this.#terms.https ? "https" : "http",
         descriptors,
         connect: (terms) => ({ connections: this.#connections, group: new ConnectionGroup(terms) }),
       },
+      certificate: async () => (this.#terms.https ? this.#certificates.of(resident) : undefined),
+      rooms: this.#rooms,
+      connections: this.#connectionsEach,
     });
-    const open = async () => {
-      const opened = await opener.open();
+    const open = async (occupant: HostedTenant) => {
+      const opened = await opener.open(occupant);
       opened.front.site.door.draining = this.#isDraining;
       return opened;
     };
-    return { hosted: new HostedTenant({ tenant, open, log }), describe: () => opener.describe() };
+    return { hosted: new HostedTenant({ tenant, open, log }), opener };
   }
 
   #handle(req: IncomingMessage, res: ServerResponse): void {
     this.answered += 1;
     const resident = this.#residents.find(requestedHost(req.url, req.headers.host));
     const hosted = resident && this.#tenants.get(resident.tenant)?.hosted;
-    if (hosted) hosted.handle(req, res, (fault) => this.#refuse(req, res, fault));
+    if (hosted) this.#turns.begin(hosted, () => hosted.handle(req, res, (fault) => this.#refuse(req, res, fault)));
     else if (resident) this.#forward(req, res, resident);
     else this.#refuse(req, res, unknownHost());
   }

@@ -32,6 +32,8 @@ export interface SharedPort {
   /** Puts the tenant behind the port. */
   listen: typeof startServer;
   certificate: ServedCertificate | undefined;
+  /** The most connections of the tenant to its database; the file may state fewer. */
+  connections: number;
 }
 
 /** What the parts of one server share. */

@@ -66,8 +66,10 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const log = options.log ?? openLog(config.tenant, STDERR);
   const metrics = new Metrics(shared === undefined);
   let anchors: AnchorWriter | undefined;
+  const stated = serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]);
   const services = await openTenant({
-    ...serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]),
+    ...stated,
+    ...(shared && { connections: Math.min(shared.connections, stated.connections ?? shared.connections) }),
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands, head }) => {
       metrics.observeBatch(commands);

@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Supervised } from "../../app/serve/supervisor.ts";
+import { isPattern, labelsOf, tenantsNamed } from "../../config/selection/choose-tenants.ts";
+import { parseSelector, type Selector, SelectorError, selects } from "../../config/selection/selector.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext } from "../command.ts";
@@ -17,6 +20,18 @@ export interface HouseFlags {
   opsHost?: string;
   idleSeconds?: number;
   drainSeconds?: number;
+  https?: true;
+  connections?: number;
+  isolate?: string[];
+}
+
+/** The tenants of a directory, by how they are served. */
+export interface Residence {
+  inHouse: readonly string[];
+  /** In processes of their own. */
+  isolated: readonly string[];
+  /** Starts those. */
+  begin(): Promise<Supervised[]>;
 }
 
 interface Housed {
@@ -31,6 +46,9 @@ export const HOUSE_FIELDS = "workers tenants";
 const DEFAULT_PORT = 8080;
 const DEFAULT_OPS_PORT = 9464;
 const DEFAULT_IDLE_SECONDS = 300;
+const DEFAULT_CONNECTIONS = 80;
+/** Of one worker: those of one open tenant. */
+const FEWEST_CONNECTIONS = 4;
 const MOST_WORKERS = 256;
 
 const view: View<Housed, Housed> = {
@@ -66,11 +84,27 @@ export function addHouseOptions(noun: Command): void {
       `with --workers: close a tenant that was not asked for so long, ${DEFAULT_IDLE_SECONDS} unless given`,
       count,
     )
+    .option(
+      "--connections <n>",
+      `with --workers: most connections to one database server in all, ${DEFAULT_CONNECTIONS} unless given`,
+      count,
+    )
+    .option(
+      "--isolate <selector>",
+      "with --workers: tenants that get a process of their own on the ports of their files: a name, a pattern or labels",
+      (text: string, before: string[] = []) => [...before, text],
+    )
     // How the house starts its processes.
     .addOption(new Option("--as-worker", "serve as a process of the house that started this one").hideHelp());
 }
 
-const ONLY_WITH_WORKERS = { port: "--port", opsPort: "--ops-port", idleSeconds: "--idle-seconds" } as const;
+const ONLY_WITH_WORKERS = {
+  port: "--port",
+  opsPort: "--ops-port",
+  idleSeconds: "--idle-seconds",
+  connections: "--connections",
+  isolate: "--isolate",
+} as const;
 
 /** @throws Fault USAGE for an option that has no meaning without `--workers` */
 export function requireHouse(options: HouseFlags): void {
@@ -79,11 +113,47 @@ export function requireHouse(options: HouseFlags): void {
       throw new Fault("USAGE", `${flag} needs --workers: without it each tenant has the ports of its file`);
 }
 
+/**
+ * The tenants that a list of selectors means, each the name of a tenant, a pattern of names, or labels.
+ * @throws Fault NOT_FOUND where one selects nothing, USAGE where it can be none of them; ConfigError for labels that cannot be read
+ */
+export function tenantsIsolated(
+  workspace: Workspace,
+  tenants: readonly string[],
+  selectors: readonly string[],
+): string[] {
+  const meant = selectors.flatMap((text) => {
+    const found =
+      workspace.tenants.includes(text) || isPattern(text)
+        ? tenantsNamed(workspace, text)
+        : labelled(workspace, tenants, text);
+    const own = found.filter((tenant) => tenants.includes(tenant));
+    if (own.length === 0) throw new Fault("NOT_FOUND", `--isolate ${text} selects none of the tenants that are served`);
+    return own;
+  });
+  return tenants.filter((tenant) => meant.includes(tenant));
+}
+
+function labelled(workspace: Workspace, tenants: readonly string[], text: string): string[] {
+  const labels = labelsOf(workspace, tenants);
+  const selector = selectorOf(text);
+  return tenants.filter((tenant) => selects(selector, labels.get(tenant) ?? {}));
+}
+
+function selectorOf(text: string): Selector {
+  try {
+    return parseSelector(text);
+  } catch (error) {
+    if (error instanceof SelectorError) throw new Fault("USAGE", `--isolate: at ${error.message}`);
+    throw error;
+  }
+}
+
 /** Runs until the first SIGINT or SIGTERM, then finishes what is under way. */
 export async function runHouse(
   { options, io, interrupts }: CommandContext<HouseFlags>,
   { directory }: Workspace,
-  tenants: readonly string[],
+  { inHouse, isolated, begin }: Residence,
   passedOn: readonly string[],
 ): Promise<ExitCode> {
   const { output } = io;
@@ -91,9 +161,14 @@ export async function runHouse(
   const { openHouse } = await import("../../app/house/house.ts");
   const { heapEnvironment, sharedHeapOptions } = await import("../../app/serve/heap.ts");
   const workers = typeof options.workers === "number" ? options.workers : availableParallelism();
+  const connections = options.connections ?? DEFAULT_CONNECTIONS;
+  if (connections < workers * FEWEST_CONNECTIONS)
+    throw new Fault("USAGE", `--connections must be at least ${FEWEST_CONNECTIONS} for each of ${workers} workers`);
   const house = await openHouse({
+    https: options.https === true,
+    connections,
     directory,
-    tenants,
+    tenants: inHouse,
     workers,
     host: options.host ?? "127.0.0.1",
     port: options.port ?? DEFAULT_PORT,
@@ -117,17 +192,22 @@ export async function runHouse(
     }),
     onError: (error) => output.relay(`The listener failed: ${error.message}`),
   });
+  const servers = await begin();
   const { url, opsUrl } = house;
-  await output.print({ url, opsUrl, workers, tenants: tenants.length, pid: process.pid }, view);
+  await output.print({ url, opsUrl, workers, tenants: inHouse.length + isolated.length, pid: process.pid }, view);
   if (!asked.aborted) await once(asked, "abort");
   output.note("Stopping: the workers finish what is under way");
   let clean = true;
   await interrupts.during(async (next) => {
+    next.addEventListener("abort", () => {
+      for (const server of servers) server.hurry();
+    });
+    const stopped = servers.map((server) => server.stop());
     await house.drain(next);
-    clean = await house.close();
+    clean = (await Promise.all([house.close(), ...stopped])).every(Boolean);
   });
   if (clean) return EXIT.ok;
-  output.relay("A worker did not end in time and was killed");
+  output.relay("A process did not end in time and was killed");
   return EXIT.unexpected;
 }
 

@@ -3,14 +3,22 @@ import { resolve } from "node:path";
 import { Command, type Option } from "commander";
 import { RESTART_POLICY, Supervised } from "../../app/serve/supervisor.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
-import { openWorkspace, tenantPath } from "../../config/workspace.ts";
+import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import type { Output } from "../output/output.ts";
-import { addHouseOptions, HOUSE_FIELDS, type HouseFlags, requireHouse, runAsWorker, runHouse } from "./house.ts";
+import {
+  addHouseOptions,
+  HOUSE_FIELDS,
+  type HouseFlags,
+  requireHouse,
+  runAsWorker,
+  runHouse,
+  tenantsIsolated,
+} from "./house.ts";
 import { register as registerServe, type Served, servedView } from "./serve.ts";
 
 type UpOptions = Readonly<Record<string, unknown>> & SelectorOptions & HouseFlags & { asWorker?: true };
@@ -53,13 +61,43 @@ async function runUp(context: CommandContext<UpOptions>, shared: readonly Option
   if (tenants.length === 0)
     throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
   const common = options.quiet ? ["--quiet"] : [];
-  if (options.workers !== undefined) return runHouse(context, workspace, tenants, common);
+  const passedOn = [...serveArguments(options, shared), ...common];
+  if (options.workers !== undefined) {
+    const isolated = tenantsIsolated(workspace, tenants, options.isolate ?? []);
+    const inHouse = tenants.filter((tenant) => !isolated.includes(tenant));
+    const begin = async () => superviseServers(workspace, isolated, options, output, passedOn);
+    return runHouse(context, workspace, { inHouse, isolated, begin }, common);
+  }
   requireHouse(options);
   const asked = interrupts.take();
-  const passedOn = [...serveArguments(options, shared), ...common];
+  const servers = await superviseServers(workspace, tenants, options, output, passedOn);
+  if (!asked.aborted) await once(asked, "abort");
+  output.note("Stopping: the servers finish what is under way");
+  const stopping = Promise.all(servers.map((server) => server.stop()));
+  await interrupts.during(async (next) => {
+    next.addEventListener("abort", () => {
+      for (const server of servers) server.hurry();
+    });
+    await stopping;
+  });
+  const clean = await stopping;
+  const killed = tenants.filter((_, index) => !clean[index]);
+  if (killed.length === 0) return EXIT.ok;
+  output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
+  return EXIT.unexpected;
+}
+
+/** Starts a server for each tenant, in a process of its own. */
+async function superviseServers(
+  workspace: Workspace,
+  tenants: readonly string[],
+  options: UpOptions,
+  output: Output,
+  passedOn: readonly string[],
+): Promise<Supervised[]> {
   const { heapEnvironment, heapOptions } = await import("../../app/serve/heap.ts");
   const width = Math.max(...tenants.map((tenant) => tenant.length));
-  const servers = tenants.map(
+  return tenants.map(
     (tenant) =>
       new Supervised({
         // The program that this process itself runs.
@@ -82,20 +120,6 @@ async function runUp(context: CommandContext<UpOptions>, shared: readonly Option
         ...report(tenant, `${tenant.padEnd(width)} | `, output),
       }),
   );
-  if (!asked.aborted) await once(asked, "abort");
-  output.note("Stopping: the servers finish what is under way");
-  const stopping = Promise.all(servers.map((server) => server.stop()));
-  await interrupts.during(async (next) => {
-    next.addEventListener("abort", () => {
-      for (const server of servers) server.hurry();
-    });
-    await stopping;
-  });
-  const clean = await stopping;
-  const killed = tenants.filter((_, index) => !clean[index]);
-  if (killed.length === 0) return EXIT.ok;
-  output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
-  return EXIT.unexpected;
 }
 
 /** A file that cannot be read counts as one that states nothing: its server says what is wrong. */

@@ -59,7 +59,8 @@ export class Connections {
    */
   join(socket: Socket, group: ConnectionGroup<Connection>): boolean {
     const connection = this.#bySocket.get(socket);
-    if (!connection) return false;
+    // The client may have left while its request waited.
+    if (!connection || !this.#open.has(connection)) return false;
     if (connection.group === group) return true;
     const bucket = group.roomFor(socket.remoteAddress ?? "", (idle) => this.#end(idle));
     if (bucket === undefined) {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
+import { createSecureContext, type SecureContext, type TlsOptions } from "node:tls";
 import type { Connections } from "./connections.ts";
 import { refusalText, timedOutText } from "./unparsed.ts";
 
@@ -16,20 +17,31 @@ export interface KeyPair {
   key: string;
 }
 
+/** Certificates by the name that a client asks for. */
+export interface NamedKeyPairs {
+  /** For a client that asks for no name, or for one that has none. */
+  usual: KeyPair;
+  forName(name: string): Promise<KeyPair | undefined>;
+}
+
 /**
  * A Node server whose every answer is JSON, including those that its parser gives before a request exists.
  * @param connections holds the limits
- * @param pair makes it speak TLS only
+ * @param tls makes it speak TLS only
  */
-export function createListener(handle: RequestListener, connections: Connections, pair?: KeyPair): Server {
+export function createListener(
+  handle: RequestListener,
+  connections: Connections,
+  tls?: KeyPair | NamedKeyPairs,
+): Server {
   const terms = nodeTerms(connections);
   const answer = guarded(handle, connections);
   const refuse = guarded((req) => {
     const refused = refusalText(417, "The Expect header is not supported");
     connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
   }, connections);
-  const server = pair
-    ? createTlsServer({ ...terms, ...tlsTerms(pair), handshakeTimeout: terms.headersTimeout }, answer)
+  const server = tls
+    ? createTlsServer({ ...terms, ...listenerTls(tls), handshakeTimeout: terms.headersTimeout }, answer)
     : createServer(terms, answer);
   connections.guard(server);
   server.on("clientError", (error, socket: Socket) => refuseUnparsed(error, socket, connections));
@@ -61,6 +73,21 @@ function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
 /** New connections get the new certificate; open ones keep theirs. No effect without TLS. */
 export function renewKeyPair(server: Server, pair: KeyPair): void {
   if (server instanceof TlsServer) server.setSecureContext(tlsTerms(pair));
+}
+
+function listenerTls(tls: KeyPair | NamedKeyPairs): TlsOptions {
+  if (!("forName" in tls)) return tlsTerms(tls);
+  const contexts = new WeakMap<KeyPair, SecureContext>();
+  return {
+    ...tlsTerms(tls.usual),
+    SNICallback(name, callback) {
+      tls.forName(name).then((pair = tls.usual) => {
+        const context = contexts.get(pair) ?? createSecureContext(tlsTerms(pair));
+        contexts.set(pair, context);
+        callback(null, context);
+      }, callback);
+    },
+  };
 }
 
 /** Stated, because Node's own default gives way to a command-line option. */
