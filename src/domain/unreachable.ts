@@ -16,6 +16,8 @@ const ENDED: ReadonlySet<string> = new Set([
  * ask it about any error.
  */
 export function connectionFailure(error: unknown): "never made" | "ended" | undefined {
+  // Whatever its cause, such as a certificate that is not trusted.
+  if (error instanceof Error && error.name === "NotConnected") return "never made";
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
   // Files are missing too, under the same code.
   if (error.code === "ENOENT" && !("syscall" in error && error.syscall === "connect")) return undefined;

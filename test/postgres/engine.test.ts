@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { engineProblem } from "../../src/postgres/engine.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
@@ -168,5 +168,27 @@ describe("an engine that only speaks the protocol", () => {
     const { checks } = JSON.parse(stdout) as { checks: { check?: string; name?: string; found: string }[] };
     expect(JSON.stringify(checks)).toContain("The database is CockroachDB CCL v23.1.11");
     expect(new Set(engine.asked)).toEqual(new Set(["select version()"]));
+  });
+
+  test.each([
+    [
+      "PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64-pc-linux-gnu",
+      "YugabyteDB (PostgreSQL 15.2-YB-2.25.0.0-b0), which only",
+    ],
+    [
+      "PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc 3.4.2, Redshift 1.0.12103",
+      "Redshift 1.0.12103, which only",
+    ],
+    ["PostgreSQL 14.9 on x86_64-pc-linux-gnu", "PostgreSQL 14.9, and pmctl needs PostgreSQL 15 or newer"],
+  ])("is refused as %s with 6, in one sentence, having been asked for nothing else", async (version, sentence) => {
+    const other = new FakeEngine(version);
+    vi.stubEnv("ACME_DATABASE_URL", await other.listen());
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      other.close();
+    });
+    const { exitCode, stderr } = await operator.run("apply", "acme");
+    expect([exitCode, stderr]).toEqual([6, expect.stringContaining(`The database is ${sentence}`)]);
+    expect(new Set(other.asked)).toEqual(new Set(["select version()"]));
   });
 });
