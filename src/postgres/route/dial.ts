@@ -7,8 +7,6 @@ import { type DatabaseAddress, type DatabaseHost, isSocket } from "../../domain/
 export class NotConnected extends Error {
   override name = "NotConnected";
   readonly code: string;
-  /** Tells a socket that is missing from a file that is: both have the code ENOENT. */
-  readonly syscall = "connect";
 
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : "The connection cannot be made", { cause });
