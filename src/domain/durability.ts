@@ -1,3 +1,6 @@
+import { Fault } from "./fault.ts";
+import { counted } from "./text.ts";
+
 /** What an acknowledged change survives: nothing, a crash of the server, or the loss of its machine. */
 export type Survival = "none" | "crash" | "machine";
 
@@ -77,6 +80,17 @@ export interface DatabaseState extends Omit<ServerFacts, "manager">, Promises {
   required: number;
   lastBackupAt: string | null;
   checkedAt: string;
+}
+
+/** Why changes are refused where so many standbys are required; undefined while they are there. */
+export function standbysMissing(
+  { synchronousStandbys, standbys }: Pick<DatabaseState, "synchronousStandbys" | "standbys">,
+  required: number,
+): Fault | undefined {
+  if (synchronousStandbys >= required) return undefined;
+  const unseen = standbys === null ? "; the database's owner may not see which there are" : "";
+  const text = `Changes are refused: ${counted(required, "synchronous standby")} required, ${synchronousStandbys} there${unseen}`;
+  return new Fault("STANDBY_REQUIRED", text);
 }
 
 /** What operators are told at the start of a server. @param state null while the database is away */

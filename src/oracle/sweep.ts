@@ -21,10 +21,10 @@ export async function sweep(context: OracleContext): Promise<SweepReport> {
   const report = policy.resolution_url
     ? await sweepResolutionUrl(context, policy.resolution_url, now)
     : await sweepFeeds(context, now);
-  await pool.write((sql) => recordSweep(sql, now));
+  await pool.note((sql) => recordSweep(sql, now));
   if (now - memory.prunedAt > PRUNE_EVERY_MS) {
     memory.prunedAt = now;
-    await pool.write((sql) => pruneTicks(sql, now - TICK_LIFE_MS));
+    await pool.note((sql) => pruneTicks(sql, now - TICK_LIFE_MS));
   }
   return report;
 }

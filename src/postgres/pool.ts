@@ -18,6 +18,8 @@ export interface Pool {
    * @throws OutcomeUnknown when the connection was lost under it, or the database warned that it may not last
    */
   write<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T>;
+  /** Writes what no caller is promised, such as counts: also while changes are refused for want of standbys. Otherwise as `write`. */
+  note<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T>;
   /**
    * Reads several times from one moment: within one read-only transaction, which is repeated once as a whole when its
    * connection was lost. A read of the pool itself meanwhile is of another moment.
@@ -117,14 +119,17 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
   const beside = <T>(attempts: Attempts, work: (sql: Sql) => PromiseLike<T>) =>
     max === 0 ? alone(attempts, work) : attempts(({ shared }) => work(shared));
 
+  const write: Pool["write"] = (statement) =>
+    afterConflicts(() => beside(once, (sql) => confirmed(sql, statement(sql)))).catch((error: unknown) => {
+      if (error instanceof Unconfirmed) throw new OutcomeUnknown(error);
+      const wasSent = !(error instanceof NotConnected) && !NEVER_SENT.has(codeOf(error));
+      throw isLoss(error) && wasSent ? new OutcomeUnknown(error) : error;
+    });
+
   return {
     read: (query) => beside(twice, query),
-    write: (statement) =>
-      afterConflicts(() => beside(once, (sql) => confirmed(sql, statement(sql)))).catch((error: unknown) => {
-        if (error instanceof Unconfirmed) throw new OutcomeUnknown(error);
-        const wasSent = !(error instanceof NotConnected) && !NEVER_SENT.has(codeOf(error));
-        throw isLoss(error) && wasSent ? new OutcomeUnknown(error) : error;
-      }),
+    write,
+    note: write,
     snapshot: (query) => alone(twice, (sql) => inOneTransaction(sql, query)),
     end: ({ timeout }) => {
       hasEnded = true;

@@ -35,7 +35,16 @@ interface ReplicationRow {
  * What the server promises of commits, in one statement of the current schema. A setting of a cluster's manager shows that there
  * is one: CloudNativePG names a setting of its own, and Patroni alone gives these four to the server's command line.
  */
-export async function readDurability(sql: ReadSql): Promise<ServerReading> {
+export function readDurability(sql: ReadSql): Promise<ServerReading> {
+  return readServer(sql, sql`union all select pid, name, state, sync, flushed from standby_status()`);
+}
+
+/** The same of a database whose schema may be of any version or missing, as its owner sees it. */
+export function readDurabilityAsOwner(sql: ReadSql): Promise<ServerReading> {
+  return readServer(sql, sql``);
+}
+
+async function readServer(sql: ReadSql, seenByOwner: ReturnType<ReadSql>): Promise<ServerReading> {
   const [row] = await sql`
     select split_part(current_setting('server_version'), ' ', 1) as version,
            current_setting('fsync') = 'on' as fsync,
@@ -61,8 +70,7 @@ export async function readDurability(sql: ReadSql): Promise<ServerReading> {
                              then greatest(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), flushed), 0) end as "lagBytes"
                       from (select pid, application_name as name, state, sync_state as sync, flush_lsn as flushed
                               from pg_stat_replication
-                             union all
-                            select pid, name, state, sync, flushed from standby_status()) as seen
+                            ${seenByOwner}) as seen
                      where state is distinct from 'backup'
                      order by pid, state nulls last) as standby) as standbys
       from pg_is_in_recovery() as is_standby,

@@ -135,7 +135,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const { addresses, metrics } = surroundings;
   const {
     refusals = new RefusalLog(),
-    security = new SecurityLog({ write: (rows) => pool.write((sql) => recordSecurityEvents(sql, rows)) }),
+    security = new SecurityLog({ write: (rows) => pool.note((sql) => recordSecurityEvents(sql, rows)) }),
     sequencer,
   } = services;
   watchSecurity(security, metrics, options.log);
@@ -159,7 +159,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const handlers = sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers;
   const uses = new KeyUse((seen) =>
     withinDeadline(
-      pool.write((sql) => recordKeyUse(sql, seen)),
+      pool.note((sql) => recordKeyUse(sql, seen)),
       KEY_USE_TIMEOUT_MS,
     ),
   );
@@ -219,7 +219,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
 
 function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLimiter {
   return new RateLimiter({
-    count: (demands) => pool.write((sql) => countRequests(sql, demands)),
+    count: (demands) => pool.note((sql) => countRequests(sql, demands)),
     onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
     answerTimeoutMs: countTimeoutMs,
   });

@@ -3,7 +3,7 @@ import { claimLeases, type Lease, readLeases, releaseLeases, WORKS, type Work } 
 import type { Pool } from "../postgres/pool.ts";
 
 export interface LeasesOptions {
-  pool: Pick<Pool, "read" | "write">;
+  pool: Pick<Pool, "read" | "note">;
   /** Names this process among all that serve the tenant. */
   holder: string;
   /** What this process does when it has the lease. */
@@ -103,7 +103,7 @@ export class Leases {
     );
     // Taken before the statement: the row lasts longer than this process counts on it.
     const askedAt = performance.now();
-    const claimed = due.length === 0 ? [] : await pool.write((sql) => claimLeases(sql, holder, due, TTL_MS));
+    const claimed = due.length === 0 ? [] : await pool.note((sql) => claimLeases(sql, holder, due, TTL_MS));
     for (const { work } of claimed) this.#heldUntil.set(work, askedAt + TTL_MS);
     this.#seen = [...claimed, ...seen.filter(({ work }) => !claimed.some((lease) => lease.work === work))];
   }
@@ -116,7 +116,7 @@ export class Leases {
     this.#running = this.#running.then(async () => {
       this.#heldUntil.clear();
       // What cannot be given up runs out.
-      await this.#options.pool.write((sql) => releaseLeases(sql, this.#options.holder)).catch(() => undefined);
+      await this.#options.pool.note((sql) => releaseLeases(sql, this.#options.holder)).catch(() => undefined);
     });
     this.#heldUntil.clear();
     return this.#running;

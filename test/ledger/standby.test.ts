@@ -3,6 +3,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { SignJWT } from "jose";
+import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { confirmLog } from "../../src/ledger/confirm-log.ts";
 import { connect } from "../../src/postgres/connect.ts";
@@ -16,6 +17,12 @@ let server: ServerProcess;
 let secrets: Record<string, string>;
 let token: string;
 let marketId: string;
+
+/** Changes of which no entry of the log tells. */
+const CHANGES_BESIDE_THE_LOG: readonly [method: string, path: string, body: object][] = [
+  ["POST", "/v1/webhooks/deliveries/evt_1/replay", {}],
+  ["POST", "/v1/webhooks/receivers/shop/enable", {}],
+];
 
 /** Trades that were answered 200. */
 const acknowledged = new Set<string>();
@@ -39,12 +46,7 @@ beforeAll(async () => {
   );
   marketId = (JSON.parse(created.stdout) as { id: string }).id;
   secrets = await operator.secrets();
-  token = await new SignJWT()
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("usr_1")
-    .setIssuedAt()
-    .setExpirationTime("1h")
-    .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
+  token = await tokenOf("usr_1");
   server = await operator.serve("acme", "--no-sweep");
   const deposit = { event: "deposit.completed", userId: "usr_1", amountUsd: 500, txRef: "tx_1" };
   expect(
@@ -57,6 +59,15 @@ afterAll(async () => {
   await operator?.close();
   await pair?.close();
 });
+
+function tokenOf(user: string): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject(user)
+    .setIssuedAt()
+    .setExpirationTime("1h")
+    .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
+}
 
 async function trade(key: string): Promise<{ status: number; code: string | null; tradeId: string | undefined }> {
   const response = await fetch(`${server.url}/v1/trade`, {
@@ -150,6 +161,21 @@ test("without the standbys that the file requires changes are refused and not wr
     const written = await tradesIn(pair.primary);
     expect(await trade(randomUUID())).toMatchObject({ status: 500, code: "STANDBY_REQUIRED" });
     expect(await tradesIn(pair.primary)).toEqual(written);
+    for (const [method, path, body] of CHANGES_BESIDE_THE_LOG) {
+      const headers = { "x-api-key": secrets.ACME_ADMIN_KEY ?? "", "content-type": "application/json" };
+      const answer = await fetch(`${at.url}${path}`, { method, headers, body: JSON.stringify(body) });
+      expect([path, answer.headers.get("error-code")]).toEqual([path, "STANDBY_REQUIRED"]);
+    }
+    const out = await fetch(`${at.url}/v1/session`, {
+      method: "DELETE",
+      headers: { "x-api-key": secrets.ACME_PUBLIC_KEY ?? "", authorization: `Bearer ${await tokenOf("usr_2")}` },
+    });
+    expect(out.headers.get("error-code")).toBe("STANDBY_REQUIRED");
+    for (const words of [
+      ["db", "migrate", "-t", "acme"],
+      ["apply", "acme"],
+    ])
+      expect(await operator.run(...words)).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("standby") });
     const read = await fetch(`${at.url}/v1/markets/${marketId}`, {
       headers: { "x-api-key": secrets.ACME_PUBLIC_KEY ?? "" },
     });
@@ -159,6 +185,15 @@ test("without the standbys that the file requires changes are refused and not wr
     expect(await replication()).toMatchObject({ status: "fail" });
     await pair.primary.ask("alter system set synchronous_standby_names = 'standby'");
     await pair.primary.ask("select pg_reload_conf()");
+    // Now commits would wait for the standby. What pmctl only notes for itself goes on, and no session waits.
+    await vi.waitFor(async () => expect(await readiness()).toMatchObject({ database: { waits: true } }), WAIT);
+    const noted = await notes();
+    await vi.waitFor(async () => {
+      await fetch(`${at.url}/v1/markets/${marketId}`, { headers: { "x-api-key": "sk_unknown" } });
+      const later = await notes();
+      for (const [note, value] of Object.entries(noted)) expect([note, later[note] > value]).toEqual([note, true]);
+    }, WAIT);
+    expect(await pair.primary.ask("select pid from pg_stat_activity where wait_event = 'SyncRep'")).toEqual([]);
     await pair.standby.start();
     await vi.waitFor(async () => expect(await readiness()).toMatchObject({ ok: true, writes: true }), WAIT);
     expect(await trade(randomUUID())).toMatchObject({ status: 200 });
@@ -167,6 +202,17 @@ test("without the standbys that the file requires changes are refused and not wr
     await at.kill("SIGKILL");
   }
 }, 60_000);
+
+/** How far the notes have come that no caller is promised. */
+async function notes(): Promise<postgres.Row> {
+  const [row] = await pair.primary.ask(
+    `select (select max(until) from lease)::float8 as leases, (select sum(requests + window_start) from request_count)::float8 as requests,
+            (select coalesce(sum(count), 0) from security_event)::float8 as refusals`,
+    "acme",
+  );
+  if (!row) throw new Error("A statement without tables answers one row");
+  return row;
+}
 
 async function shownMetrics(): Promise<string> {
   return (await fetch(`${server.opsUrl}/metrics`)).text();

@@ -25,7 +25,7 @@ function watchOn(sql: Sql, options: Partial<LedgerWatchOptions> = {}): LedgerWat
   return new LedgerWatch({
     tenantId: "acme",
     checks: { snapshot: async (query) => await query(sql) },
-    pool: { read: async (query) => await query(sql), write: async (statement) => await statement(sql) },
+    pool: { read: async (query) => await query(sql), note: async (statement) => await statement(sql) },
     keys: [KEY],
     wholeUpTo: 5n,
     onForged: () => {
@@ -238,7 +238,7 @@ describe("a checkpoint counts for nothing", () => {
     const watch = watchOf({
       pool: {
         read: async (query: (sql: Sql) => unknown) => (await query(live.owner)) as never,
-        write: async () => undefined as never,
+        note: async () => undefined as never,
       },
     });
     for (let asked = 0; asked < 2; asked++) expect((await watch.reconcile()).verifiedAt).toBeGreaterThan(verifiedAt);
@@ -256,7 +256,7 @@ describe("a checkpoint counts for nothing", () => {
     const quiet = {
       pool: {
         read: async (query: (sql: Sql) => unknown) => (await query(live.owner)) as never,
-        write: async () => undefined as never,
+        note: async () => undefined as never,
       },
     };
     const before = forged;
@@ -380,7 +380,7 @@ test("a checkpoint that is locked, or cannot be read or written, stops no compar
   const codes: unknown[] = [];
   const watch = watchOn(reader, {
     onError: (error) => codes.push(error instanceof Error && "code" in error ? error.code : error),
-    pool: { read: async (query) => await query(reader), write: async () => Promise.reject("not written") },
+    pool: { read: async (query) => await query(reader), note: async () => Promise.reject("not written") },
   });
   try {
     await lock`begin`;

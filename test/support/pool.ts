@@ -6,6 +6,7 @@ export function poolOf(sql: Sql): Pool {
   return {
     read: async (ask) => ask(sql),
     write: async (tell) => tell(sql),
+    note: async (tell) => tell(sql),
     snapshot: async (ask) =>
       (await sql.begin("isolation level repeatable read read only", async (own) => ({ answer: await ask(own) })))
         .answer,

@@ -1,4 +1,5 @@
 import { processEnvironment } from "../../config/environment.ts";
+import { requiredStandbys } from "../../config/tenant-config.ts";
 import { parseDatabaseUrl } from "../../domain/access/database-address.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Connection } from "../../postgres/connect.ts";
@@ -15,7 +16,8 @@ export interface Migrated {
 /** Creates the tenant's database if there is none, and migrates its schema to this version. */
 export async function migrateTenant(named: string | undefined): Promise<Migrated> {
   const tenant = readOperatorTenant(named);
-  return { tenant: tenant.id, applied: await prepareDatabase(await openAsOwner(tenant)) };
+  const owned = await openAsOwner(tenant);
+  return { tenant: tenant.id, applied: await prepareDatabase(owned, requiredStandbys(tenant.config)) };
 }
 
 /**

@@ -172,7 +172,7 @@ export function overDatabase(ready: ReadyTenant, recording: Recording): ConfigSe
     },
     prepare: async () => {
       const owner = await asOwner();
-      const migrations = await prepareDatabase(owner);
+      const migrations = await prepareDatabase(owner, options.requiredStandbys);
       const opened = kept(await openTenant({ ...options, connection: owner.connection }));
       const recorded = await putOnRecord(opened, operatorActor());
       return { ...(await live(opened)), migrations, recorded };

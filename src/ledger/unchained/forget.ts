@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import type { Pool } from "../../postgres/pool.ts";
+import { COMMITS_LOCALLY } from "./local-commit.ts";
 import { WINDOW_MS } from "./request-count.ts";
 
 /** Rows of one statement, so that none takes long. */
@@ -28,8 +29,9 @@ function forgetting(table: string, key: string, instant: string, lifeMs: number)
                           from ${table}
                          where ${instant} < floor(extract(epoch from now()) * 1000)::bigint - ${lifeMs}
                          limit ${PORTION}
-                           for update skip locked)`;
-  return async (pool: Pick<Pool, "write">): Promise<void> => {
-    while ((await pool.write((sql) => sql.unsafe(removal))).count === PORTION);
+                           for update skip locked)
+       and ${COMMITS_LOCALLY}`;
+  return async (pool: Pick<Pool, "note">): Promise<void> => {
+    while ((await pool.note((sql) => sql.unsafe(removal))).count === PORTION);
   };
 }

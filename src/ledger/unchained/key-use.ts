@@ -1,5 +1,6 @@
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
+import { commitsLocally } from "./local-commit.ts";
 
 /** When each key was last used, by the SHA-256 of its value. */
 export async function readKeyUse(sql: ReadSql): Promise<Map<string, number>> {
@@ -13,6 +14,7 @@ export async function recordKeyUse(sql: Sql, seen: ReadonlyMap<string, number>):
   await sql`
     insert into key_use (hash, last_used_at)
     select * from unnest(${textArray(hashes)}::text[], ${`{${hashes.map((hash) => seen.get(hash)).join(",")}}`}::bigint[])
+     where ${commitsLocally(sql)}
         on conflict (hash) do update set last_used_at = excluded.last_used_at
      where key_use.last_used_at < excluded.last_used_at`;
 }

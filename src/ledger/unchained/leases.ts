@@ -1,6 +1,7 @@
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
+import { commitsLocally } from "./local-commit.ts";
 
 /** Work that one server of a tenant does at a time. */
 export const WORKS = ["oracle", "closing", "overrides", "webhooks", "audit"] as const;
@@ -32,6 +33,7 @@ export async function claimLeases(sql: Sql, holder: string, works: readonly Work
     insert into lease as held (work, holder, until)
     select work, ${holder}, ${nowMs(sql)} + ${ttlMs}::int4
       from unnest(${textArray(works)}::text[]) as wanted (work)
+     where ${commitsLocally(sql)}
      order by work
         on conflict (work) do update set holder = excluded.holder, until = excluded.until
      where held.holder = excluded.holder
@@ -42,7 +44,7 @@ export async function claimLeases(sql: Sql, holder: string, works: readonly Work
 
 /** Ends a holder's leases, so that others need not wait for them to run out. */
 export async function releaseLeases(sql: Sql, holder: string): Promise<void> {
-  await sql`update lease set until = 0 where holder = ${holder} and until <> 0`;
+  await sql`update lease set until = 0 where holder = ${holder} and until <> 0 and ${commitsLocally(sql)}`;
 }
 
 function toLease({ work, holder, until, left_ms }: Record<string, unknown>): Lease {

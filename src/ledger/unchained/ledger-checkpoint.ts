@@ -1,6 +1,7 @@
 import type { LedgerMark, SealedCheckpoint } from "../../domain/audit/ledger-checkpoint.ts";
 import type { ReadSql, Row, Sql } from "../../postgres/connect.ts";
 import { isoOf } from "../on-record.ts";
+import { commitsLocally } from "./local-commit.ts";
 
 /** The head, and the stored checkpoint with what the log says of it, all of one moment. */
 export interface CheckpointReading {
@@ -83,7 +84,8 @@ export async function storeCheckpoint(sql: Sql, checkpoint: SealedCheckpoint, re
   const { verifiedAt, ok, seq, hash, ts, digest, keyId, mac } = checkpoint;
   await sql`
     insert into ledger_checkpoint (id, verified_at, ok, seq, hash, ts, digest, key_id, mac)
-    values (1, ${verifiedAt}, ${ok}, ${String(seq)}, ${hash}, ${ts}, ${digest}, ${keyId}, ${mac})
+    select 1, ${verifiedAt}::bigint, ${ok}::boolean, ${String(seq)}::bigint, ${hash}, ${ts}::bigint, ${digest}, ${keyId}, ${mac}
+     where ${commitsLocally(sql)}
         on conflict (id) do update
        set (verified_at, ok, seq, hash, ts, digest, key_id, mac)
          = (excluded.verified_at, excluded.ok, excluded.seq, excluded.hash, excluded.ts, excluded.digest, excluded.key_id,

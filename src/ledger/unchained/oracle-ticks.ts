@@ -1,10 +1,14 @@
 import { textArray } from "../../postgres/arrays.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import { nullable, rowReader, text, whole } from "../codec.ts";
+import { commitsLocally } from "./local-commit.ts";
 
 /** Records that a sweep has run. The time never steps back, whichever process wrote last. */
 export async function recordSweep(sql: Sql, now: number): Promise<void> {
-  await sql`update oracle_sweep set swept_at = greatest(swept_at, ${String(now)}::bigint) where id = 1`;
+  await sql`
+    update oracle_sweep
+       set swept_at = greatest(swept_at, ${String(now)}::bigint)
+     where id = 1 and ${commitsLocally(sql)}`;
 }
 
 /** A row of `oracle_tick`: a price that a source has shown. */
@@ -46,5 +50,5 @@ export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<
 
 /** Deletes ticks that were received before an instant. */
 export async function pruneTicks(sql: Sql, before: number): Promise<void> {
-  await sql`delete from oracle_tick where received_at < ${String(before)}::bigint`;
+  await sql`delete from oracle_tick where received_at < ${String(before)}::bigint and ${commitsLocally(sql)}`;
 }

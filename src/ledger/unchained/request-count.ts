@@ -1,5 +1,6 @@
 import { textArray } from "../../postgres/arrays.ts";
 import type { Sql } from "../../postgres/connect.ts";
+import { commitsLocally } from "./local-commit.ts";
 
 /** Requests of one bucket that have arrived and are not in the shared count yet. */
 export interface Demand {
@@ -30,6 +31,7 @@ export async function countRequests(sql: Sql, demands: readonly Demand[]): Promi
     insert into request_count as counted (bucket, window_start, requests)
     select bucket, floor(extract(epoch from now()) * 1000)::bigint, requests
       from unnest(${buckets}::text[], ${requests}::int4[]) as demand (bucket, requests)
+     where ${commitsLocally(sql)}
      order by bucket
     on conflict (bucket) do update
        set requests = excluded.requests

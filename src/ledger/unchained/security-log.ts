@@ -1,6 +1,7 @@
 import { arrayLiteral, quoted, textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 import { nullable, rowReader, text, whole } from "../codec.ts";
+import { commitsLocally } from "./local-commit.ts";
 
 /** One event from one address within its window, and how often. */
 const toSecurityRow = rowReader({
@@ -35,6 +36,7 @@ export async function recordSecurityEvents(sql: Sql, entries: readonly SecurityR
                          ${textArray(rows.map(({ reason }) => reason))}::text[],
                          ${texts("address")}::text[], ${texts("fingerprint")}::text[], ${texts("keyName")}::text[],
                          ${texts("route")}::text[], ${numbers("count")}::bigint[])
+     where ${commitsLocally(sql)}
         on conflict (id) do update set count = security_event.count + excluded.count
      where security_event.event <> 'key.used'`;
 }

@@ -42,7 +42,7 @@ export interface LedgerWatchOptions {
   /** For long reads, each of one moment. */
   checks: Pick<Pool, "snapshot">;
   /** Stores the checkpoint, and ends a comparison once the server stops. */
-  pool: Pick<Pool, "read" | "write">;
+  pool: Pick<Pool, "read" | "note">;
   /** The current audit key first. */
   keys: readonly [AuditKey, ...AuditKey[]];
   wholeUpTo?: bigint | undefined;
@@ -251,7 +251,7 @@ export class LedgerWatch {
     const { verifiedAt, ok, seq, hash, ts, digest } = checkpoint;
     const sealed = sealCheckpoint(tenantId, { verifiedAt, ok, seq, hash, ts, digest }, keys[0]);
     await pool
-      .write((sql) => storeCheckpoint(sql, sealed, stored?.mac ?? ""))
+      .note((sql) => storeCheckpoint(sql, sealed, stored?.mac ?? ""))
       .catch((error: unknown) => onError?.(error));
   }
 }

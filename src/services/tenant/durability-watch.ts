@@ -1,6 +1,5 @@
-import { type DatabaseState, promisesOf } from "../../domain/durability.ts";
+import { type DatabaseState, promisesOf, standbysMissing } from "../../domain/durability.ts";
 import { Fault } from "../../domain/fault.ts";
-import { counted } from "../../domain/text.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readDurability, type ServerReading } from "../../queries/server.ts";
@@ -70,11 +69,7 @@ export class DurabilityWatch {
         "DATABASE_UNAVAILABLE",
         "The database does not tell which standbys it has; nothing was executed",
       );
-    const { synchronousStandbys, standbys } = this.#known.state;
-    if (synchronousStandbys >= required) return undefined;
-    const unseen = standbys === null ? "; the database's owner may not see which there are" : "";
-    const text = `Changes are refused: ${counted(required, "synchronous standby")} required, ${synchronousStandbys} there${unseen}`;
-    return new Fault("STANDBY_REQUIRED", text);
+    return standbysMissing(this.#known.state, required);
   }
 
   #renew(): void {

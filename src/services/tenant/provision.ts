@@ -1,4 +1,5 @@
 import type { Seal } from "../../domain/audit/audit-link.ts";
+import { promisesOf, standbysMissing } from "../../domain/durability.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { Results } from "../../engine/commands.ts";
 import type { ApplyConfig } from "../../engine/tenant.ts";
@@ -7,6 +8,7 @@ import { type Connection, connect } from "../../postgres/connect.ts";
 import { ensureDatabase, isMissingDatabase } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import { mayRead, migrate, schemaVersion } from "../../postgres/migrate.ts";
+import { readDurabilityAsOwner } from "../../queries/server.ts";
 import { COMMAND_CONNECTIONS } from "./connections.ts";
 import { NotGranted } from "./readiness.ts";
 import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
@@ -81,11 +83,18 @@ export interface OwnedDatabase {
 /**
  * Creates the database if need be, brings its schema to the version of this binary and grants the server's login what
  * it needs. Returns the migrations that were applied.
+ * @param requiredStandbys without which nothing in the database is changed
+ * @throws Fault STANDBY_REQUIRED while fewer are there
  */
-export async function prepareDatabase({ connection, server }: OwnedDatabase): Promise<string[]> {
+export async function prepareDatabase({ connection, server }: OwnedDatabase, requiredStandbys = 0): Promise<string[]> {
   await ensureDatabase(connection);
   const sql = connect(connection, { name: "migrate", max: 1 });
   try {
+    if (requiredStandbys > 0) {
+      const facts = await readDurabilityAsOwner(sql);
+      const fault = standbysMissing({ ...facts, ...promisesOf(facts) }, requiredStandbys);
+      if (fault) throw fault;
+    }
     return await migrate(sql, { grants: GRANTS, server });
   } finally {
     await sql.end({ timeout: 5 });

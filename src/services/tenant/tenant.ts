@@ -31,6 +31,7 @@ import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./new-id.ts";
 import { promisingJournal } from "./promising-journal.ts";
+import { promisingPool } from "./promising-pool.ts";
 import { unready } from "./readiness.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
@@ -98,17 +99,20 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const isSealed = sealCheck(auditKeys);
   const division = divideConnections(options.connections ?? USUAL_CONNECTIONS);
   const connections = openConnections(connection, { ...terms, isSealed }, division);
-  const { journal: unguarded, pool, checks, background } = connections;
+  const { journal: unguarded, checks } = connections;
   const sources = options.anchors ? { ...options.anchors, tenant: tenantId, keys: auditKeys } : undefined;
-  const evidence = new Evidence({ reader: pool, keys: auditKeys, sources });
+  const evidence = new Evidence({ reader: connections.pool, keys: auditKeys, sources });
   const durability = new DurabilityWatch({
-    reader: background,
+    reader: connections.background,
     placeOf: (address) => placeOf(connection, address),
     // A pooler drops the setting that the writer asks for.
     synchronous: terms.synchronous && !("pooled" in connection && connection.pooled === true),
     required: options.requiredStandbys ?? 0,
   });
-  const promising = options.requiredStandbys ? promisingJournal(unguarded, () => durability.refusal) : unguarded;
+  const promises = (options.requiredStandbys ?? 0) > 0;
+  const promising = promises ? promisingJournal(unguarded, () => durability.refusal) : unguarded;
+  const kept = (each: Pool) => (promises ? promisingPool(each, () => durability.refusal) : each);
+  const [pool, background] = [kept(connections.pool), kept(connections.background)];
   const journal = options.anchors === false ? promising : guardJournal(promising, evidence);
   const confirm = logConfirmer(background);
   const tail = new AuditTail(pool, onError, { acknowledged: () => evidence.acknowledged?.seq ?? 0n, confirm });
@@ -134,7 +138,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
   const cursors = new Cursors(auditKeys);
-  const security = new SecurityLog({ write: (rows) => background.write((sql) => recordSecurityEvents(sql, rows)) });
+  const security = new SecurityLog({ write: (rows) => background.note((sql) => recordSecurityEvents(sql, rows)) });
   const ledgerWatch = new LedgerWatch({
     tenantId,
     checks,
