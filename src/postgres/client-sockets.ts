@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import postgres from "postgres";
 import type { Places } from "./places.ts";
 import { connectTimeoutSec, loginOptions } from "./route/ask-host.ts";
-import { dial, NotConnected } from "./route/dial.ts";
+import { dial, failAtClose, NotConnected } from "./route/dial.ts";
 import { type Route, routeTo } from "./route/route.ts";
 
 export const CONNECT_TIMEOUT_SEC = 5;
@@ -87,6 +87,7 @@ function clientOn(open: () => Promise<Socket>, options: DriverOptions, places: P
       left.signal.throwIfAborted();
       const opened = await open();
       sockets.add(opened);
+      failAtClose(opened);
       opened.once("close", () => {
         sockets.delete(opened);
         giveBack?.();

@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { connect as connectTo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { countRequests } from "../../src/ledger/unchained/request-count.ts";
 import { connect, type ReadSql, type Sql } from "../../src/postgres/connect.ts";
 import { OutcomeUnknown, openPool, type Pool } from "../../src/postgres/pool.ts";
+import { NotConnected } from "../../src/postgres/route/dial.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 let database: TestDatabase;
@@ -47,6 +49,36 @@ async function kill(statement = ""): Promise<number> {
 /** Ends the session that runs the statement, once it does. */
 async function killDuring(statement: string): Promise<void> {
   await vi.waitFor(async () => expect(await kill(statement)).toBe(1), { timeout: DEADLINE_MS, interval: 10 });
+}
+
+/** The database at the end of a TCP connection, which an answer of the database can cut. */
+async function distant(cuts: (answer: Buffer) => boolean = () => false) {
+  const path = join(database.connection.host, `.s.PGSQL.${database.connection.port}`);
+  const clients = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = connectTo(path);
+    clients.add(client);
+    for (const socket of [client, server]) socket.on("error", () => {});
+    client.pipe(server);
+    server.on("data", (bytes) => (cuts(bytes) ? client.destroy() : client.write(bytes)));
+    server.on("close", () => client.destroy());
+    client.on("close", () => {
+      clients.delete(client);
+      server.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const { port } = proxy.address() as { port: number };
+  return {
+    connection: { ...database.connection, host: "127.0.0.1", port },
+    reset: () => {
+      for (const client of clients) client.resetAndDestroy();
+    },
+    close: () => {
+      for (const client of clients) client.destroy();
+      proxy.close();
+    },
+  };
 }
 
 const one = (sql: ReadSql) => sql`select 1 as one`;
@@ -104,23 +136,9 @@ describe("a write", () => {
   });
 
   test("that was committed while its answer was lost is not sent again", async () => {
-    const path = join(database.connection.host, `.s.PGSQL.${database.connection.port}`);
     let isMute = false;
-    const sockets = new Set<Socket>();
-    const proxy = createServer((client) => {
-      const server = connectTo(path);
-      for (const socket of [client, server]) {
-        sockets.add(socket);
-        socket.on("error", () => {});
-      }
-      client.pipe(server);
-      // The answer is heard here and no further: by then the statement is committed.
-      server.on("data", (bytes) => (isMute && bytes.includes("UPDATE 2") ? client.destroy() : client.write(bytes)));
-      server.on("close", () => client.destroy());
-    });
-    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-    const { port } = proxy.address() as { port: number };
-    const connection = { ...database.connection, host: "127.0.0.1", port };
+    // The answer is heard here and no further: by then the statement is committed.
+    const { connection, close } = await distant((bytes) => isMute && bytes.includes("UPDATE 2"));
     const far = openPool((max) => connect(connection, { name: "far", max }), { max: 1, deadlineMs: DEADLINE_MS });
     try {
       await far.write(add);
@@ -133,8 +151,7 @@ describe("a write", () => {
       expect(await tallied()).toBe(6);
     } finally {
       await far.end({ timeout: 1 });
-      for (const socket of sockets) socket.destroy();
-      proxy.close();
+      close();
     }
   });
 
@@ -214,6 +231,29 @@ describe("a snapshot", () => {
     expect(asked).toBe(2);
   });
 
+  test("is asked again when its connection is reset, however soon after that its next question comes", async () => {
+    const far = await distant();
+    const resets = openPool((max) => connect(far.connection, { name: "resets", max }), { max: 1, deadlineMs: 600_000 });
+    try {
+      for (let turns = 0; turns < 8; turns++) {
+        let asked = 0;
+        const moment = resets.snapshot((sql) => {
+          asked += 1;
+          return both(sql, async () => {
+            if (asked > 1) return;
+            far.reset();
+            for (let passed = 0; passed < turns; passed++) await turn();
+          });
+        });
+        expect(await moment).toEqual([0, 0]);
+        expect(asked).toBe(2);
+      }
+    } finally {
+      await resets.end({ timeout: 0 });
+      far.close();
+    }
+  });
+
   test("never mixes two moments, killed at any moment", { timeout: 120_000 }, async () => {
     let over = false;
     const writing = (async () => {
@@ -265,6 +305,24 @@ describe("a snapshot", () => {
     await Promise.all([...held, later]);
     expect(order.at(-1)).toBe("later");
   });
+});
+
+describe("a server that closes each connection before the login", () => {
+  test.each(["host", "url"] as const)(
+    "fails a query at once, reached by its %s, as one that was never sent",
+    async (by) => {
+      const closing = createServer((socket) => socket.on("error", () => {}).end());
+      await new Promise<void>((resolve) => closing.listen(0, "127.0.0.1", resolve));
+      const { port } = closing.address() as { port: number };
+      const url = `postgres://user:word@127.0.0.1:${port}/name?sslmode=disable`;
+      const connection = by === "url" ? { url } : { ...database.connection, host: "127.0.0.1", port };
+      const closed = openPool((max) => connect(connection, { name: "closed", max }), { max: 1, deadlineMs: 600_000 });
+      const failure = await closed.write(add).catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(NotConnected);
+      await closed.end({ timeout: 0 });
+      closing.close();
+    },
+  );
 });
 
 describe("a pool that has ended", () => {

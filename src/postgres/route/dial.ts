@@ -80,6 +80,20 @@ export async function dial(server: DatabaseHost, encryption: Encryption, timeout
   }
 }
 
+/**
+ * Reports an error to the driver with the close of a connection, whatever was reported before. The driver (postgres 3.4.9)
+ * answers neither a query that it is given between a connection's error and its close, nor one for which it opened a
+ * connection that the server closes before the login: for that one it connects again and again.
+ * @param socket that the driver has not heard of yet, since it takes all other listeners off at the close
+ */
+export function failAtClose(socket: Socket): void {
+  socket.once("close", () => {
+    const error = failureOf("CONNECTION_CLOSED", "The database closed the connection");
+    // Without a word of the server no login was accepted, so no query was sent.
+    socket.emit("error", socket.bytesRead === 0 ? new NotConnected(error) : error);
+  });
+}
+
 /** A name for the server's choice of certificate; an address is none. */
 function nameOf(host: string): string {
   return /^[\d.]+$|:/.test(host) ? "" : host;
