@@ -34,6 +34,7 @@ export async function* localEvents(
       if (isBehind) {
         const { seq, snapshot } = await pool.snapshot((sql) => readBeginning(sql, markets));
         known = seq;
+        await tail.outlives(seq);
         yield { event: "snapshot", data: snapshot };
       }
       const events = waiting;

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { confirmLog } from "../../src/ledger/confirm-log.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { OutcomeUnknown, openPool } from "../../src/postgres/pool.ts";
+import { readVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair } from "../support/replica.ts";
 
@@ -266,6 +267,18 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
   const confirmed = confirmLog(pool).catch((error: unknown) => error);
   await cancelUntil(confirmed);
   expect(await confirmed).toBeInstanceOf(OutcomeUnknown);
+  const kept = await readVerifiedPoint(operator.directory, "acme");
+  const commands = [
+    ["audit", "verify", "--via", "db"],
+    ["audit", "verify", "--via", "http"],
+    ["db", "backup"],
+  ];
+  for (const command of commands) {
+    const done = operator.run(...command);
+    await cancelUntil(done);
+    expect(await done).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("the database does not confirm") });
+  }
+  expect(await readVerifiedPoint(operator.directory, "acme")).toEqual(kept);
   const repeated = trade(key);
   await cancelUntil(repeated);
   expect((await repeated).status).not.toBe(200);

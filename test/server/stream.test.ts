@@ -181,8 +181,9 @@ describe("a stream", () => {
   test("shows nothing that the database has not confirmed, and all of it then", async () => {
     const asked = Promise.withResolvers<void>();
     const confirmed = Promise.withResolvers<void>();
+    const known = tenant.services.evidence.acknowledged?.seq ?? 0n;
     const tail = new AuditTail(tenant.services.pool, undefined, {
-      acknowledged: () => 0n,
+      acknowledged: () => known,
       confirm: () => {
         asked.resolve();
         return confirmed.promise;
@@ -196,6 +197,30 @@ describe("a stream", () => {
     expect(shown).toEqual([]);
     confirmed.resolve();
     await vi.waitFor(() => expect(shown).toEqual([position + 1n]));
+  });
+
+  test("that opens goes on from no entry that the database has not confirmed, nor shows one in its snapshot", async () => {
+    const { backend, services } = tenant;
+    const asked: (() => void)[] = [];
+    const tail = new AuditTail(services.pool, undefined, {
+      acknowledged: () => 0n,
+      confirm: () => new Promise((resolve) => asked.push(resolve)),
+    });
+    const other = await serve(backend, services.handlers, { services: { ...services, tail } });
+    onTestFinished(async () => {
+      tail.close();
+      await other.close();
+    });
+    let isOpen = false;
+    const opening = watch("", {}, other.url).then(() => {
+      isOpen = true;
+    });
+    for (const times of [1, 2]) {
+      await vi.waitFor(() => expect(asked).toHaveLength(times));
+      expect(isOpen).toBe(false);
+      asked[times - 1]?.();
+    }
+    await opening;
   });
 
   test.each(["999999999", "-1", "abc", ""])("after the id %j begins afresh", async (lastId) => {

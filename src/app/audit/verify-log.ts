@@ -1,7 +1,10 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "../../contract/operations.ts";
 import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
+import { confirmLog } from "../../ledger/confirm-log.ts";
 import { readLog } from "../../queries/evidence.ts";
 import { raiseVerifiedPoint, readVerifiedPoint } from "../../services/anchors/verified-point.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
@@ -39,9 +42,10 @@ interface Terms {
  * @param incremental begins where this directory's last verification ended
  */
 export async function verificationOf(
-  { tenant, services, logText }: Session,
+  session: Session,
   { anchor, incremental, note }: Terms & { incremental: boolean },
 ): Promise<Verification> {
+  const { tenant, services, logText } = session;
   const { id, directory } = tenant;
   const keys = services?.auditKeys ?? auditSecretsOf(tenant).map(auditKey);
   const { anchors } = await knownToOperator(tenant, keys);
@@ -49,8 +53,33 @@ export async function verificationOf(
     verify: chainVerifier(services, keys, logText),
     from: incremental ? await readVerifiedPoint(directory, id) : undefined,
     anchors: [...anchors, ...(await statedAnchors(id, keys, { anchor, note }))],
-    keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
+    keep: async ({ head, count }) => {
+      if (!(await isConfirmed(count, session)))
+        throw new Fault("DATABASE_UNAVAILABLE", `the database does not confirm entry ${count}`);
+      await raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head });
+    },
   };
+}
+
+/** Longer than a server takes to remember an entry that another process wrote. */
+const CONFIRMED_WITHIN_MS = 3000;
+const CONFIRMED_AGAIN_MS = 500;
+
+/**
+ * Whether a verified entry would outlive the database's server. Kept although only the primary has it, it would make the log
+ * of the next primary one that was set back. A server states it as an anchor only once it would.
+ */
+async function isConfirmed(seq: number, { services, api }: Session): Promise<boolean> {
+  if (services)
+    return confirmLog(services.background).then(
+      () => true,
+      () => false,
+    );
+  for (const deadline = performance.now() + CONFIRMED_WITHIN_MS; ; await delay(CONFIRMED_AGAIN_MS)) {
+    const { anchor } = await api().getAuditStatus({});
+    if ((anchor?.seq ?? 0) >= seq) return true;
+    if (performance.now() > deadline) return false;
+  }
 }
 
 /** How an export of a tenant's log is verified, for which only its audit keys are needed. */

@@ -5,9 +5,10 @@ import { operatorText } from "../../domain/audit/chain-walk.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import { confirmLog } from "../../ledger/confirm-log.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
-import { readerOf } from "../../postgres/pool.ts";
+import { openPool, readerOf } from "../../postgres/pool.ts";
 import { dropLeftovers } from "../../postgres/swap-database.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import { knownToOperator } from "../audit/anchors-in-file.ts";
@@ -73,8 +74,12 @@ export async function backupTenant(
   return { ...(await writeBackup(request.connection, { ...request, key })), keyId: key.id };
 }
 
+const CONFIRM_TIMEOUT_MS = 10_000;
+const GRACE_MS = 1000;
+
 /**
- * What is wrong with the log that was backed up. It does not refuse the backup, which may be all that is left of the log.
+ * What is wrong with the log that was backed up, or with its database. It does not refuse the backup, which may be all that is
+ * left of the log.
  * @param known anchors that the log must hold
  */
 export async function problemOfLog(
@@ -84,12 +89,28 @@ export async function problemOfLog(
   const sql = connect(connection, { name: "checks", max: 2, analytical: true });
   try {
     const { broken } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey), { anchors: known });
-    return broken && `${broken.kind}, ${operatorText(broken)}`;
+    if (broken) return `the audit log in it does not hold: ${broken.kind}, ${operatorText(broken)}`;
   } catch (error) {
-    return `it cannot be verified (${(error as Error).message})`;
+    return `the audit log in it cannot be verified (${(error as Error).message})`;
   } finally {
     await sql.end({ timeout: 5 });
   }
+  return (await isConfirmed(connection))
+    ? undefined
+    : "the database does not confirm its last entries, which may be lost with its primary";
+}
+
+async function isConfirmed(connection: Connection): Promise<boolean> {
+  const terms = { name: "backup", statementTimeoutMs: CONFIRM_TIMEOUT_MS };
+  const pool = openPool((max) => connect(connection, { ...terms, max }), {
+    max: 1,
+    deadlineMs: CONFIRM_TIMEOUT_MS + GRACE_MS,
+  });
+  const outcome = confirmLog(pool).then(
+    () => true,
+    () => false,
+  );
+  return outcome.finally(() => pool.end({ timeout: 1 }));
 }
 
 /** Drops the databases of restores that were cut off. @param note receives the name of each */

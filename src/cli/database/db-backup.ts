@@ -165,10 +165,7 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
   const { sha256, bytes, keyId } = written;
   await output.print({ file, ...manifest, sha256, keyId, encrypted: recipients.length > 0, bytes }, backupView);
   const problem = await problemOfLog(target, known);
-  if (problem !== undefined)
-    output.note(
-      `${file} is written, but the audit log in it does not hold: ${problem}. A restore of it may be refused.`,
-    );
+  if (problem !== undefined) output.note(`${file} is written, but ${problem}. A restore of it may be refused.`);
 }
 
 /**

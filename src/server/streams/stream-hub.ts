@@ -89,6 +89,7 @@ export class StreamHub {
         const markets = client.markets && [...client.markets];
         const beginning = await this.#pool.snapshot((sql) => readBeginning(sql, markets));
         from = beginning.seq;
+        await this.#tail.outlives(from);
         stream.send(formatEvent("snapshot", beginning.snapshot, from));
       }
       const follow = (entry: Rendered) => {

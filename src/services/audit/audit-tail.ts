@@ -42,7 +42,7 @@ export class AuditTail {
 
   /**
    * Hands every entry after the returned position to `follower`, in order and once.
-   * @returns the position, and how to stop
+   * @returns the position, which would outlive the database's server, and how to stop
    */
   async follow(follower: Follower): Promise<{ position: bigint; stop: () => void }> {
     if (this.#followers.size === 0) {
@@ -70,8 +70,18 @@ export class AuditTail {
     this.#cancel();
   }
 
+  /**
+   * Resolves once an entry that a read has shown would outlive the database's server. Once one is lost with it, other
+   * entries take its place, which a reader that went on from it would never see.
+   */
+  async outlives(seq: bigint): Promise<void> {
+    if (seq > this.#outlives.acknowledged()) await this.#outlives.confirm();
+  }
+
   async #start(): Promise<void> {
-    this.#position = (await this.#reader.read(readAuditHead)).seq;
+    const { seq } = await this.#reader.read(readAuditHead);
+    await this.outlives(seq);
+    this.#position = seq;
   }
 
   #schedule(delayMs: number): void {
