@@ -36,7 +36,7 @@ export interface RunningServer {
    * @param signal ends the time early
    */
   drain(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Stops accepting, finishes what is in flight (at most 25 s), and resolves when both ports are closed. */
+  /** Stops accepting, answers the requests that have arrived whole (at most 25 s), and resolves when both ports are closed. */
   close(): Promise<void>;
 }
 
@@ -137,7 +137,8 @@ async function drain(
 }
 
 /**
- * Waits until no request is in flight and none has come for a while, at most 25 s, and ends all connections.
+ * Waits until no request is in flight and none has come for a while, at most 25 s, and ends all connections; earlier those
+ * whose request is still arriving.
  * @param ended resolves when there are none any more
  */
 export async function finishRequests(
@@ -155,7 +156,10 @@ export async function finishRequests(
     if (await Promise.race([ended.then(() => true), delay(DRAIN_STEP_MS, false)])) break;
     const now = monotonicMs();
     if (inFlight() > 0) quietSince = now;
-    if (now - startedAt >= lastRequestMs) server.closeIdleConnections();
+    if (now - startedAt >= lastRequestMs) {
+      server.closeIdleConnections();
+      connections.endIncomplete(now - lastRequestMs);
+    }
     if (now - quietSince >= lastRequestMs) break;
   }
   server.closeAllConnections();

@@ -78,13 +78,27 @@ describe("requests sent at once on one connection", () => {
     expect(refused).toEqual([["rate", "127.0.0.2"]]);
   });
 
-  test("end it when they are more than a hundred ahead of their answers", async () => {
-    await serveWith();
+  test("end it when they are more than a hundred ahead of their answers, once those that came before are answered", async () => {
+    await serveWith({ rateLimit: { perMinute: 1000 } });
     const kept = await client("127.0.0.3", BUSY + HEALTH.repeat(100));
-    const flood = await client("127.0.0.2", BUSY + HEALTH.repeat(101));
-    await flood.end;
+    const flood = await client("127.0.0.2", BUSY + HEALTH.repeat(5000));
+    await expect.poll(() => refused).toEqual([["rate", "127.0.0.2"]]);
     await expect.poll(() => release.length).toBe(2);
-    expect([health, kept.closed(), refused]).toEqual([0, false, [["rate", "127.0.0.2"]]]);
+    expect([health, flood.closed()]).toEqual([0, false]);
+    for (const each of release.splice(0)) each();
+    await flood.end;
+    await expect.poll(() => statuses(kept)).toHaveLength(101);
+    expect([statuses(flood), kept.closed(), refused.length]).toEqual([Array(101).fill(200), false, 1]);
+  });
+
+  test("are answered although the client has ended its side, and then the connection ends", async () => {
+    await serveWith();
+    const ending = await client("127.0.0.2", BUSY + HEALTH);
+    ending.socket.end();
+    await expect.poll(() => release.length).toBe(1);
+    release[0]?.();
+    await ending.end;
+    expect(statuses(ending)).toEqual([200, 200]);
   });
 
   test("that are refused unread wait for the answers ahead as well, and nothing behind them is served", async () => {

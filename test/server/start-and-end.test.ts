@@ -6,6 +6,7 @@ import { Metrics } from "../../src/server/observe/metrics.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { ADMIN_KEY, type Backend, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
+import { open } from "./support/sockets.ts";
 
 let backend: Backend;
 beforeAll(async () => {
@@ -84,6 +85,30 @@ describe("closing", () => {
     await Promise.all(clients);
     agent.destroy();
     expect(broken).toEqual([]);
+  });
+
+  test("ends a connection whose request is still arriving before it waits for one that has arrived", async () => {
+    const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const listTrendingMarkets = async () => {
+      reached.resolve();
+      await release.promise;
+      return [];
+    };
+    const server = await serve(backend, { ...handlers, listTrendingMarkets });
+    const headers = { "x-api-key": PUBLIC_KEY };
+    const whole = fetch(`${server.url}/v1/markets/trending`, { headers });
+    const authorized = `x-api-key: ${PUBLIC_KEY}\r\nauthorization: Bearer ${await userToken()}\r\n`;
+    const head = `POST /v1/trade HTTP/1.1\r\nhost: x\r\n${authorized}content-type: application/json\r\ncontent-length: 10\r\n\r\n`;
+    const arriving = await Promise.all(
+      [`${head}{"a`, "GET /health HTTP/1.1\r\nho", ""].map((bytes) => open(server.port, "127.0.0.1", bytes)),
+    );
+    await reached.promise;
+    const closing = server.close();
+    await Promise.all(arriving.map(({ end }) => end));
+    expect(arriving[0]?.received()).toMatch(/^HTTP\/1.1 408 /);
+    release.resolve();
+    expect((await whole).status).toBe(200);
+    await closing;
   });
 
   test("while it drains it says so and serves on, each answer ends its connection, and the signal cuts the time short", async () => {

@@ -61,6 +61,12 @@ async function handshake(port: number, version: SecureVersion): Promise<TLSSocke
 }
 
 describe("the API over TLS", () => {
+  test("a client that has ended its side is answered", async () => {
+    const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: [pair.cert] });
+    socket.on("secureConnect", () => socket.end("GET /health HTTP/1.1\r\nhost: x\r\n\r\n"));
+    expect(await receiveAll(socket)).toMatch(/^HTTP\/1.1 200 /);
+  });
+
   test("a client that trusts the certificate is answered; the operations listener stays plain HTTP", async () => {
     expect(server.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(await get(`${server.url}/health`, pair.cert)).toMatchObject({ status: 200, body: { ok: true } });

@@ -29,6 +29,8 @@ export class Connection {
   isProven = false;
   /** Set when it ends and accepts no further request. */
   leaving = false;
+  /** Set when it ends after the answers to the requests that it has, and accepts no further one. */
+  isFull = false;
   readonly #openedAt: number;
   /** Requests whose answer is not written yet; a client may send several at once. */
   #requests = 0;
@@ -75,6 +77,20 @@ export class Connection {
     return true;
   }
 
+  /** Whether it has no request that arrived whole, and none that began to arrive after `time`. */
+  isIncompleteSince(time: number): boolean {
+    if (this.leaving || this.#requests > 1) return false;
+    if (this.#last) return !this.#last.req.complete && this.#last.at <= time;
+    return (this.#idleSince ?? this.#openedAt) <= time;
+  }
+
+  /** Ends it once its client has had time to read the answers, since bytes may be unread. */
+  endAfterAnswers(): void {
+    this.leaving = true;
+    this.socket.end();
+    closeLater(this.socket);
+  }
+
   /** The limit that it exceeds, if any. */
   overdue(seconds: Seconds, now: number): "headers" | "body" | "idle" | "write" | undefined {
     if (now - this.#stalledSince(now) > seconds.writeSeconds * 1000) return "write";
@@ -108,11 +124,7 @@ export class Connection {
     req.pause();
     // Node discards a body only if it believes that its reading has not begun.
     req.read(0);
-    const { socket } = this;
-    socket.destroySoon = () => {
-      socket.end();
-      closeLater(socket);
-    };
+    this.socket.destroySoon = () => this.endAfterAnswers();
   }
 
   #serveNext(): void {

@@ -11,7 +11,7 @@ const LONGEST_CHECK_INTERVAL_MS = 250;
 const SHORTEST_CHECK_INTERVAL_MS = 25;
 /** Refusals for too many requests that one connection may get. A client that goes on after them does not heed `Retry-After`. */
 const RATE_REFUSALS = 3;
-/** Requests that one connection may send ahead of their answers; beyond it, the connection ends. */
+/** Requests that one connection may send ahead of their answers; with one more it ends after those. */
 const MOST_WAITING = 100;
 
 /**
@@ -85,17 +85,19 @@ export class Connections {
     const connection = this.#bySocket.get(socket);
     if (!connection) return void socket.destroy();
     if (connection.leaving || !socket.writable) return;
+    // Reading the body of a request ahead makes Node read on, so the pause is repeated.
+    if (connection.isFull) return void socket.pause();
     if (connection.waiting >= MOST_WAITING) {
       this.note("rate", socket);
-      connection.leaving = true;
-      return void socket.destroy();
+      connection.isFull = true;
+      socket.pause();
     }
     connection.group.table.setBusy(connection.place);
     // Node emits it once for each response; a listener that takes itself off costs as much as the rest of this.
     res.on("close", () => {
       if (connection.end(monotonicMs()) && this.#open.has(connection)) connection.group.table.setIdle(connection.place);
     });
-    connection.begin(req, res, monotonicMs(), serve);
+    connection.begin(req, res, monotonicMs(), connection.isFull ? () => connection.endAfterAnswers() : serve);
   }
 
   /**
@@ -145,6 +147,11 @@ export class Connections {
     socket.pause();
     socket.on("error", () => {}).end(answer);
     closeLater(socket);
+  }
+
+  /** Ends those connections that have no request which arrived whole, and none which began to arrive after `time`. */
+  endIncomplete(time: number): void {
+    for (const connection of this.#open) if (connection.isIncompleteSince(time)) connection.cut("body");
   }
 
   /** Ends all connections, including those in a handshake, which no method of an HTTP server ends. */

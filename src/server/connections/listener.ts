@@ -41,8 +41,13 @@ export function createListener(
     connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
   }, connections);
   const server = tls
-    ? createTlsServer({ ...terms, ...listenerTls(tls), handshakeTimeout: terms.headersTimeout }, answer)
+    ? createTlsServer(
+        { ...terms, ...listenerTls(tls), handshakeTimeout: terms.headersTimeout, allowHalfOpen: true },
+        answer,
+      )
     : createServer(terms, answer);
+  // A client that ends its side of the connection is answered first, by this property of Node's HTTP servers.
+  Object.assign(server, { httpAllowHalfOpen: true });
   connections.guard(server);
   server.on("clientError", (error, socket: Socket) => refuseUnparsed(error, socket, connections));
   server.on("checkExpectation", refuse);

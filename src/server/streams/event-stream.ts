@@ -24,10 +24,14 @@ export class EventStream {
     };
     const strategy = { highWaterMark: MAX_BUFFERED_BYTES, size: (chunk: Uint8Array) => chunk.byteLength };
     this.body = new ReadableStream({ start, cancel: () => this.#finish() }, strategy);
-    socket.once("close", this.#onClose);
+    // A client that ends its side has left; its connection may stand until the next event is written.
+    socket.once("end", this.#onClose).once("close", this.#onClose);
   }
 
-  readonly #onClose = (): void => this.#finish();
+  readonly #onClose = (): void => {
+    this.#controller?.close();
+    this.#finish();
+  };
 
   /** Called once, however the stream ends. */
   set onEnd(listener: () => void) {
@@ -58,7 +62,7 @@ export class EventStream {
   #finish(): void {
     if (!this.#controller) return;
     this.#controller = undefined;
-    this.#socket.off("close", this.#onClose);
+    this.#socket.off("end", this.#onClose).off("close", this.#onClose);
     this.#onEnd();
   }
 }
