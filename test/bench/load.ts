@@ -45,8 +45,8 @@ export function requestBytes(
   body?: Record<string, unknown>,
 ): Buffer {
   const text = body === undefined ? "" : JSON.stringify(body);
-  const lines = [`${method} ${path} HTTP/1.1`, "host: localhost"];
-  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+  const lines = [`${method} ${path} HTTP/1.1`];
+  for (const [name, value] of Object.entries({ host: "localhost", ...headers })) lines.push(`${name}: ${value}`);
   if (body) lines.push("content-type: application/json", `content-length: ${Buffer.byteLength(text)}`);
   return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${text}`);
 }

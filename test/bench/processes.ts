@@ -36,7 +36,7 @@ export function parseStat(text: string): ProcessTimes {
  */
 export function cpuTimes(serverPids: readonly number[], directory: string): CpuTimes | undefined {
   if (!existsSync("/proc/self/stat")) return undefined;
-  const postmaster = Number(readFileSync(join(findSite(directory).dataDir, "postmaster.pid"), "utf8").split("\n")[0]);
+  const postmaster = postmasterOf(directory);
   const times: CpuTimes = { server: 0, postgres: 0 };
   for (const name of readdirSync("/proc")) {
     const found = /^\d+$/.test(name) ? statOf(Number(name)) : undefined;
@@ -47,6 +47,26 @@ export function cpuTimes(serverPids: readonly number[], directory: string): CpuT
     if (found.parent === postmaster) times.postgres += found.own * US_PER_TICK;
   }
   return times;
+}
+
+/** The process id of the embedded PostgreSQL of a directory. */
+export function postmasterOf(directory: string): number {
+  return Number(readFileSync(join(findSite(directory).dataDir, "postmaster.pid"), "utf8").split("\n")[0]);
+}
+
+/** A process and all that come from it. */
+export function familyOf(pid: number): number[] {
+  const children = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.parent === pid);
+  return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
+}
+
+/** Memory of processes in MB (millions of bytes), in which a page that several share counts once. */
+export function proportionalMb(pids: readonly number[]): number {
+  const kilobytes = pids.map((pid) => {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1]);
+  });
+  return (kilobytes.reduce((sum, each) => sum + each, 0) * 1024) / 1e6;
 }
 
 /** Undefined for a process that has ended since it was listed. */

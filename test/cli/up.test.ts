@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { totalmem } from "node:os";
@@ -28,10 +28,14 @@ interface Up {
 }
 
 let operator: Operator;
+/** The processes' directory for temporary files. */
+let temporary: string;
 const children = new Set<ChildProcess>();
 
 beforeAll(async () => {
   operator = await newOperator();
+  temporary = `${operator.directory}/tmp`;
+  mkdirSync(temporary);
   for (const tenant of ["acme", "zeta"]) {
     await operator.run("init", tenant);
     await operator.edit(tenant, (text) => `${text}\nserver: { port: 0, opsPort: 0, hosts: [${tenant}.test] }\n`);
@@ -52,6 +56,7 @@ afterAll(() => operator.close());
 function up(...args: string[]): Up {
   const child = spawn(process.execPath, [MAIN, "up", operator.directory, "-o", "ndjson", ...args], {
     cwd: "/tmp",
+    env: { ...process.env, TMPDIR: temporary },
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);
@@ -314,6 +319,7 @@ describe("pmctl up --workers", () => {
     await vi.waitFor(async () => expect(await closingsOf(id)).toBe(1), { timeout: 60_000, interval: 500 });
     child.kill("SIGKILL");
     await until(() => !isAlive(before));
+    await vi.waitFor(() => expect(readdirSync(temporary)).toEqual([]), { timeout: 60_000 });
   });
 
   test("--https shows each name's own certificate, and --isolate leaves a tenant a process and ports of its own", async () => {

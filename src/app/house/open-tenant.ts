@@ -11,12 +11,15 @@ import { serveTenant } from "../serve/tenant-server.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { openAsServer, type TenantDatabase } from "../tenant/tenant-database.ts";
 import { closeFront, type OpenTenant } from "./hosted-tenant.ts";
+import type { KnownSecrets } from "./known-secrets.ts";
 import type { HouseTerms } from "./messages.ts";
 import type { Occupant, Rooms } from "./rooms.ts";
 
 interface OpenerOptions {
   terms: Pick<HouseTerms, "directory" | "url" | "address" | "port" | "opsUrl" | "opsPort">;
   tenant: string;
+  /** Shared by the tenants of a worker. */
+  known: KnownSecrets;
   /** Where its requests come from. */
   reach: Reach;
   certificate(): Promise<ServedCertificate | undefined>;
@@ -106,9 +109,15 @@ export class TenantOpener {
   }
 
   #read(): ReadTenant {
-    const { terms, tenant } = this.#options;
+    const { terms, tenant, known } = this.#options;
     const declared = readDeclaredTenant(terms.directory, tenant);
-    return { ...declared, secrets: resolveTenant(declared.config, loadEnvironment(terms.directory)) };
+    const environment = loadEnvironment(terms.directory);
+    try {
+      return { ...declared, secrets: resolveTenant(declared.config, environment, known.current(environment)) };
+    } catch (error) {
+      known.doubt();
+      throw error;
+    }
   }
 
   async #database(tenant: ReadTenant): Promise<TenantDatabase> {

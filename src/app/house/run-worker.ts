@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { invariant } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -36,7 +37,7 @@ export async function runWorker(stopped: AbortSignal): Promise<void> {
     }
   });
   invariant(process.send, "a worker is started by its house");
-  const { directory, https } = await terms.promise;
+  const { directory, https, sockets } = await terms.promise;
   const usual = https ? await selfSigned(directory, NO_TENANT, "localhost", wallClockMs()) : undefined;
   const begun = new Worker(await terms.promise, usual);
   await begun.start();
@@ -45,4 +46,6 @@ export async function runWorker(stopped: AbortSignal): Promise<void> {
   endStart(() => begun.answered);
   if (!stopped.aborted) await once(stopped, "abort");
   await begun.close();
+  // The house was killed and leaves its folder to the workers.
+  if (!process.connected) await rm(sockets, { recursive: true, force: true });
 }

@@ -29,6 +29,7 @@ import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import { Certificates } from "./certificates.ts";
 import { DueWatch, type Watched } from "./due-watch.ts";
 import { HostedTenant } from "./hosted-tenant.ts";
+import { KnownSecrets } from "./known-secrets.ts";
 import type { Answer, HouseTerms, Question, Resident, TenantReadiness } from "./messages.ts";
 import { TenantOpener } from "./open-tenant.ts";
 import { Rooms } from "./rooms.ts";
@@ -62,6 +63,7 @@ export class Worker {
   readonly #certificates: Certificates;
   readonly #turns = new FairTurns<HostedTenant>();
   readonly #rooms: Rooms;
+  readonly #secrets: KnownSecrets;
   readonly #connectionsEach: number;
   readonly #forwarding: Forwarding;
   readonly #siblings: ReturnType<typeof acceptForwarded>;
@@ -93,6 +95,7 @@ export class Worker {
     this.#plainServer = createListener(handle, this.#connections);
     this.#server = usual ? createListener(handle, this.#connections, { usual, forName }) : this.#plainServer;
     this.#siblings = acceptForwarded((socket) => void this.#plainServer.emit("connection", socket));
+    this.#secrets = new KnownSecrets(terms.directory);
     const own = terms.residents.filter(({ worker }) => worker === terms.worker);
     this.#connectionsEach = connectionsEach(terms.connections, own.length);
     this.#rooms = new Rooms(Math.max(1, Math.floor(terms.connections / this.#connectionsEach)));
@@ -162,6 +165,7 @@ export class Worker {
       terms: this.#terms,
       tenant,
       log,
+      known: this.#secrets,
       reach: {
         scheme: this.#terms.https ? "https" : "http",
         descriptors,

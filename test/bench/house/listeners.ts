@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { get } from "node:http";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** The command line as it was built. */
+const PROGRAM = fileURLToPath(new URL("../../../bin/pmctl.js", import.meta.url));
+const FREE_PORTS = ["--port", "0", "--ops-port", "0", "-o", "ndjson", "--quiet"];
+
+/** A process of pmctl that listens. */
+export interface Listener {
+  port: number;
+  pid: number;
+  end(): Promise<void>;
+}
+
+export function startHouse(directory: string): Promise<Listener> {
+  return start(directory, ["up", "--workers", ...FREE_PORTS]);
+}
+
+export function startServer(directory: string, tenant: string): Promise<Listener> {
+  return start(directory, ["serve", tenant, ...FREE_PORTS]);
+}
+
+async function start(directory: string, args: string[]): Promise<Listener> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  const [line] = await Promise.race([
+    once(createInterface(child.stdout), "line"),
+    ended.then(([code]) => Promise.reject(new Error(`pmctl ${args[0]} ended with ${code}`))),
+  ]);
+  const { url } = JSON.parse(String(line)) as { url: string };
+  return {
+    port: Number(new URL(url).port),
+    pid: child.pid ?? 0,
+    async end() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** Milliseconds until a tenant's health is told, over a connection of its own. */
+export async function firstAnswerMs(port: number, host: string): Promise<number> {
+  const startedAt = performance.now();
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    get({ host: "127.0.0.1", port, path: "/health", headers: { host }, agent: false }, (answer) => {
+      answer.resume().once("end", () => resolve(answer.statusCode));
+    }).once("error", reject);
+  });
+  if (status !== 200) throw new Error(`${host} answered ${status}`);
+  return performance.now() - startedAt;
+}
