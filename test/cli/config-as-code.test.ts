@@ -212,6 +212,15 @@ describe("a tenant as code", () => {
     expect(text).toContain("maxTradeUsd: 0 trades of the last 30 days (0.00 USD) would have been refused");
   });
 
+  test("a GITHUB_STEP_SUMMARY that cannot be written is a line on stderr, and the command ends as it would without", async () => {
+    const env = { GITHUB_STEP_SUMMARY: join(operator.directory, "no-folder", "summary.md") };
+    for (const command of ["plan", "apply"])
+      expect(await operator.runWith(env, command, "acme")).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringMatching(/GITHUB_STEP_SUMMARY: .*ENOENT/),
+      });
+  });
+
   test("a market's changed question stops the apply, and a suspended one goes into its file", async () => {
     const market = join(operator.directory, "tenants/acme/markets/example.yaml");
     const text = await readFile(market, "utf8");
