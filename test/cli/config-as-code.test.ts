@@ -2,6 +2,9 @@ import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { applyTenant } from "../../src/app/apply/apply-tenant.ts";
+import { openConfigSession } from "../../src/app/tenant/config-session.ts";
+import type { Plan } from "../../src/plan/plan-types.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 let operator: Operator;
@@ -30,8 +33,9 @@ describe("a tenant as code", () => {
   });
 
   test("apply creates the markets of the files in the one commit, and the plan after it is empty", async () => {
-    const applied = await run("apply", "acme", "--reason", "go live");
-    expect(applied.exitCode, applied.stderr).toBe(0);
+    // Two at once, as the pods of a first rollout.
+    for (const applied of await Promise.all([1, 2].map(() => run("apply", "acme", "--reason", "go live"))))
+      expect(applied.exitCode, applied.stderr).toBe(0);
     expect((await types())[0]).toBe("config.applied");
     expect(await json("market", "list")).toHaveLength(1);
     const plan = await run("plan", "acme", "--detailed-exitcode", "-o", "json");
@@ -210,6 +214,36 @@ describe("a tenant as code", () => {
     expect(text.match(/^### .*/gm)).toEqual(["### Plan for acme", "### acme: applied", "### acme: not applied"]);
     expect(text).toContain("**TIGHTENS**");
     expect(text).toContain("maxTradeUsd: 0 trades of the last 30 days (0.00 USD) would have been refused");
+  });
+
+  test("a GITHUB_STEP_SUMMARY that cannot be written is a line on stderr, and the command ends as it would without", async () => {
+    const env = { GITHUB_STEP_SUMMARY: join(operator.directory, "no-folder", "summary.md") };
+    for (const command of ["plan", "apply"])
+      expect(await operator.runWith(env, command, "acme")).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringMatching(/GITHUB_STEP_SUMMARY: .*ENOENT/),
+      });
+  });
+
+  test("an apply that another one of the same files comes before changes nothing; one that drift comes before is refused", async () => {
+    await replace("maxTradeUsd: 23", "maxTradeUsd: 21");
+    const applyAfter = async (...between: string[]) => {
+      const session = await openConfigSession(operator.directory, "acme", { via: "db" }, { note: () => {} });
+      const empty: boolean[] = [];
+      const choose = async (plan: Plan) => {
+        if (empty.length === 0) expect((await run(...between)).exitCode).toBe(0);
+        empty.push(plan.empty);
+        return { onDrift: "fail", acceptLoosening: false } as const;
+      };
+      return applyTenant(session, choose)
+        .then(({ changed }) => ({ changed, empty }))
+        .finally(() => session.close());
+    };
+    expect(await applyAfter("apply", "acme")).toEqual({ changed: false, empty: [false, true] });
+    await expect(applyAfter("policy", "set", "maxTradeUsd=20", "--yes", "-t", "acme")).rejects.toThrow(
+      /policy\.maxTradeUsd/,
+    );
+    expect((await run("apply", "acme", "--accept-loosening", "--on-drift", "overwrite")).exitCode).toBe(0);
   });
 
   test("a market's changed question stops the apply, and a suspended one goes into its file", async () => {

@@ -161,6 +161,14 @@ describe("a run of the fleet", () => {
     }
   });
 
+  test("with rollback, a wave that wrote nothing failed: nothing goes back", async () => {
+    const fleet = new Fleet(2);
+    fleet.refused.add("t0-0");
+    const run = await fleet.apply({ onFailure: "rollback" });
+    expect(run.waves).toMatchObject([{ state: "failed", tenants: [{ state: "refused" }, { state: "pending" }] }]);
+    expect(await fleet.apply({ onFailure: "rollback" })).toMatchObject({ waves: [{ state: "failed" }] });
+  });
+
   test("of 200 tenants stops at the canary that fails its gate; mended, it goes on behind that gate alone", async () => {
     const fleet = new Fleet(5, 45, 150);
     fleet.failing = "t0-3";

@@ -78,6 +78,11 @@ describe("the fleet", () => {
       /^\| WAVE \| TENANT \|.*\n\| --- \|.*\n\| canary \| lab \| unchanged \| 0 \| 0 \| - \| - \|/,
     );
     expect(await readFile(summary, "utf8")).toContain(stdout);
+    const nowhere = { GITHUB_STEP_SUMMARY: join(summary, "no-folder") };
+    expect(await operator.runWith(nowhere, "fleet", "plan")).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/GITHUB_STEP_SUMMARY: .*ENOTDIR/),
+    });
   });
 
   test("in the plan drift is refused as an apply would, a tenant that cannot be planned hides no other, and 10 says so", async () => {

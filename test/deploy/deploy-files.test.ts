@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { appendFile, readdir, rm } from "node:fs/promises";
+import { appendFile, readdir, rm, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeProgram } from "../../src/cli/program.ts";
+import { tenantText } from "../config/support.ts";
 import { type DeployDirectory, deployDirectory, documentsIn, NODES } from "./support.ts";
 
 let directory: DeployDirectory;
@@ -136,6 +137,55 @@ describe("deploy render", () => {
     }
     expect([services.acme.stop_grace_period, services.no.stop_grace_period]).toEqual(["37s", "30s"]);
     expect(services.acme.environment).not.toHaveProperty("ACME_OWNER_URL");
+  });
+
+  test("a server finds its tenant's folder and the files that its tenant's file builds on, and of other tenants nothing", async () => {
+    const other = await deployDirectory({
+      "tenants/acme/tenant.yaml": tenantText({
+        extends: "../base.yaml",
+        audit: "{ key: { file: ../../shared/audit } }",
+      }),
+      "tenants/base.yaml": "labels: { tier: gold }\n",
+      "tenants/bolt/tenant.yaml": tenantText({ tenant: "bolt", audit: "{ key: { file: secrets/audit } }" }),
+      "pmctl.yaml": "version: 1\nsecrets: { files: [shared], env: [ACME_*] }\ntenants: { bolt: { env: [] } }\n",
+    });
+    const bolt = join(other.cwd, "tenants/bolt/tenant.yaml");
+    await writeFile(bolt, (await other.read("tenants/bolt/tenant.yaml")).replaceAll("ACME_", "BOLT_"));
+    expect(await other.render("--target", "compose")).toMatchObject({ code: 0 });
+    const { services } = documentsIn(await other.read("deploy/compose/compose.yaml"))[0];
+    const bound = (tenant: string) => services[tenant].volumes.map(({ target }: { target: string }) => target);
+    expect(bound("acme")).toEqual(
+      ["tenants/acme", "shared/audit", "tenants/base.yaml", "pmctl.yaml"].map((path) => `/srv/pmctl/${path}`),
+    );
+    expect(bound("bolt")).toEqual(["/srv/pmctl/tenants/bolt", "/srv/pmctl/pmctl.yaml"]);
+    expect(await other.render("--target", "systemd")).toMatchObject({ code: 0 });
+    for (const unit of ["pmctl-acme.service", "pmctl-backup-acme.service"]) {
+      const text = await other.read(`deploy/systemd/${unit}`);
+      expect(text).toContain("\nTemporaryFileSystem=/srv/pmctl/tenants:ro\n");
+      expect(text).toContain("\nBindReadOnlyPaths=/srv/pmctl/tenants/acme /srv/pmctl/tenants/base.yaml\n");
+    }
+    await other.remove();
+  });
+
+  test("a tenant that insists on more standbys than the rendered database has is told of", async () => {
+    const other = await deployDirectory({
+      "tenants/acme/tenant.yaml": tenantText({
+        database: "{ url: { env: ACME_DATABASE_URL }, require: { synchronousStandbys: 1 } }",
+      }),
+    });
+    const line = "acme: database.require.synchronousStandbys is 1 and this deployment's database has no standby";
+    expect(await other.render("--target", "compose")).toMatchObject({ code: 0, stderr: expect.stringContaining(line) });
+    for (const target of [["kubernetes"], ["patroni", "--nodes", NODES]])
+      expect((await other.render("--target", ...target)).stderr).not.toContain("synchronousStandbys");
+    await other.remove();
+  });
+
+  test("a backup listens nowhere: it has no capability, whatever the server's port", async () => {
+    await directory.render("--target", "systemd", "--yes");
+    expect(await directory.read("deploy/systemd/pmctl-no.service")).toContain("=CAP_NET_BIND_SERVICE\n");
+    const backup = await directory.read("deploy/systemd/pmctl-backup-no.service");
+    expect(backup).toContain("\nCapabilityBoundingSet=\nAmbientCapabilities=\n");
+    expect(backup).toContain("\nPrivateUsers=yes\n");
   });
 
   test("what the rendered servers are told are options of serve, and of apply", async () => {

@@ -37,8 +37,9 @@ export interface Applied {
  * Brings a tenant to what its files say: the database, the schema, then everything else in one commit. A second run
  * changes nothing. The plan is decided before anything is written, except after an older version: what that left cannot be
  * read before the schema is migrated.
+ * @param choose asked once more when another apply came between the plan and its commit
  * @throws ConfigError naming the keys whose values are missing; Fault REFUSED, with nothing of the plan written, when the
- * plan has questions that were not answered, or is stale
+ * plan has questions that were not answered, or is stale again
  */
 export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
   const asked = { choose, source: fromFiles(session, session.keys()) };
@@ -46,17 +47,33 @@ export async function applyTenant(session: ConfigSession, choose: Chooser): Prom
   const before = await openUnlessOlder(session);
   const decided = before === "older" ? undefined : await decideOn(session, before, asked);
   const { migrations, recorded, ...live } = await session.prepare();
-  const decision =
+  let decision =
     decided ??
     (await decideOn(session, live, asked).catch((error: unknown) => {
       throw afterUpdate(error, migrations);
     }));
   try {
-    const changed = await carryOut(session, live, decision);
+    const changed = await carryOut(session, live, decision).catch(async (refusal: unknown) => {
+      const now = await afterAnotherApply(refusal, live, decision.plan);
+      decision = await decideOn(session, now, asked);
+      return carryOut(session, now, decision);
+    });
     return { migrations, recorded: recorded && shownRecord(recorded), plan: decision.plan, changed };
   } catch (error) {
     throw atSearch(error, session);
   }
+}
+
+/**
+ * What is live now, when another apply came between a plan and its commit: two servers of one rollout apply the same files.
+ * The plan is made and decided anew then, once, so that whatever was changed still has to be allowed.
+ * @throws the refusal itself, when it has another reason
+ */
+async function afterAnotherApply(refusal: unknown, live: LiveTenant, plan: Plan): Promise<LiveTenant> {
+  if (!(refusal instanceof Fault) || refusal.code !== "REFUSED") throw refusal;
+  const config = await live.api.getConfig({});
+  if (config.version === plan.liveVersion) throw refusal;
+  return { ...live, config };
 }
 
 function shownRecord({ keys, refused }: PutOnRecord): Recorded {

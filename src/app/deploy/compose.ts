@@ -11,6 +11,7 @@ import {
   graceSecondsOf,
   maxConnections,
   memoryLimitMb,
+  pathsOf,
   type RenderedFile,
 } from "./deployment.ts";
 import { yamlText } from "./yaml-text.ts";
@@ -84,7 +85,7 @@ function server(config: TenantConfig, { bin, directory, image, workspace, out, o
     command: containerArguments(config),
     // Without values: Compose takes them from its own environment or --env-file, and shows none.
     environment: Object.fromEntries(variables.map((name) => [name, null])),
-    volumes: [readOnly("tenants"), ...(operatorFile === undefined ? [] : [readOnly(OPERATOR_FILE)])],
+    volumes: [...pathsOf(config, workspace), ...(operatorFile === undefined ? [] : [OPERATOR_FILE])].map(readOnly),
     tmpfs: [directory, "/tmp"],
     ports: [publishedPort(config)],
     depends_on: { [POSTGRES]: { condition: "service_healthy" } },

@@ -1,5 +1,7 @@
+import { relative, resolve } from "node:path";
 import { environmentPrefix } from "../../config/environment.ts";
 import { secretPlaces } from "../../config/secrets/secret-places.ts";
+import { filesOf } from "../../config/secrets/secret-rules.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
 
@@ -47,6 +49,26 @@ const STOP_SECONDS = 25;
 export const CONTAINER_PORTS = { api: 8080, ops: 9464 } as const;
 /** A user without a name on any machine. */
 export const CONTAINER_USER = 10_001;
+
+/**
+ * What a server reads of the operator's directory: the tenant's own folder, then single files elsewhere that its file
+ * builds on or refers to. Relative to the directory, sorted; never another tenant's folder.
+ */
+export function pathsOf(config: TenantConfig, workspace: string): string[] {
+  const { source, ...document } = config;
+  const files = [...source.bases, ...filesOf(document).map(({ file }) => resolve(source.directory, file))];
+  const elsewhere = files.filter((file) => relative(source.directory, file).startsWith(".."));
+  return [source.directory, ...[...new Set(elsewhere)].toSorted()].map((path) => relative(workspace, path));
+}
+
+/** How many standbys each change waits for in the database of a target; undefined where that is not rendered. */
+export const SYNCHRONOUS_STANDBYS: Readonly<Record<Target, number | undefined>> = {
+  systemd: undefined,
+  compose: 0,
+  kubernetes: 1,
+  // Patroni's `synchronous_node_count`, unless it is stated.
+  patroni: 1,
+};
 
 /** What the tenant file states, else enough for a load balancer to notice. */
 export function drainSecondsOf({ server, source }: TenantConfig): number {

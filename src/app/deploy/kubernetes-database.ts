@@ -1,4 +1,4 @@
-import { type Deployment, maxConnections, serverLoginOf } from "./deployment.ts";
+import { type Deployment, maxConnections, SYNCHRONOUS_STANDBYS, serverLoginOf } from "./deployment.ts";
 
 /** The cluster's name: its primary is found at `database-rw`, and its owner's password in the Secret `database-app`. */
 export const DATABASE = "database";
@@ -20,7 +20,7 @@ export function databaseResources(tenants: Deployment["tenants"]): object[] {
         postgresql: {
           synchronous: {
             method: "any",
-            number: 1,
+            number: SYNCHRONOUS_STANDBYS.kubernetes,
             // The wait stays when no replica is there.
             dataDurability: "required",
             // Only a replica that has every acknowledged change is promoted.

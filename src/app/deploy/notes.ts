@@ -2,8 +2,9 @@ import { formatPath } from "../../config/config-error.ts";
 import { statedTargets } from "../../config/schema/audit-schema.ts";
 import { secretPlaces } from "../../config/secrets/secret-places.ts";
 import { describeReference } from "../../config/secrets/secrets.ts";
-import type { TenantConfig } from "../../config/tenant-config.ts";
-import { type Deployment, externalDatabase, type Target } from "./deployment.ts";
+import { requiredStandbys, type TenantConfig } from "../../config/tenant-config.ts";
+import { counted } from "../../domain/text.ts";
+import { type Deployment, externalDatabase, SYNCHRONOUS_STANDBYS, type Target } from "./deployment.ts";
 import { anchorsBeyondFiles } from "./resolved-files.ts";
 
 /** What an operator has to do, beside the files, for a deployment to work; in sentences. */
@@ -21,6 +22,7 @@ export function deploymentNotes(target: Target, { tenants, nodes }: Deployment):
 function notesOf(target: Target, config: TenantConfig): string[] {
   if (target === "systemd") return programs(config);
   return [
+    ...standbys(target, config),
     ...embedded(target, config),
     ...(target === "patroni" ? [] : programs(config)),
     ...(target === "kubernetes" ? files(config) : []),
@@ -36,6 +38,16 @@ function embedded(target: Target, config: TenantConfig): string[] {
       ? `it has the embedded database, which its pods cannot have: ${env} in its Secret leads to theirs. Say so in its file too`
       : "it has the embedded database, which this deployment does not use";
   return [`${why}: database: { url: { env: ${env} } }`];
+}
+
+/** A server that promises more than its database keeps does not start. */
+function standbys(target: Target, config: TenantConfig): string[] {
+  const [there, required] = [SYNCHRONOUS_STANDBYS[target], requiredStandbys(config)];
+  if (there === undefined || required <= there) return [];
+  const has = there === 0 ? "no standby" : `only ${counted(there, "synchronous standby")}`;
+  return [
+    `database.require.synchronousStandbys is ${required} and this deployment's database has ${has}: its server does not start there`,
+  ];
 }
 
 function programs(config: TenantConfig): string[] {

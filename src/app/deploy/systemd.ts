@@ -6,6 +6,7 @@ import {
   drainSecondsOf,
   graceSecondsOf,
   memoryLimitMb,
+  pathsOf,
   type RenderedFile,
   variablesOf,
 } from "./deployment.ts";
@@ -64,7 +65,7 @@ function serverService(config: TenantConfig, deployment: Deployment): RenderedFi
         ["KillMode", isEmbedded ? "process" : "mixed"],
         ["LimitNOFILE", 32_768],
         ...(isEmbedded ? [] : ([["MemoryMax", `${memoryLimitMb(config)}M`]] as const)),
-        ...sandbox(config, deployment),
+        ...sandbox(config, deployment, { listens: true }),
       ],
       Install: [["WantedBy", "pmctl.target"]],
     },
@@ -92,7 +93,7 @@ function backupService(config: TenantConfig, deployment: Deployment): RenderedFi
         ...(config.database === "embedded" ? ([["KillMode", "process"]] as const) : []),
         ["Nice", 10],
         ["IOSchedulingClass", "idle"],
-        ...sandbox(config, deployment),
+        ...sandbox(config, deployment, { listens: false }),
       ],
     },
     [...server, ...owner.map((name) => `${name} (${tenant}.owner.env, which no server reads)`)].map(
@@ -132,10 +133,10 @@ function account({ tenant }: TenantConfig, { directory }: Deployment): Section {
 }
 
 /** Everything that Node and PostgreSQL can do without: V8 writes code into memory, so that stays allowed. */
-function sandbox(config: TenantConfig, deployment: Deployment): Section {
+function sandbox(config: TenantConfig, deployment: Deployment, { listens }: { listens: boolean }): Section {
   const { directory } = deployment;
   const { port, opsPort } = config.server;
-  const needsLowPort = [port, opsPort].some((each) => each > 0 && each < FIRST_FREE_PORT);
+  const needsLowPort = listens && [port, opsPort].some((each) => each > 0 && each < FIRST_FREE_PORT);
   const capabilities = needsLowPort ? "CAP_NET_BIND_SERVICE" : "";
   const isAtHome = /^\/(home|root)\//.test(`${directory}/`) || /^\/(home|root)\//.test(deployment.bin);
   return [
@@ -158,6 +159,9 @@ function sandbox(config: TenantConfig, deployment: Deployment): Section {
     ["ProtectKernelTunables", "yes"],
     ["ProtectProc", "invisible"],
     ["ProtectSystem", "strict"],
+    // Nothing of other tenants' folders, where their secrets may be.
+    ["TemporaryFileSystem", `${quoted(join(directory, "tenants"))}:ro`],
+    ["BindReadOnlyPaths", readablePaths(config, deployment).map(quoted).join(" ")],
     ["ReadWritePaths", writablePaths(config, deployment).join(" ")],
     ["RestrictAddressFamilies", "AF_INET AF_INET6 AF_UNIX AF_NETLINK"],
     ["RestrictNamespaces", "yes"],
@@ -168,6 +172,14 @@ function sandbox(config: TenantConfig, deployment: Deployment): Section {
     ["SystemCallFilter", "~@privileged"],
     ["SystemCallErrorNumber", "EPERM"],
   ];
+}
+
+/** What the tenant needs of `tenants/`. */
+function readablePaths(config: TenantConfig, deployment: Deployment): string[] {
+  const tenants = join(deployment.directory, "tenants/");
+  return pathsOf(config, deployment.workspace)
+    .map((path) => join(deployment.directory, path))
+    .filter((path) => path.startsWith(tenants));
 }
 
 /** What pmctl keeps itself, and the folders of anchors that the file asks for beside it. */

@@ -99,7 +99,8 @@ async function attempt(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePla
     failed = wave.gate.some(({ ok }) => !ok);
   }
   wave.state = failed ? "failed" : "passed";
-  wave.goesBack = failed && plan.onFailure === "rollback";
+  // Of a wave that wrote nothing there is nothing to take back: it failed, and says so.
+  wave.goesBack = failed && plan.onFailure === "rollback" && wave.tenants.some(({ wrote }) => wrote);
   steps.save(run);
   steps.tell(`${wave.name}: ${failed ? "failed" : `passed with ${counted(wave.tenants.length, "tenant")}`}`);
 }

@@ -69,7 +69,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   const receipts = openReceipts(options, io.output);
   const { values: applied, failure } = await oneByOne(
     targets,
-    { ...io, not: "applied", failed: (...of) => writeStepSummary(() => refusalMarkdown(...of)) },
+    { ...io, not: "applied", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of)) },
     async ({ tenant, confirm }): Promise<AppliedTenant> => {
       const choose = chooserOf(options, io);
       const { plan, changed, migrations, recorded } = await withConfig(
@@ -85,7 +85,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
       );
       const shown = shownPlan(plan);
       if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
-      writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
+      writeStepSummary(io.output, () => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
       noteRecorded(tenant, recorded, io.output);
       const older = olderServersAfter(migrations);
       if (older) io.output.note(`${tenant}: ${older.notice}`);

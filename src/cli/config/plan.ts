@@ -61,7 +61,7 @@ export async function planTargets(
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const { values: plans, failure } = await oneByOne(
     targets,
-    { ...io, not: "planned", failed: (...of) => writeStepSummary(() => refusalMarkdown(...of, "planned")) },
+    { ...io, not: "planned", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of, "planned")) },
     async ({ tenant, confirm }) => {
       const { plan } = await withConfig(directory, tenant, options, io, planTenant);
       confirm?.(plan);
@@ -77,7 +77,7 @@ export async function planTargets(
   await io.output.print(plans, isEmptyHanded ? { ...planView, empty: "Nothing was planned." } : planView);
   for (const plan of plans) {
     noteRest(plan, io.output);
-    writeStepSummary(() => planMarkdown(plan));
+    writeStepSummary(io.output, () => planMarkdown(plan));
   }
   if (failure !== undefined) return failure;
   return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;

@@ -1,13 +1,23 @@
 import { appendFileSync } from "node:fs";
-import { stepSummaryFile } from "../../config/environment.ts";
+import { isErrno, stepSummaryFile } from "../../config/environment.ts";
 import { failureOf } from "../errors.ts";
 import { markdownCell } from "../output/markdown.ts";
+import type { Output } from "../output/output.ts";
 import { actionOf, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
 
-/** Writes Markdown to where the build server shows it; nothing where there is none. */
-export function writeStepSummary(markdown: () => string): void {
+/**
+ * Writes Markdown to where the build server shows it; nothing where there is none. A report that cannot be written is told,
+ * and changes nothing about what the command did.
+ */
+export function writeStepSummary(output: Pick<Output, "note">, markdown: () => string): void {
   const file = stepSummaryFile();
-  if (file !== undefined) appendFileSync(file, `${markdown()}\n\n`);
+  if (file === undefined) return;
+  try {
+    appendFileSync(file, `${markdown()}\n\n`);
+  } catch (error) {
+    if (!isErrno(error)) throw error;
+    output.note(`The report was not written to GITHUB_STEP_SUMMARY: ${file} (${error.code})`);
+  }
 }
 
 export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`): string {

@@ -45,7 +45,7 @@ export async function runFleetApply({ options, io, interrupts }: CommandContext<
     return current;
   }).finally(() => receipts.close());
   await printRun(run, io.output);
-  summariseRun(run);
+  summariseRun(run, io.output);
   if (run.state === "done") return EXIT.ok;
   if (run.state === "interrupted") return EXIT.interrupted;
   if (hasWritten(run)) return EXIT.partly;

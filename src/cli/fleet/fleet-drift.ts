@@ -68,7 +68,7 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
     }
   }
   await output.print(rows, view);
-  writeStepSummary(() =>
+  writeStepSummary(output, () =>
     [
       "### Drift of the fleet",
       "",

@@ -67,7 +67,7 @@ export async function runFleetPlan({ options, io }: CommandContext<FleetPlanOpti
   await io.output.print(plan, view);
   const rest = [totalsLine(plan), ...(unassigned.length > 0 ? [`No wave selects ${unassigned.join(", ")}`] : [])];
   for (const line of rest) io.output.note(line);
-  writeStepSummary(() =>
+  writeStepSummary(io.output, () =>
     ["### Plan of the fleet", "", markdownTable(view.rows(plan), view.columns), "", ...rest].join("\n"),
   );
   const members = waves.flatMap(({ tenants }) => tenants);

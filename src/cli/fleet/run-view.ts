@@ -40,9 +40,9 @@ export async function printRun(run: FleetRun | undefined, output: Output): Promi
 }
 
 /** For build servers. */
-export function summariseRun(run: FleetRun): void {
+export function summariseRun(run: FleetRun, output: Output): void {
   const status = statusOf(run);
-  writeStepSummary(() =>
+  writeStepSummary(output, () =>
     [
       `### Fleet: ${status.state}`,
       "",

@@ -57,8 +57,8 @@ function problemOfVariable(name: string, tenant: string, { tenants, env }: Secre
   return `the variable ${name} does not begin with ${prefix}_: rename it, or ${toList("secrets.env")}`;
 }
 
-/** The files that a tenant file refers to for secrets and keys. */
-function filesOf(draft: Draft): { file: string; path: Path }[] {
+/** The files that a tenant file refers to for secrets and keys, as it states them. */
+export function filesOf(draft: Draft): { file: string; path: Path }[] {
   const files = referencesIn(draft).flatMap(({ reference, path }) => {
     if ("file" in reference) return [{ file: reference.file, path }];
     return "sops" in reference ? [{ file: reference.sops, path }] : [];

@@ -37,6 +37,8 @@ export class LayeredSource {
   readonly directory: string;
   /** Folders beyond it that files of secrets and keys may lie below, absolute. */
   readonly roots: readonly string[];
+  /** The files that it extends, with theirs, absolute; the strongest first. */
+  readonly bases: readonly string[];
   /** Of all the texts that the value comes from, in hex. */
   readonly sha256: string;
   /** The merged data, without `extends`; undefined when a file is not sound. */
@@ -53,7 +55,9 @@ export class LayeredSource {
     const own = new YamlSource(text, displayPath(file), guide);
     const problems: Problem[] = [];
     const reading = { guide, operator, roots: [operator, this.directory, ...roots], problems, left: MAX_BASES };
-    this.#layers = [own, ...basesOf(own, [resolve(file)], reading)];
+    const bases = basesOf(own, [resolve(file)], reading);
+    this.bases = bases.map(({ path }) => path);
+    this.#layers = [own, ...bases.map(({ layer }) => layer)];
     this.file = own.file;
     this.syntaxProblems = [...this.#layers.flatMap((layer) => layer.syntaxProblems), ...problems];
     const hashes = this.#layers.map(({ sha256 }) => sha256);
@@ -102,13 +106,20 @@ export class LayeredSource {
   }
 }
 
+/** A file that another one extends. */
+interface Base {
+  /** Absolute. */
+  path: string;
+  layer: YamlSource;
+}
+
 /** The bases of a file with theirs, the strongest first. */
-function basesOf(source: YamlSource, chain: readonly string[], reading: Reading): YamlSource[] {
+function basesOf(source: YamlSource, chain: readonly string[], reading: Reading): Base[] {
   const { value } = source;
   if (!isMapping(value) || value.extends === undefined) return [];
   const isList = Array.isArray(value.extends);
   const names: unknown[] = Array.isArray(value.extends) ? value.extends : [value.extends];
-  const layers: YamlSource[] = [];
+  const layers: Base[] = [];
   for (const [index, name] of [...names.entries()].reverse()) {
     const path = isList ? ["extends", index] : ["extends"];
     const report = (message: string) => reading.problems.push(...source.problems([{ path, message }]));
@@ -130,12 +141,7 @@ function basesOf(source: YamlSource, chain: readonly string[], reading: Reading)
   return layers;
 }
 
-function readBase(
-  file: string,
-  chain: readonly string[],
-  reading: Reading,
-  report: (message: string) => void,
-): YamlSource[] {
+function readBase(file: string, chain: readonly string[], reading: Reading, report: (message: string) => void): Base[] {
   const refusal = refusalOf(file, reading);
   if (refusal !== undefined) {
     report(refusal);
@@ -150,14 +156,14 @@ function readBase(
     return [];
   }
   const base = new YamlSource(text, displayPath(file), reading.guide);
-  if (base.syntaxProblems.length > 0) return [base];
+  if (base.syntaxProblems.length > 0) return [{ path: file, layer: base }];
   if (!isMapping(base.value)) report(`${base.file} must hold a mapping, as a tenant file does`);
   // Two tenants of one name would share a database.
   else if (base.value.tenant !== undefined)
     reading.problems.push(
       ...base.problems([{ path: ["tenant"], message: "must stand in the tenant's own file", atKey: true }]),
     );
-  return [base, ...basesOf(base, chain, reading)];
+  return [{ path: file, layer: base }, ...basesOf(base, chain, reading)];
 }
 
 /** Checked before the file is read, because problems show its lines, and whether it exists. */
