@@ -124,6 +124,17 @@ export class Connection {
     req.pause();
     // Node discards a body only if it believes that its reading has not begun.
     req.read(0);
+    this.#lingerAtEnd();
+  }
+
+  /** Leaves what follows the last request on the wire; the requests so far are answered, the last one ends the connection. */
+  ignoreRest(): void {
+    this.socket.pause();
+    this.#lingerAtEnd();
+  }
+
+  /** Closing at once while bytes are unread would send a reset. */
+  #lingerAtEnd(): void {
     this.socket.destroySoon = () => this.endAfterAnswers();
   }
 
