@@ -45,6 +45,13 @@ describe("a cluster in an ordinary directory", async () => {
     expect(Number(session)).toBe(await serverPid(cluster));
   });
 
+  test("starts that another command's stop comes between wait for it and start the server", async () => {
+    const starts = Array.from({ length: 8 }, () => cluster.start("acme"));
+    expect(await cluster.stop()).toBe(true);
+    for (const { running } of await Promise.all(starts)) expect(running).toBe(true);
+    await cluster.start();
+  });
+
   test("its owner role may create databases and roles, and is no superuser", async () => {
     const role =
       "select array[rolcreatedb, rolcreaterole, rolcanlogin, rolsuper]::text from pg_roles where rolname = current_user";

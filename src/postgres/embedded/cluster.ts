@@ -2,7 +2,7 @@ import { findPackage, packageVersion } from "./binaries.ts";
 import { type ClusterConnection, connectionTo, connectionUrl } from "./connection.ts";
 import { ClusterError } from "./errors.ts";
 import { findSite } from "./home.ts";
-import { ensureStarted, isReady, restartAfterCrash, stop } from "./lifecycle.ts";
+import { ensureStarted, isReady, readyPid, restartAfterCrash, stop } from "./lifecycle.ts";
 import { createDatabase, maintenanceDatabase, prepareCluster } from "./maintenance.ts";
 import { type Begin, inSteps } from "./steps.ts";
 
@@ -52,6 +52,8 @@ export interface ClusterOptions {
 
 /** Longer than initdb and the wait for another command's copy of the programs, which end by themselves after 120 s. */
 const longestStepMs = 150_000;
+/** How often a start begins again because another command's stop came between the start and the first answer. */
+const mostStops = 3;
 
 /** The embedded PostgreSQL of an operator's directory, kept under `<directory>/.pmctl/`. Touches nothing yet. */
 export function embeddedCluster(directory: string, options: ClusterOptions = {}): Cluster {
@@ -70,6 +72,16 @@ export function embeddedCluster(directory: string, options: ClusterOptions = {})
     return { running, dataDir: site().dataDir, host, port, url: connectionUrl(target), version };
   };
 
+  const unanswered = (wasStopped: boolean, cause: unknown): ClusterError => {
+    const { host } = connectionTo(site(), maintenanceDatabase);
+    return new ClusterError(
+      wasStopped
+        ? `The embedded PostgreSQL in ${host} was stopped again by another command, or has crashed. Start it again: pmctl db start`
+        : `The embedded PostgreSQL runs but does not answer in ${host}. If its directory was moved or /tmp was emptied, stop it (pmctl db stop) and start it again.`,
+      { cause },
+    );
+  };
+
   return {
     connection: (database, user) => connectionTo(site(), database, user),
     stop: () => inTime((begin) => stop(directory, begin)),
@@ -83,16 +95,17 @@ export function embeddedCluster(directory: string, options: ClusterOptions = {})
 
     start: (database) =>
       inTime(async (begin) => {
-        await ensureStarted(places, begin);
-        begin("waiting for the server's answer");
-        try {
-          return describe(maintenanceDatabase, true, await prepareCluster(site(), database));
-        } catch (error) {
-          const { host } = connectionTo(site(), maintenanceDatabase);
-          throw new ClusterError(
-            `The embedded PostgreSQL runs but does not answer in ${host}. If its directory was moved or /tmp was emptied, stop it (pmctl db stop) and start it again.`,
-            { cause: error },
-          );
+        for (let stops = 0; ; stops += 1) {
+          await ensureStarted(places, begin);
+          begin("waiting for the server's answer");
+          const pid = await readyPid(directory);
+          try {
+            return describe(maintenanceDatabase, true, await prepareCluster(site(), database));
+          } catch (error) {
+            const wasStopped = pid === undefined || pid !== (await readyPid(directory));
+            if (wasStopped && stops < mostStops) continue;
+            throw unanswered(wasStopped, error);
+          }
         }
       }),
 

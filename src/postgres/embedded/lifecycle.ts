@@ -28,7 +28,13 @@ const lockWaitMs = 90_000;
 /** Whether a server accepts connections. */
 export async function isReady(directory: string, begin: Begin): Promise<boolean> {
   begin("looking for a server that runs");
-  return (await findPostmaster(findSite(directory).dataDir))?.isReady ?? false;
+  return (await readyPid(directory)) !== undefined;
+}
+
+/** The process of the server that accepts connections; undefined while it starts, stops or is down. */
+export async function readyPid(directory: string): Promise<number | undefined> {
+  const found = await findPostmaster(findSite(directory).dataDir);
+  return found?.isReady ? found.pid : undefined;
 }
 
 /** Starts the server unless it is ready, creating the cluster on first use. */
