@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,4 +50,33 @@ test("a server's process listens to signals only once it was replaced", async ()
     process.exit(process.execArgv.some((option) => option.includes("semi-space")) ? 98 : 99);
   });`;
   expect(await serveWith(atListening)).toEqual({ code: 98, signal: null });
+});
+
+test("a signal ends a server at once that waits for a database which accepts connections and says nothing", async () => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const file = readFileSync(new URL("../../tenants/demo/tenant.yaml", import.meta.url), "utf8");
+  mkdirSync(join(cwd, "tenants/demo/markets"), { recursive: true });
+  const external = `${file}database: { url: { env: DEMO_DATABASE_URL } }\n`;
+  writeFileSync(join(cwd, "tenants/demo/tenant.yaml"), external);
+  const names = [...external.matchAll(/env: (DEMO_\w+)/g)].map(([, name]) => name);
+  const secrets = Object.fromEntries(names.map((name) => [name, randomBytes(32).toString("hex")]));
+  const child = spawn(process.execPath, [MAIN, "serve", "demo"], {
+    cwd,
+    env: {
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+      ...secrets,
+      DEMO_ADMIN_KEY: `sk_${secrets.DEMO_ADMIN_KEY}`,
+      DEMO_PUBLIC_KEY: `pk_${secrets.DEMO_PUBLIC_KEY}`,
+      DEMO_STRIPE_SECRET: `whsec_${secrets.DEMO_STRIPE_SECRET}`,
+      DEMO_DATABASE_URL: `postgres://pmctl:secret@127.0.0.1:${port}/demo?sslmode=disable`,
+    },
+    stdio: "ignore",
+  });
+  const ended = once(child, "exit");
+  await Promise.race([once(silent, "connection"), ended]);
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([143, null]);
+  silent.close();
 });

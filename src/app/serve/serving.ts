@@ -19,6 +19,8 @@ export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "co
   https?: boolean | undefined;
   /** False where another process runs the oracle's sweep. */
   sweep?: boolean | undefined;
+  /** Called once the database was found sound, before the port opens. */
+  beforeListening?: (() => void) | undefined;
   /** Lines of JSON on stderr unless given. */
   log?: Logger;
   /** The port of several tenants, in place of one of its own. */

@@ -93,6 +93,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     failovers: () => services.durability.failovers,
   });
   const secret = randomBytes(32).toString("base64url");
+  options.beforeListening?.();
   const server = await listen(serving, secret, certificate).catch(async (error: unknown) => {
     await anchoring.close();
     await services.close();

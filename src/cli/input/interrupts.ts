@@ -71,7 +71,10 @@ export class Interrupts {
       if (!this.#abort()) process.exit(129);
     });
     // The supervisor is gone, however it ended, and no other process would ever stop this one.
-    process.on("disconnect", () => void this.#abort());
+    process.on("disconnect", () => {
+      if (this.#taken) this.#abort();
+      else process.exit(143);
+    });
   }
 
   #abort(): boolean {

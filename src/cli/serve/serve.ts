@@ -88,10 +88,15 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   const { readyTenant } = await import("../../app/tenant/tenant-database.ts");
   const { serveTenant } = await import("../../app/serve/tenant-server.ts");
   const { describeCertificate } = await import("../../app/doors/served-certificate.ts");
-  const stopped = interrupts.take();
   const ready = await readyTenant(readDeclaredTenant(workspace.directory, tenant));
   const { port, host, opsPort, opsHost, drainSeconds, https, sweep } = options;
-  const server = await serveTenant({ ...ready, port, host, opsPort, opsHost, drainSeconds, https, sweep });
+  const server = await serveTenant({
+    ...ready,
+    ...{ port, host, opsPort, opsHost, drainSeconds, https, sweep },
+    // Until then a signal ends the process at once, since the database may keep it waiting and no request has come.
+    beforeListening: () => void interrupts.take(),
+  });
+  const stopped = interrupts.take();
   const { url, opsUrl, certificate } = server;
   if (certificate) io.output.note(describeCertificate(certificate, url));
   const { database } = await server.readiness();
