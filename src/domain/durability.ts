@@ -102,3 +102,45 @@ export function warningsOf(state: Pick<DatabaseState, "fsync" | "survives" | "wa
   const off = state.fsync ? "synchronous_commit" : "fsync";
   return [`An acknowledged change may be lost in a crash: ${off} is off, and ${standby}`];
 }
+
+/** A standby as one reading of `pg_stat_replication` shows it. */
+export interface StandbyPosition {
+  /** Of the process that sends it the log: a standby that connects again has another one. */
+  pid: number;
+  /** The end of the log on its disk, as PostgreSQL writes positions; null before it has told. */
+  flushed: string | null;
+  /** Bytes of the primary's log beyond that. */
+  lagBytes: number | null;
+}
+
+/** Where each standby stands that is behind, and since when (ms of any steady clock), by `pid`. */
+export type Progress = ReadonlyMap<number, { flushed: string | null; since: number }>;
+
+/**
+ * How long a standby that is behind may stay where it is. Shorter pauses of a network or a disk end by themselves; a commit
+ * waits through them.
+ */
+const STALLED_MS = 2500;
+
+/**
+ * What a further reading shows. A standby that has the whole log, or more of it than before, counts as there. Only one that
+ * stays where it was although there is more keeps its time.
+ */
+export function followStandbys(known: Progress, seen: readonly StandbyPosition[], nowMs: number): Progress {
+  const behind = seen.filter(({ lagBytes }) => lagBytes !== 0);
+  return new Map(
+    behind.map(({ pid, flushed }) => {
+      const before = known.get(pid);
+      return [pid, { flushed, since: before?.flushed === flushed ? before.since : nowMs }];
+    }),
+  );
+}
+
+/**
+ * Whether a standby takes nothing although there is more: it is frozen or cut off, and PostgreSQL counts it as connected until
+ * `wal_sender_timeout`. Its last message says less, since by default one comes every 10 s only.
+ */
+export function isStalled(progress: Progress, { pid }: Pick<StandbyPosition, "pid">, nowMs: number): boolean {
+  const behind = progress.get(pid);
+  return behind !== undefined && nowMs - behind.since >= STALLED_MS;
+}

@@ -1,4 +1,4 @@
-import type { ServerFacts, Standby } from "../domain/durability.ts";
+import type { ServerFacts, Standby, StandbyPosition } from "../domain/durability.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 /** The PostgreSQL version of the server on the other end of the connection, such as 18.4. */
@@ -22,13 +22,13 @@ export interface ServerReading extends ServerFacts {
   timeline: number;
   /** By the database's clock, ISO 8601. */
   checkedAt: string;
+  standbys: ConnectedStandby[] | null;
 }
 
-interface ReplicationRow {
-  name: string;
+export interface ConnectedStandby extends Standby, Pick<StandbyPosition, "pid" | "flushed"> {}
+
+interface ReplicationRow extends Omit<ConnectedStandby, "state"> {
   state: string | null;
-  sync: Standby["sync"];
-  lagBytes: number | null;
 }
 
 /**
@@ -65,7 +65,7 @@ async function readServer(sql: ReadSql, seenByOwner: ReturnType<ReadSql>): Promi
            (extract(epoch from clock_timestamp()) * 1000)::float8 as checked_at,
            archived_at, failed_at, failed_count,
            (select coalesce(json_agg(standby order by name), '[]')
-              from (select distinct on (pid) name, state, sync,
+              from (select distinct on (pid) pid, name, state, sync, flushed::text as flushed,
                            case when not is_standby
                              then greatest(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), flushed), 0) end as "lagBytes"
                       from (select pid, application_name as name, state, sync_state as sync, flush_lsn as flushed
@@ -102,7 +102,7 @@ async function readServer(sql: ReadSql, seenByOwner: ReturnType<ReadSql>): Promi
 }
 
 /** A role without the right to see more is shown that a standby is connected, with nulls for the rest. */
-function visible(rows: readonly ReplicationRow[]): Standby[] | null {
+function visible(rows: readonly ReplicationRow[]): ConnectedStandby[] | null {
   const standbys = rows.flatMap(({ state, ...rest }) => (state === null ? [] : [{ ...rest, state }]));
   return standbys.length === rows.length ? standbys : null;
 }

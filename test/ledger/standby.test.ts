@@ -208,6 +208,30 @@ test("without the standbys that the file requires changes are refused and not wr
   }
 }, 60_000);
 
+test("a standby that is frozen under a commit is not there: changes are refused, and go on with the commit once it does", async () => {
+  // `wal_sender_timeout` is a minute: PostgreSQL itself goes on counting it as there.
+  const required = await operator.serve("acme", "--no-sweep", "--port", "0", "--ops-port", "0");
+  const [before, at] = [server, required];
+  server = at;
+  try {
+    expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+    await pair.standby.freeze();
+    const underWay = trade(randomUUID());
+    await vi.waitFor(async () => expect(await readiness()).toMatchObject({ writes: false }), WAIT);
+    const standbys = [{ name: "standby", sync: "sync" }];
+    expect(await readiness()).toMatchObject({ database: { waits: true, synchronousStandbys: 0, standbys } });
+    expect(await trade(randomUUID())).toMatchObject({ status: 500, code: "STANDBY_REQUIRED" });
+    await pair.standby.thaw();
+    expect(await underWay).toMatchObject({ status: 200 });
+    await expect.poll(async () => (await trade(randomUUID())).status, WAIT).toBe(200);
+    expect([...(await tradesIn(pair.primary))].filter((id) => !acknowledged.has(id))).toEqual([]);
+  } finally {
+    server = before;
+    await pair.standby.thaw();
+    await at.kill("SIGKILL");
+  }
+}, 60_000);
+
 /** How far the notes have come that no caller is promised. */
 async function notes(): Promise<postgres.Row> {
   const [row] = await pair.primary.ask(

@@ -14,6 +14,9 @@ export interface Replica {
   start(): Promise<void>;
   /** Orderly, with `SIGINT`, or not. Resolves when the process is gone. */
   kill(signal: "SIGINT" | "SIGKILL"): Promise<void>;
+  /** Stops all its processes where they are, until `thaw`: its connections stay and nothing is read from them. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
 }
 
 export interface Pair {
@@ -95,6 +98,10 @@ function replica({ binaries, account, directory, data, port }: Place): Replica {
       ...runAs(account),
       ...{ stdin: "ignore", all: true, reject: false },
     } as const);
+  const signal = async (name: "STOP" | "CONT") => {
+    const { stdout } = await execa("ps", ["-o", "pid=", "--ppid", String(running?.pid)]);
+    await execa("kill", [`-${name}`, String(running?.pid), ...stdout.split(/\s+/).filter(Boolean)]);
+  };
   const ask = async (statement: string, database = "postgres") => {
     const sql = postgres({ host: directory, port, user: "admin", database, max: 1, onnotice: () => {} });
     try {
@@ -123,5 +130,7 @@ function replica({ binaries, account, directory, data, port }: Place): Replica {
       await running;
       running = undefined;
     },
+    freeze: () => signal("STOP"),
+    thaw: () => signal("CONT"),
   };
 }

@@ -20,11 +20,14 @@ export function leftNothing(error: unknown): boolean {
   return error instanceof StatementFailed || error instanceof Fault;
 }
 
-/** What callers hear of an error that left nothing of their commands in the database. */
-export function faultOf(error: unknown): Fault {
+/**
+ * What callers hear of an error that left nothing of their commands in the database.
+ * @param refusal why changes are refused at present, which is then why the database did not take these
+ */
+export function faultOf(error: unknown, refusal?: Fault): Fault {
   if (error instanceof Fault) return error;
   const unavailable = error instanceof Unconfirmed || (error instanceof StatementFailed && !error.isAboutData);
-  return unavailable
-    ? new Fault("DATABASE_UNAVAILABLE", "The database is not available; nothing was executed", { cause: error })
-    : new Fault("INTERNAL", "Unexpected failure", { cause: error });
+  if (!unavailable) return new Fault("INTERNAL", "Unexpected failure", { cause: error });
+  if (refusal) return refusal;
+  return new Fault("DATABASE_UNAVAILABLE", "The database is not available; nothing was executed", { cause: error });
 }

@@ -65,7 +65,7 @@ export class Sequencer {
     this.#queue = new Queue({
       monotonic: this.#monotonic,
       after: this.#after,
-      onLate: (job) => job.reject(overloaded()),
+      onLate: (job) => job.reject(this.#refusal() ?? overloaded()),
     });
   }
 
@@ -249,7 +249,7 @@ export class Sequencer {
         }
         if (error instanceof StatementFailed && error.isAboutData && jobs.length > 1) return this.#bisect(jobs);
         this.#onError(error);
-        for (const job of jobs) job.reject(faultOf(error));
+        for (const job of jobs) job.reject(faultOf(error, this.#refusal()));
         return;
       }
     }

@@ -32,6 +32,8 @@ export class AuditTail {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
   #running = false;
+  /** The round before failed, which is reported once. */
+  #isFailing = false;
   #starting: Promise<void> | undefined;
 
   constructor(reader: Reader, onError: (error: unknown) => void = () => {}, outlives = ALL) {
@@ -114,8 +116,10 @@ export class AuditTail {
       if (last) this.#position = last.seq;
       if (entries.length === PAGE) this.#dueAt = 0;
       for (const follower of entries.length > 0 ? [...this.#followers] : []) this.#hand(entries, follower);
+      this.#isFailing = false;
     } catch (error) {
-      this.#onError(error);
+      if (!this.#isFailing) this.#onError(error);
+      this.#isFailing = true;
     }
     this.#running = false;
     if (this.#followers.size > 0) this.#schedule(Math.max(0, this.#dueAt - performance.now()));

@@ -1,4 +1,11 @@
-import { type DatabaseState, promisesOf, standbysMissing } from "../../domain/durability.ts";
+import {
+  type DatabaseState,
+  followStandbys,
+  isStalled,
+  type Progress,
+  promisesOf,
+  standbysMissing,
+} from "../../domain/durability.ts";
 import { Fault } from "../../domain/fault.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { Reader } from "../../postgres/pool.ts";
@@ -33,6 +40,7 @@ export class DurabilityWatch {
   #timer: NodeJS.Timeout | undefined;
   /** Of the primaries that have answered, the first and the latest. */
   #timelines: { first: number; latest: number } | undefined;
+  #progress: Progress = new Map();
 
   constructor(options: DurabilityOptions) {
     this.#options = options;
@@ -83,14 +91,19 @@ export class DurabilityWatch {
 
   async #ask(): Promise<Durability | null> {
     const { reader, synchronous, placeOf, required } = this.#options;
-    const { address, isStandby, timeline, manager, ...facts } = await reader.read(readDurability);
+    const { address, isStandby, timeline, manager, standbys, ...facts } = await reader.read(readDurability);
     if (isStandby) return null;
     const { first = timeline, latest = timeline } = this.#timelines ?? {};
     this.#timelines = { first, latest: Math.max(latest, timeline) };
+    const now = performance.now();
+    const progress = followStandbys(this.#progress, standbys ?? [], now);
+    this.#progress = progress;
+    const there = standbys?.filter((standby) => !isStalled(progress, standby, now)) ?? null;
     const synchronousCommit = synchronous ? "on" : facts.synchronousCommit;
     return {
       ...{ host: placeOf(address), ...facts, synchronousCommit },
-      ...promisesOf({ ...facts, synchronousCommit, manager }),
+      standbys: standbys?.map(({ pid: _, flushed: __, ...standby }) => standby) ?? null,
+      ...promisesOf({ ...facts, standbys: there, synchronousCommit, manager }),
       required,
     };
   }
