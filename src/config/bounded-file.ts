@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { isErrno } from "./environment.ts";
 
@@ -49,15 +49,31 @@ export function isReserved(path: string, directory: string): boolean {
  * @throws UnusableFile
  */
 export function readBelow(file: string, roots: readonly string[], limitKiB: number): { bytes: Buffer; mode: number } {
+  return readBounded(file, limitKiB, (opened) => {
+    const place = realPlace(file);
+    const found = statSync(place);
+    if (!isBelow(place, roots) || found.ino !== opened.ino || found.dev !== opened.dev)
+      throw new UnusableFile("leads out of the tenant's folder and of what pmctl.yaml lists under secrets.files");
+  });
+}
+
+/**
+ * The bytes of a regular file; a pipe or a device is refused at once.
+ *
+ * @param check looks at the opened file before anything is read
+ * @throws UnusableFile, with the system's error as its cause where there is one
+ */
+export function readBounded(
+  file: string,
+  limitKiB: number,
+  check: (opened: Stats) => void = () => {},
+): { bytes: Buffer; mode: number } {
   let descriptor: number | undefined;
   try {
     // A pipe without a writer would wait for ever.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const opened = fstatSync(descriptor);
-    const place = realPlace(file);
-    const found = statSync(place);
-    if (!isBelow(place, roots) || found.ino !== opened.ino || found.dev !== opened.dev)
-      throw new UnusableFile("leads out of the tenant's folder and of what pmctl.yaml lists under secrets.files");
+    check(opened);
     if (!opened.isFile()) throw new UnusableFile("is not a file");
     if (opened.size > limitKiB * 1024) throw new UnusableFile(`is larger than ${limitKiB} KiB`);
     return { bytes: readFileSync(descriptor), mode: opened.mode };

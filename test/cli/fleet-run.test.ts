@@ -1,10 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { carryOut } from "../../src/app/fleet/carry-out.ts";
 import { type FleetRun, newRun, type Outcome, type Steps, type WavePlan } from "../../src/app/fleet/fleet-run.ts";
-import { currentRun, readRun, whileAlone, writeRun } from "../../src/app/fleet/kept-run.ts";
+import { currentRun, readRun, runFile, whileAlone, writeRun } from "../../src/app/fleet/kept-run.ts";
 import { countsIn, evaluateSoak } from "../../src/app/fleet/soak.ts";
 import { Metrics } from "../../src/server/observe/metrics.ts";
 
@@ -219,6 +220,18 @@ describe("a run of the fleet", () => {
     };
     expect((await edited.apply()).waves.map(({ state }) => state)).toEqual(["passed", "pending"]);
     expect(readRun(edited.directory)?.state).toBe("failed");
+  });
+
+  test("a pipe in place of the kept run is refused at once, and a new run replaces it", async () => {
+    const fleet = new Fleet(1);
+    const run = await fleet.apply();
+    for (const file of [runFile(fleet.directory), `${runFile(fleet.directory)}.new`]) {
+      rmSync(file, { force: true });
+      execFileSync("mkfifo", [file]);
+    }
+    await expect(currentRun(fleet.directory)).rejects.toThrow(/run\.json is not a file.*--restart/);
+    writeRun(fleet.directory, run);
+    expect(await currentRun(fleet.directory)).toEqual(run);
   });
 
   test("two at once in a directory: the second is refused and changes nothing", async () => {

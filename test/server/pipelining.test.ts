@@ -70,6 +70,18 @@ describe("requests sent at once on one connection", () => {
     expect(refused).toEqual([]);
   });
 
+  test("end with the one that says `Connection: close`: it is answered behind those ahead, and what follows is ignored", async () => {
+    await serveWith();
+    const last = "GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    const ahead = await client("127.0.0.2", BUSY + HEALTH + last + HEALTH);
+    await expect.poll(() => release.length).toBe(1);
+    ahead.socket.write(HEALTH.repeat(1000));
+    release[0]?.();
+    await ahead.end;
+    expect(statuses(ahead)).toEqual([200, 200, 200]);
+    expect([health, refused]).toEqual([2, []]);
+  });
+
   test("are not served behind the third 429", async () => {
     await serveWith({ rateLimit: { perMinute: 2 } });
     const flood = await client("127.0.0.2", HEALTH.repeat(50));

@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/parse-json.ts";
@@ -8,6 +9,9 @@ import { createRoot } from "../../postgres/embedded/home.ts";
 import { withLock } from "../../postgres/embedded/lock.ts";
 import { FleetRun } from "./fleet-run.ts";
 
+/** Some 10,000 tenants with all that was found of each. */
+const MOST_KIB = 64 * 1024;
+
 const folderOf = (directory: string) => join(directory, ".pmctl", "fleet");
 
 /** Where an operator's directory keeps its last run: a pipeline that keeps this file goes on with the run elsewhere. */
@@ -15,16 +19,18 @@ export const runFile = (directory: string) => join(folderOf(directory), "run.jso
 
 /**
  * The last run of the directory; undefined where there is none.
- * @throws Fault CONFIG_INVALID for a file that holds no run: what was applied is then not known
+ * @throws Fault CONFIG_INVALID for a file that is none or holds no run: what was applied is then not known
  */
 export function readRun(directory: string): FleetRun | undefined {
   const file = runFile(directory);
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readBounded(file, MOST_KIB).bytes.toString("utf8");
   } catch (error) {
-    if (isErrno(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined;
-    throw error;
+    if (!(error instanceof UnusableFile)) throw error;
+    const { cause } = error;
+    if (isErrno(cause) && (cause.code === "ENOENT" || cause.code === "ENOTDIR")) return undefined;
+    throw new Fault("CONFIG_INVALID", `${file} ${error.message}: --restart begins anew and replaces it`, { cause });
   }
   const run = FleetRun.safeParse(parseJson(text));
   if (!run.success)
@@ -35,7 +41,9 @@ export function readRun(directory: string): FleetRun | undefined {
 /** Replaces the kept run at once: whenever the machine stops, the file holds this run or the one before. */
 export function writeRun(directory: string, run: FleetRun): void {
   const file = runFile(directory);
-  const handle = openSync(`${file}.new`, "w", 0o600);
+  // That of a process that was killed, or a pipe, which would wait for its reader.
+  rmSync(`${file}.new`, { force: true });
+  const handle = openSync(`${file}.new`, "wx", 0o600);
   try {
     writeFileSync(handle, `${JSON.stringify(run)}\n`);
     fsyncSync(handle);

@@ -128,6 +128,11 @@ export class Connections {
     this.#bySocket.get(req.socket)?.leaveUnread(req);
   }
 
+  /** Ignores what follows a connection's last request. */
+  ignoreRest(socket: Socket): void {
+    this.#bySocket.get(socket)?.ignoreRest();
+  }
+
   /** Reports a refusal that ends a connection, once per connection. */
   note(reason: RefusalReason, socket: Socket): void {
     const connection = this.#bySocket.get(socket) ?? this.#handshakes.get(peerOf(socket));

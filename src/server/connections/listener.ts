@@ -137,6 +137,8 @@ function headFault({ headers, httpVersion }: IncomingMessage): string | undefine
 
 /** Answers bytes that Node's parser refuses: there is no request, so the answer is written as text. */
 function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, connections: Connections): void {
+  // The last request said `Connection: close`, and Node ends the connection with its answer.
+  if (error.code === "HPE_CLOSED_CONNECTION") return void connections.ignoreRest(socket);
   const reason = reasonOf(error);
   if (reason) connections.note(reason, socket);
   // A failed handshake comes here too: without TLS the client cannot read an answer.
