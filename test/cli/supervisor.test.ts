@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { HouseOps } from "../../src/app/house/house-ops.ts";
+import type { HouseTerms } from "../../src/app/house/messages.ts";
+import { WorkerProcess } from "../../src/app/house/worker-process.ts";
 import { pauseBefore, RESTART_POLICY, Supervised, type SupervisedOptions } from "../../src/app/serve/supervisor.ts";
 
 const QUICK = { firstPauseMs: 20, longestPauseMs: 80, healthyMs: 60_000, stopMs: 120_000 };
@@ -87,4 +90,65 @@ describe("stopping", () => {
     expect(await server.stop()).toBe(true);
     expect(restarts).toHaveLength(1);
   });
+});
+
+test("a worker of a house that hangs is told of, not waited for, and replaced", async () => {
+  const residents = [{ tenant: "acme", hosts: ["acme.test"], worker: 0 }];
+  const terms: HouseTerms = {
+    ...{
+      kind: "terms",
+      worker: 0,
+      directory: "/tmp",
+      url: "",
+      address: "",
+      port: 0,
+      opsUrl: "",
+      opsPort: 0,
+      residents,
+    },
+    ...{ sockets: "", idleSeconds: 1, https: false, connections: 4 },
+    seconds: { headersSeconds: 1, bodySeconds: 1, idleSeconds: 1, writeSeconds: 1 },
+  };
+  // It answers as a worker does; the test stops it.
+  const code = `process.on("message", ({ kind, id, question }) => {
+    if (kind === "terms") process.send({ kind: "ready" });
+    if (kind !== "ask") return;
+    const answer = question.about === "tenants" ? [{ tenant: "acme", state: "idle", problem: null }] : [];
+    process.send({ kind: "answer", id, answer });
+  });`;
+  const hung = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<string>();
+  const worker = new WorkerProcess(
+    terms,
+    {
+      ...{ args: () => ["-e", code], environment: {}, directory: "/tmp", policy: QUICK, onLine: () => {} },
+      onHung: hung.resolve,
+      onRestart: ended.resolve,
+    },
+    { everyMs: 20, answerMs: 300, misses: 3 },
+  );
+  running.push(worker.supervised);
+  await worker.ready;
+  const ops = new HouseOps({ residents, problems: new Map(), workers: [worker], scheme: "http" });
+  const ask = async (path: string, query = "") => {
+    const { status, body } = (await ops.answer(path, new URLSearchParams(query))) ?? {};
+    return [status, path === "/metrics" ? body : JSON.parse(body ?? "")];
+  };
+  expect(await ask("/tenants")).toMatchObject([200, [{ tenant: "acme", state: "idle", problem: null }]]);
+  const { pid = 0 } = worker.supervised;
+  process.kill(pid, "SIGSTOP");
+  const [tenants, readiness, metrics] = await Promise.all([
+    ask("/tenants"),
+    ask("/readyz", "tenant=acme"),
+    ask("/metrics"),
+  ]);
+  expect(tenants).toMatchObject([200, [{ state: "failed", problem: expect.stringContaining("does not answer") }]]);
+  expect(readiness).toMatchObject([503, { ok: false }]);
+  expect(metrics[1]).toContain('pmctl_tenants{state="failed"} 1');
+  await expect.poll(() => worker.isServing).toBe(false);
+  expect(await ask("/readyz")).toMatchObject([503, { ok: false, serving: 0 }]);
+  await hung.promise;
+  expect(await ended.promise).toBe("SIGKILL");
+  await expect.poll(() => worker.isServing, { timeout: 10_000 }).toBe(true);
+  expect(worker.supervised.pid).not.toBe(pid);
 });

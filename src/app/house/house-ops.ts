@@ -43,7 +43,7 @@ export class HouseOps {
     if (path === "/metrics") return { status: 200, body: await this.#text(), contentType: this.#metrics.contentType };
     if (path !== "/readyz") return undefined;
     if (tenant !== null) return this.#readiness(tenant);
-    const serving = this.#options.workers.filter(({ isReady }) => isReady).length;
+    const serving = this.#options.workers.filter(({ isServing }) => isServing).length;
     const ok = serving > 0 && !this.isDraining;
     return page(ok ? 200 : 503, { ok, draining: this.isDraining, workers: this.#options.workers.length, serving });
   }
@@ -86,7 +86,7 @@ export class HouseOps {
   }
 }
 
-const WORKER_AWAY = "Its worker does not answer; one that ended is started again";
+const WORKER_AWAY = "Its worker does not answer; one that ended or hangs is started again";
 
 function isReadiness(answer: NonNullable<Answer>): answer is TenantReadiness {
   return "status" in answer;

@@ -17,10 +17,10 @@ import { listenOnOneSocket } from "../../server/connections/listening.ts";
 import { createOpsListener } from "../../server/observe/ops-listener.ts";
 import { opsLimits, urlOf } from "../../server/server.ts";
 import { accept } from "../../server/shared-port/acceptor.ts";
-import { RESTART_POLICY, type SupervisedOptions } from "../serve/supervisor.ts";
+import { RESTART_POLICY } from "../serve/supervisor.ts";
 import { HouseOps } from "./house-ops.ts";
 import type { HouseTerms, Resident } from "./messages.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { type WorkerOptions, WorkerProcess } from "./worker-process.ts";
 
 export interface HouseOptions {
   directory: string;
@@ -38,7 +38,7 @@ export interface HouseOptions {
   /** From the request to end until the port closes; the longest of the tenants' own unless given. */
   drainSeconds?: number | undefined;
   /** How a worker is started, and what is done with its lines. */
-  process(worker: number): Pick<SupervisedOptions, "args" | "environment" | "onLine" | "onRestart">;
+  process(worker: number): Omit<WorkerOptions, "directory" | "policy">;
   /** Gets failures that end nothing. */
   onError(error: Error): void;
 }

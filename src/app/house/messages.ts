@@ -41,7 +41,11 @@ export type ToWorker =
 /** What a worker says to the house. */
 export type FromWorker = { kind: "ready" } | { kind: "answer"; id: number; answer: Answer };
 
-export type Question = { about: "tenants" } | { about: "readiness"; tenant: string } | { about: "metrics" };
+export type Question =
+  | { about: "life" }
+  | { about: "tenants" }
+  | { about: "readiness"; tenant: string }
+  | { about: "metrics" };
 
 export type Answer = TenantStatus[] | TenantReadiness | TenantMetrics[] | null;
 

@@ -1,12 +1,31 @@
 import type { ChildProcess, Serializable } from "node:child_process";
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import { Supervised, type SupervisedOptions } from "../serve/supervisor.ts";
 import type { Answer, FromWorker, HouseTerms, Question, ToWorker } from "./messages.ts";
 
-/** How long a connection waits for a worker that starts, and a question for its answer. */
+/** How long a connection waits for a worker that starts. */
 const PATIENCE_MS = 30 * SECOND_MS;
 const MOST_HELD = 4096;
+
+/** When a worker that runs counts as hung. */
+export interface LifePolicy {
+  /** Between an answer and the next question whether it lives. */
+  everyMs: number;
+  /** How long a question waits for its answer. */
+  answerMs: number;
+  /** So many questions in a row without an answer, and it is killed. */
+  misses: number;
+}
+
+/** Killed some 12 s after its last answer. */
+export const LIFE_POLICY: LifePolicy = { everyMs: SECOND_MS, answerMs: 2 * SECOND_MS, misses: 4 };
+
+export interface WorkerOptions extends Omit<SupervisedOptions, "onStart"> {
+  /** Called when the worker is killed because it does not answer; `onRestart` follows. */
+  onHung(): void;
+}
 
 /** A worker as the house sees it: a process that is started again when it ends. */
 export class WorkerProcess {
@@ -18,16 +37,23 @@ export class WorkerProcess {
   readonly #held = new Set<{ socket: Socket; head: Buffer }>();
   readonly #asked = new Map<number, (answer: Answer) => void>();
   #lastAsked = 0;
+  readonly #life: LifePolicy;
+  readonly #onHung: () => void;
+  /** Questions in a row that it has not answered in time. */
+  #misses = 0;
 
-  constructor(terms: HouseTerms, options: Omit<SupervisedOptions, "onStart">) {
+  constructor(terms: HouseTerms, { onHung, ...options }: WorkerOptions, life = LIFE_POLICY) {
+    this.#life = life;
+    this.#onHung = onHung;
     this.supervised = new Supervised({
       ...options,
       onStart: (child) => this.#begin(child, terms),
     });
   }
 
-  get isReady(): boolean {
-    return this.#isReady;
+  /** Whether it runs and answers. */
+  get isServing(): boolean {
+    return this.#isReady && this.#misses === 0;
   }
 
   /** Resolves once it served for the first time. */
@@ -57,7 +83,7 @@ export class WorkerProcess {
     this.#lastAsked += 1;
     const id = this.#lastAsked;
     return new Promise<Answer>((resolve) => {
-      const timer = setTimeout(() => resolve(null), PATIENCE_MS).unref();
+      const timer = setTimeout(() => resolve(null), this.#life.answerMs).unref();
       this.#asked.set(id, (answer) => {
         clearTimeout(timer);
         resolve(answer);
@@ -71,9 +97,28 @@ export class WorkerProcess {
     child.on("message", (message: FromWorker) => this.#hear(message));
     child.once("exit", () => {
       this.#isReady = false;
+      this.#misses = 0;
       for (const answer of this.#asked.values()) answer(null);
     });
     this.#send(terms);
+  }
+
+  /**
+   * Kills a process that has stopped answering. Questions are counted, not seconds: a house that was itself suspended
+   * finds one unanswered when it goes on, and asks again.
+   */
+  async #watch(child: ChildProcess): Promise<void> {
+    const { everyMs, misses } = this.#life;
+    for (;;) {
+      await delay(everyMs, undefined, { ref: false });
+      const answer = await this.ask({ about: "life" });
+      if (child !== this.#child || !this.#isReady) return;
+      this.#misses = answer === null ? this.#misses + 1 : 0;
+      if (this.#misses < misses) continue;
+      this.#onHung();
+      child.kill("SIGKILL");
+      return;
+    }
   }
 
   #hear(message: FromWorker): void {
@@ -83,6 +128,7 @@ export class WorkerProcess {
     }
     this.#isReady = true;
     this.#ready.resolve();
+    if (this.#child) void this.#watch(this.#child);
     for (const { socket, head } of this.#held) this.give(socket, head);
     this.#held.clear();
   }

@@ -146,6 +146,7 @@ export class Worker {
   }
 
   async answer(question: Question): Promise<Answer> {
+    if (question.about === "life") return [];
     const hosted = [...this.#tenants.values()].map((each) => each.hosted);
     if (question.about === "tenants") return hosted.map((each) => each.status());
     if (question.about === "readiness") return this.#readiness(question.tenant);
