@@ -1,6 +1,7 @@
 import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandEnvironment } from "../../src/app/fleet/gate.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { pmctl } from "./support/pmctl.ts";
 
@@ -176,6 +177,12 @@ waves:
       exitCode: 6,
       stderr: expect.stringContaining("--yes"),
     });
+  });
+
+  test("a gate's command inherits the caller's variables but no tenant's secret, nor the leave to run programs", () => {
+    const secrets = { LAB_ADMIN_KEY: "sk_1", ACME_EU_AUDIT_KEY: "k", ACME_US_READ_KEY: "sk_2", PMCTL_ALLOW_EXEC: "1" };
+    const others = { PATH: "/bin", SMOKE_KEY: "pk_1", LAB_COLOUR: "green" };
+    expect(commandEnvironment(operator.directory, { ...others, ...secrets })).toEqual(others);
   });
 
   test("a canary that fails its gate goes back to where it stood, drift included, and nothing behind it is touched", async () => {

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import pMap from "p-map";
+import { ALLOW_EXEC, type Environment, processEnvironment, readKeyVariable } from "../../config/environment.ts";
+import { secretPlaces } from "../../config/secrets/secret-places.ts";
 import type { Wave } from "../../config/selection/fleet-file.ts";
+import { loadTenantFile } from "../../config/tenant-file.ts";
+import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { counted } from "../../domain/text.ts";
 import { verificationOf } from "../audit/verify-log.ts";
 import { examineTenant } from "../doctor/examine.ts";
@@ -133,7 +137,11 @@ async function runCommand(
 ): Promise<Finding[]> {
   const { exitCode, timedOut, shortMessage, stderr } = await execa(program, args, {
     cwd: directory,
-    env: { PMCTL_TENANT: tenant, PMCTL_WAVE: wave, PMCTL_URL: url ?? (await addressOf(tenant, directory)) },
+    extendEnv: false,
+    env: {
+      ...commandEnvironment(directory),
+      ...{ PMCTL_TENANT: tenant, PMCTL_WAVE: wave, PMCTL_URL: url ?? (await addressOf(tenant, directory)) },
+    },
     reject: false,
     stdin: "ignore",
     stdout: "ignore",
@@ -146,6 +154,20 @@ async function runCommand(
   const ended = exitCode === undefined ? (shortMessage ?? "could not be run") : `ended with ${exitCode}`;
   const how = timedOut ? `took longer than ${commandTimeout / 1000} s` : ended;
   return [{ check: "command", ok: false, found: last === "" ? how : `${how}: ${last}` }];
+}
+
+/**
+ * What a gate's command inherits: the variables of this process without those that hold a secret of any of the directory's
+ * tenants, and without the leave to run programs.
+ * @throws ConfigError for a tenant file that cannot be read: its secrets are then not known
+ */
+export function commandEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
+  const withheld = openWorkspace(directory).tenants.flatMap((tenant) => {
+    const references = secretPlaces(loadTenantFile(tenantPath(directory, tenant))).map(({ reference }) => reference);
+    return [readKeyVariable(tenant), ...references.flatMap((each) => ("env" in each ? [each.env] : []))];
+  });
+  const hidden = new Set([ALLOW_EXEC, ...withheld]);
+  return Object.fromEntries(Object.entries(own).filter(([name]) => !hidden.has(name)));
 }
 
 /** The server that runs on this machine, else where traders find the tenant. */
