@@ -138,12 +138,6 @@ export class Connection {
     this.socket.destroySoon = () => this.endAfterAnswers();
   }
 
-  /** Leaves what follows the last request on the wire; the requests so far are answered, the last one ends the connection. */
-  ignoreRest(): void {
-    this.socket.pause();
-    this.socket.destroySoon = () => this.endAfterAnswers();
-  }
-
   #serveNext(): void {
     const serve = this.#waiting.shift();
     if (!this.leaving && this.socket.writable) serve?.();
