@@ -56,7 +56,7 @@ export async function readDueIn(sql: ReadSql, receivers: readonly string[]): Pro
   return row?.due_in ?? null;
 }
 
-/** How many rows each of these databases had changed since its figures began, whoever changed them; all of one server. */
+/** How many rows each of these databases had changed since its figures began, by any session; all of one server. */
 export async function readChanges(sql: ReadSql, databases: readonly string[]): Promise<Map<string, string>> {
   const rows = await sql<{ name: string; changes: string }[]>`
     select datname as name, (tup_inserted + tup_updated + tup_deleted)::text as changes

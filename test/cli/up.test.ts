@@ -223,7 +223,7 @@ describe("pmctl up", () => {
 });
 
 describe("pmctl up --workers", () => {
-  test("serves all tenants on one port by the host of each request, and closes those that nobody asks for", async () => {
+  test("serves all tenants on one port by the host of each request, and closes those that are not asked for", async () => {
     const house = await openHouse("--idle-seconds", "1");
     const { ask, tenants, ops, child, errors } = house;
     expect(house.printed).toEqual({

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuditKey, auditKey } from "../../src/domain/audit/seal.ts";
 import { type Connection, connect, type Row, type Sql } from "../../src/postgres/connect.ts";
@@ -10,6 +9,7 @@ import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
 import { crash } from "../postgres/embedded-support.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
+import { userToken } from "../support/user-token.ts";
 
 /**
  * `npm run crash` kills twenty times, the server and the database's in turn; the suite shows that the harness works and
@@ -66,7 +66,7 @@ function startClients(pick: () => ServerProcess | undefined, paceMs = 0) {
   gate.resolve();
   const clients = Array.from({ length: TRADERS }, async (_, index) => {
     const user = `usr_${index}`;
-    const token = await tokenOf(user);
+    const token = await userToken(user, secrets);
     for (let turn = 0; !stopping && turn < 100_000; turn++) {
       const order: Order = { key: randomUUID(), user, tradeId: undefined, unsure: false };
       orders.push(order);
@@ -130,15 +130,6 @@ async function trade(url: string, token: string, key: string, body: string): Pro
   if (response.status >= 500 || response.status === 429) return undefined;
   expect(response.status, text).toBe(200);
   return (JSON.parse(text) as { tradeId: string }).tradeId;
-}
-
-async function tokenOf(user: string): Promise<string> {
-  return new SignJWT()
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject(user)
-    .setIssuedAt()
-    .setExpirationTime("1h")
-    .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
 }
 
 async function fund(url: string): Promise<void> {

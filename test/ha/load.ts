@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { SignJWT } from "jose";
 import type { Random } from "../model/random.ts";
 import { postWebhook } from "../support/operator.ts";
+import { userToken } from "../support/user-token.ts";
 import { until } from "./processes.ts";
 
 const USERS = 8;
@@ -77,7 +77,7 @@ export class Load {
       const event = { event: "deposit.completed", userId: id, amountUsd: CAPITAL_USD, txRef: `tx_${id}` };
       const answer = await postWebhook(url, "/payments/inbound/acme", world.secrets.ACME_WEBHOOK_SECRET ?? "", event);
       if (answer.status !== 200) throw new Error(`A deposit was answered with ${answer.status} ${await answer.text()}`);
-      load.#users.push({ id, token: await tokenOf(id, world.secrets), acknowledgedMicro: 0 });
+      load.#users.push({ id, token: await userToken(id, world.secrets), acknowledgedMicro: 0 });
     }
     load.#sources = world.targets.map((_, target) => load.#send(target));
     return load;
@@ -199,13 +199,4 @@ export class Load {
       return undefined;
     }
   }
-}
-
-function tokenOf(user: string, secrets: Record<string, string>): Promise<string> {
-  return new SignJWT()
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject(user)
-    .setIssuedAt()
-    .setExpirationTime("1h")
-    .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
 }

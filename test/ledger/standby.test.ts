@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { SignJWT } from "jose";
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { confirmLog } from "../../src/ledger/confirm-log.ts";
@@ -11,6 +10,7 @@ import { OutcomeUnknown, openPool } from "../../src/postgres/pool.ts";
 import { readVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair } from "../support/replica.ts";
+import { userToken } from "../support/user-token.ts";
 
 let pair: Pair;
 let operator: Operator;
@@ -47,7 +47,7 @@ beforeAll(async () => {
   );
   marketId = (JSON.parse(created.stdout) as { id: string }).id;
   secrets = await operator.secrets();
-  token = await tokenOf("usr_1");
+  token = await userToken("usr_1", secrets);
   server = await operator.serve("acme", "--no-sweep");
   const deposit = { event: "deposit.completed", userId: "usr_1", amountUsd: 500, txRef: "tx_1" };
   expect(
@@ -60,15 +60,6 @@ afterAll(async () => {
   await operator?.close();
   await pair?.close();
 });
-
-function tokenOf(user: string): Promise<string> {
-  return new SignJWT()
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject(user)
-    .setIssuedAt()
-    .setExpirationTime("1h")
-    .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
-}
 
 async function trade(key: string): Promise<{ status: number; code: string | null; tradeId: string | undefined }> {
   const response = await fetch(`${server.url}/v1/trade`, {
@@ -169,7 +160,10 @@ test("without the standbys that the file requires changes are refused and not wr
     }
     const out = await fetch(`${at.url}/v1/session`, {
       method: "DELETE",
-      headers: { "x-api-key": secrets.ACME_PUBLIC_KEY ?? "", authorization: `Bearer ${await tokenOf("usr_2")}` },
+      headers: {
+        "x-api-key": secrets.ACME_PUBLIC_KEY ?? "",
+        authorization: `Bearer ${await userToken("usr_2", secrets)}`,
+      },
     });
     expect(out.headers.get("error-code")).toBe("STANDBY_REQUIRED");
     for (const words of [

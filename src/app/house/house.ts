@@ -91,7 +91,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     throw error;
   });
   opsServer.on("error", options.onError);
-  // Closed to other users: whoever connects to a socket in it is believed on who the client is.
+  // Closed to other users: what connects to a socket in it is believed on who the client is.
   const sockets = await mkdtemp(join(tmpdir(), "pmctl-house-"));
   await chmod(sockets, 0o700);
   const [url, opsUrl] = [

@@ -69,8 +69,8 @@ function placeOf(stated: string): string | undefined {
 }
 
 /**
- * The `sslmode` that holds whatever else the change brings: a file of certificates may come with it, and then whoever made the
- * file has signed the server's. A variable is the operator's choice.
+ * The `sslmode` that holds whatever else the change brings: a file of certificates may come with it, and then the
+ * change's author may have signed the server's. A variable is the operator's choice.
  */
 function surelyChecked({ sslmode, sslrootcert }: Parts["parameters"] & {} = {}): string {
   const isRootGiven = sslrootcert !== undefined && sslrootcert !== "system" && !isVariable(sslrootcert);
