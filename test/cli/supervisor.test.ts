@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { HouseOps } from "../../src/app/house/house-ops.ts";
-import type { HouseTerms } from "../../src/app/house/messages.ts";
-import { WorkerProcess } from "../../src/app/house/worker-process.ts";
+import { type LifePolicy, WorkerProcess } from "../../src/app/house/worker-process.ts";
 import { pauseBefore, RESTART_POLICY, Supervised, type SupervisedOptions } from "../../src/app/serve/supervisor.ts";
 
 const QUICK = { firstPauseMs: 20, longestPauseMs: 80, healthyMs: 60_000, stopMs: 120_000 };
@@ -92,23 +91,31 @@ describe("stopping", () => {
   });
 });
 
-test("a worker of a house that hangs is told of, not waited for, and replaced", async () => {
-  const residents = [{ tenant: "acme", hosts: ["acme.test"], worker: 0 }];
-  const terms: HouseTerms = {
-    ...{
-      kind: "terms",
-      worker: 0,
-      directory: "/tmp",
-      url: "",
-      address: "",
-      port: 0,
-      opsUrl: "",
-      opsPort: 0,
-      residents,
+/** A worker of a house with this tenant, by a few lines of JavaScript. */
+function workerBy(code: string, life: LifePolicy) {
+  const hung: string[] = [];
+  const endings: string[] = [];
+  const worker = new WorkerProcess(
+    {
+      ...{ kind: "terms", worker: 0, directory: "/tmp", url: "", address: "", port: 0, opsUrl: "", opsPort: 0 },
+      ...{ residents: RESIDENTS, sockets: "", idleSeconds: 1, https: false, connections: 4 },
+      seconds: { headersSeconds: 1, bodySeconds: 1, idleSeconds: 1, writeSeconds: 1 },
     },
-    ...{ sockets: "", idleSeconds: 1, https: false, connections: 4 },
-    seconds: { headersSeconds: 1, bodySeconds: 1, idleSeconds: 1, writeSeconds: 1 },
-  };
+    {
+      ...{ args: () => ["-e", code], environment: {}, directory: "/tmp", policy: QUICK, onLine: () => {} },
+      onHung: (problem) => hung.push(problem),
+      onRestart: (ending) => endings.push(ending),
+    },
+    life,
+  );
+  running.push(worker.supervised);
+  return { worker, hung, endings };
+}
+
+const RESIDENTS = [{ tenant: "acme", hosts: ["acme.test"], worker: 0 }];
+const LIFE: LifePolicy = { startMs: 60_000, everyMs: 20, answerMs: 300, misses: 3 };
+
+test("a worker of a house that hangs is told of, not waited for, and replaced", async () => {
   // It answers as a worker does; the test stops it.
   const code = `process.on("message", ({ kind, id, question }) => {
     if (kind === "terms") process.send({ kind: "ready" });
@@ -116,20 +123,9 @@ test("a worker of a house that hangs is told of, not waited for, and replaced", 
     const answer = question.about === "tenants" ? [{ tenant: "acme", state: "idle", problem: null }] : [];
     process.send({ kind: "answer", id, answer });
   });`;
-  const hung = Promise.withResolvers<void>();
-  const ended = Promise.withResolvers<string>();
-  const worker = new WorkerProcess(
-    terms,
-    {
-      ...{ args: () => ["-e", code], environment: {}, directory: "/tmp", policy: QUICK, onLine: () => {} },
-      onHung: hung.resolve,
-      onRestart: ended.resolve,
-    },
-    { everyMs: 20, answerMs: 300, misses: 3 },
-  );
-  running.push(worker.supervised);
+  const { worker, hung, endings } = workerBy(code, LIFE);
   await worker.ready;
-  const ops = new HouseOps({ residents, problems: new Map(), workers: [worker], scheme: "http" });
+  const ops = new HouseOps({ residents: RESIDENTS, problems: new Map(), workers: [worker], scheme: "http" });
   const ask = async (path: string, query = "") => {
     const { status, body } = (await ops.answer(path, new URLSearchParams(query))) ?? {};
     return [status, path === "/metrics" ? body : JSON.parse(body ?? "")];
@@ -147,8 +143,16 @@ test("a worker of a house that hangs is told of, not waited for, and replaced", 
   expect(metrics[1]).toContain('pmctl_tenants{state="failed"} 1');
   await expect.poll(() => worker.isServing).toBe(false);
   expect(await ask("/readyz")).toMatchObject([503, { ok: false, serving: 0 }]);
-  await hung.promise;
-  expect(await ended.promise).toBe("SIGKILL");
+  await expect.poll(() => endings).toEqual(["SIGKILL"]);
+  expect(hung).toEqual(["does not answer and is killed"]);
   await expect.poll(() => worker.isServing, { timeout: 10_000 }).toBe(true);
   expect(worker.supervised.pid).not.toBe(pid);
+});
+
+test("a worker of a house that hangs before it serves is replaced too", async () => {
+  const { worker, hung, endings } = workerBy("setInterval(() => {}, 1e6)", { ...LIFE, startMs: 50 });
+  await expect.poll(() => endings.length).toBeGreaterThan(1);
+  expect(endings[0]).toBe("SIGKILL");
+  expect(hung[0]).toBe("has not begun to serve within 0.05 s and is killed");
+  expect(worker.isServing).toBe(false);
 });

@@ -2,6 +2,7 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
+import { withLock } from "../../src/postgres/embedded/lock.ts";
 import { inSteps } from "../../src/postgres/embedded/steps.ts";
 import { clusterIn, createDirectory } from "./embedded-support.ts";
 
@@ -77,4 +78,14 @@ describe("a file that is never read to its end", async () => {
     }
     expect(await clusterIn(directory).stop()).toBe(false);
   });
+});
+
+test("a lock that stays taken is refused with the file and with what its holders do", async () => {
+  const path = join(await createDirectory(), "lock");
+  const second = withLock(path, 0, "starting this database", () =>
+    withLock(path, 0, "signing a certificate for acme", async () => {}),
+  );
+  await expect(second).rejects.toThrow(
+    `Another pmctl command has been signing a certificate for acme for 0 s (it holds ${path})`,
+  );
 });

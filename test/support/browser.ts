@@ -39,7 +39,7 @@ export async function openBrowser(): Promise<Browser> {
 async function extract(): Promise<string> {
   const directory = `/tmp/pmctl-chromium-${version}-${process.geteuid?.() ?? 0}`;
   const complete = join(directory, "complete");
-  return withLock(`${directory}.lock`, 120_000, async () => {
+  return withLock(`${directory}.lock`, 120_000, "installing a browser", async () => {
     if (!existsSync(complete)) await rm(directory, { recursive: true, force: true });
     await mkdir(directory, { recursive: true });
     // The package unpacks into the system's temporary directory, whatever version another project left there.

@@ -41,14 +41,19 @@ export async function selfSigned(directory: string, tenant: string, host: string
   await createRoot(join(directory, ".pmctl"));
   await mkdir(join(directory, ".pmctl", "tls"), { recursive: true });
   // Two servers of one tenant that start at once need one certificate with both their hosts.
-  return withLock(join(directory, ".pmctl", "tls", `${tenant}.lock`), LOCK_WAIT_MS, async () => {
-    const found = await readKept(file, now);
-    if (isFit(found)) return found;
-    const made = await sign(tenant, [...new Set([...names, ...(found ? namesOf(found) : [])])], now);
-    await replace(keyFile(file), made.key, 0o600);
-    await replace(file, made.cert, 0o644);
-    return made;
-  });
+  return withLock(
+    join(directory, ".pmctl", "tls", `${tenant}.lock`),
+    LOCK_WAIT_MS,
+    `signing a certificate for ${tenant}`,
+    async () => {
+      const found = await readKept(file, now);
+      if (isFit(found)) return found;
+      const made = await sign(tenant, [...new Set([...names, ...(found ? namesOf(found) : [])])], now);
+      await replace(keyFile(file), made.key, 0o600);
+      await replace(file, made.cert, 0o644);
+      return made;
+    },
+  );
 }
 
 function namesOfHost(host: string): string[] {

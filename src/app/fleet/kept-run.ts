@@ -70,7 +70,7 @@ export async function whileAlone<Value>(directory: string, work: () => Promise<V
   mkdirSync(folderOf(directory), { recursive: true, mode: 0o700 });
   let isIn = false;
   try {
-    return await withLock(join(folderOf(directory), "lock"), 0, () => {
+    return await withLock(join(folderOf(directory), "lock"), 0, "carrying out a fleet's run", () => {
       isIn = true;
       return work();
     });

@@ -11,6 +11,8 @@ const MOST_HELD = 4096;
 
 /** When a worker that runs counts as hung. */
 export interface LifePolicy {
+  /** How long it may take from its start until it serves. */
+  startMs: number;
   /** Between an answer and the next question whether it lives. */
   everyMs: number;
   /** How long a question waits for its answer. */
@@ -19,12 +21,17 @@ export interface LifePolicy {
   misses: number;
 }
 
-/** Killed some 12 s after its last answer. */
-export const LIFE_POLICY: LifePolicy = { everyMs: SECOND_MS, answerMs: 2 * SECOND_MS, misses: 4 };
+/** Killed some 12 s after its last answer. A start takes a second, many times that on a busy machine. */
+export const LIFE_POLICY: LifePolicy = {
+  startMs: 60 * SECOND_MS,
+  everyMs: SECOND_MS,
+  answerMs: 2 * SECOND_MS,
+  misses: 4,
+};
 
 export interface WorkerOptions extends Omit<SupervisedOptions, "onStart"> {
-  /** Called when the worker is killed because it does not answer; `onRestart` follows. */
-  onHung(): void;
+  /** Called when the worker is killed because it hangs, with a sentence that says so of it; `onRestart` follows. */
+  onHung(problem: string): void;
 }
 
 /** A worker as the house sees it: a process that is started again when it ends. */
@@ -38,7 +45,9 @@ export class WorkerProcess {
   readonly #asked = new Map<number, (answer: Answer) => void>();
   #lastAsked = 0;
   readonly #life: LifePolicy;
-  readonly #onHung: () => void;
+  readonly #onHung: WorkerOptions["onHung"];
+  /** Ends the wait for a start. */
+  #stopWaiting = () => {};
   /** Questions in a row that it has not answered in time. */
   #misses = 0;
 
@@ -95,7 +104,13 @@ export class WorkerProcess {
   #begin(child: ChildProcess, terms: HouseTerms): void {
     this.#child = child;
     child.on("message", (message: FromWorker) => this.#hear(message));
+    const late = setTimeout(() => {
+      this.#onHung(`has not begun to serve within ${this.#life.startMs / SECOND_MS} s and is killed`);
+      child.kill("SIGKILL");
+    }, this.#life.startMs);
+    this.#stopWaiting = () => clearTimeout(late);
     child.once("exit", () => {
+      this.#stopWaiting();
       this.#isReady = false;
       this.#misses = 0;
       for (const answer of this.#asked.values()) answer(null);
@@ -115,7 +130,7 @@ export class WorkerProcess {
       if (child !== this.#child || !this.#isReady) return;
       this.#misses = answer === null ? this.#misses + 1 : 0;
       if (this.#misses < misses) continue;
-      this.#onHung();
+      this.#onHung("does not answer and is killed");
       child.kill("SIGKILL");
       return;
     }
@@ -126,6 +141,7 @@ export class WorkerProcess {
       this.#asked.get(message.id)?.(message.answer);
       return;
     }
+    this.#stopWaiting();
     this.#isReady = true;
     this.#ready.resolve();
     if (this.#child) void this.#watch(this.#child);

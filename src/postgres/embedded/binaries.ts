@@ -64,7 +64,7 @@ export async function prepareBinaries(
   const copiesDir = await findCopiesDir();
   // The digest is in the name, so a copy of other programs is never taken for this one.
   const copy = join(copiesDir, `postgres-${version}-${build}-${digest.slice(0, 8)}`);
-  return withLock(join(copiesDir, "copy.lock"), copyWaitMs, async () => {
+  return withLock(join(copiesDir, "copy.lock"), copyWaitMs, "copying PostgreSQL's programs", async () => {
     if ((await failureOf(copy, account)) !== undefined) await copyPrograms(packageRoot, copy);
     const failure = await failureOf(copy, account);
     if (failure === undefined) return programsIn(copy);

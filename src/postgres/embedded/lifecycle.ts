@@ -106,7 +106,7 @@ async function exclusively<T>(directory: string, begin: Begin, work: () => Promi
   const { root } = findSite(directory);
   begin("waiting for the lock of starting and stopping");
   try {
-    return await withLock(join(root, "postgres.lock"), lockWaitMs, () => {
+    return await withLock(join(root, "postgres.lock"), lockWaitMs, "starting or stopping this database", () => {
       begin("waiting for a server that starts or stops already");
       return work();
     });

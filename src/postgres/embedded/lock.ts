@@ -12,9 +12,10 @@ const sqliteBusy = 5;
  *
  * The lock is SQLite's exclusive lock on an empty file: the only file lock within Node's reach that the kernel itself
  * drops when its holder dies. So a command killed half-way leaves nothing stale, and no process id is ever compared.
+ * @param doing what holders of this lock do, for the message
  * @throws ClusterError when the lock stays taken for `waitMs`, or the file is another user's.
  */
-export async function withLock<T>(path: string, waitMs: number, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(path: string, waitMs: number, doing: string, work: () => Promise<T>): Promise<T> {
   await createLockFile(path);
   const deadline = performance.now() + waitMs;
   for (;;) {
@@ -22,7 +23,7 @@ export async function withLock<T>(path: string, waitMs: number, work: () => Prom
     if (lock) return await work();
     if (performance.now() > deadline) {
       throw new ClusterError(
-        `Another pmctl command has been starting or stopping this database for ${waitMs / 1000} s (it holds ${path}). Wait for it or end it, then try again.`,
+        `Another pmctl command has been ${doing} for ${waitMs / 1000} s (it holds ${path}). Wait for it or end it, then try again.`,
       );
     }
     await delay(pollMs);
