@@ -61,7 +61,8 @@ export class DeliveryWorker {
   readonly #house = new Alarm();
   #oldest: ReadonlyMap<string, number> = new Map();
   #loops: Promise<void>[] = [];
-  #stopFollowing = (): void => {};
+  /** Undefined until the log is followed, and again after it could not be. */
+  #following: Promise<{ stop: () => void }> | undefined;
   #stopped = false;
   #failing = false;
 
@@ -87,10 +88,7 @@ export class DeliveryWorker {
       return;
     }
     await Promise.all(this.#lines.map((line) => this.#attempt(() => this.#register(line))));
-    await this.#attempt(async () => {
-      const following = await this.#options.tail?.follow(() => this.#wakeAll());
-      if (following) this.#stopFollowing = following.stop;
-    });
+    await this.#attempt(() => this.#follow());
     this.#loops = [...this.#lines.map((line) => this.#loop(line)), this.#keepHouse()];
   }
 
@@ -119,7 +117,7 @@ export class DeliveryWorker {
   /** Waits a moment for attempts under way and then aborts them: they count as failed and are repeated. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#stopFollowing();
+    this.#following?.then(({ stop }) => stop()).catch(() => undefined);
     this.#house.wake();
     this.#wakeAll();
     const ended = Promise.all(this.#loops).then(() => Promise.all(this.#lines.map(({ queue }) => queue.idle())));
@@ -132,6 +130,8 @@ export class DeliveryWorker {
 
   async #loop(line: Line): Promise<void> {
     while (!this.#stopped) {
+      // The first failure is told at the start; a round goes by polling until one succeeds.
+      this.#follow().catch(() => undefined);
       const more = await this.#attempt(async () => {
         await this.#register(line);
         if (!this.#isMine()) return false;
@@ -173,6 +173,17 @@ export class DeliveryWorker {
       .digest("hex");
     await this.#options.pool.write((sql) => registerReceiver(sql, name, fingerprint));
     line.registered = true;
+  }
+
+  /** Tried again each round until it succeeds. */
+  async #follow(): Promise<void> {
+    this.#following ??= this.#options.tail?.follow(() => this.#wakeAll());
+    try {
+      await this.#following;
+    } catch (error) {
+      this.#following = undefined;
+      throw error;
+    }
   }
 
   #isMine(): boolean {

@@ -124,6 +124,30 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
       expect((await json(run)).exit).toBe(5);
   });
 
+  test("listen forwards nothing that the primary alone has: neither its place in the log nor an event", async () => {
+    const secret = listenSecret("an audit secret of the tests");
+    const target = await new TestReceiver(secret).open();
+    const stop = new AbortController();
+    // The first head is not confirmed, the second is; then a page is not, and the same one is.
+    const answers = [false, true, false, true];
+    const asked: { seq: number; told: number }[] = [];
+    const isConfirmed = async (seq: number) => {
+      asked.push({ seq, told: target.received.length });
+      if (asked.length === 2) await door.api().createMarket(anyMarket({ question: "Is it there?", liquidityUsd: 1 }));
+      return answers[asked.length - 1] ?? true;
+    };
+    const events = ["market.created"] as const;
+    const options = { forwardTo: target.url, events, secret, pollMs: 20, signal: stop.signal, isConfirmed };
+    const listening = runWebhookListen(options, door.api(), testIo({ format: "ndjson" }));
+    await target.until(1);
+    stop.abort();
+    await listening;
+    const head = asked[0]?.seq ?? 0;
+    expect(asked).toEqual([0, 0, 1, 1].map((entries) => ({ seq: head + entries, told: 0 })));
+    expect(target.received).toMatchObject([{ data: { question: "Is it there?" } }]);
+    await target.close();
+  });
+
   test("listen forwards what happens from then on, signed, in order", async () => {
     const secret = listenSecret("an audit secret of the tests");
     const target = await new TestReceiver(secret).open();
@@ -135,6 +159,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
       secret,
       pollMs: 20,
       signal: stop.signal,
+      isConfirmed: async () => true,
     };
     const listening = runWebhookListen(options, door.api(), io);
     const ids: string[] = [];

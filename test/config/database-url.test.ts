@@ -21,10 +21,57 @@ describe("database.url", () => {
   test("in parts, some of them secrets, is one connection string", () => {
     const parts = `{ url: { hosts: [a.example, { env: ACME_HOST }, "[::1]:1"], user: app, name: "mar/kets",
       password: { env: ACME_DATABASE_PASSWORD }, parameters: { target_session_attrs: read-write, sslmode: require } } }`;
-    const operator = `version: 1\nsecrets: { destinations: { "env ACME_DATABASE_PASSWORD": ["a.example:5432?sslmode=require"] } }`;
+    const operator = `version: 1\nsecrets: { destinations: { "env ACME_DATABASE_PASSWORD": ["a.example:5432?sslmode=require", "b.example:6432?sslmode=require"] } }`;
     expect(resolved(parts, {}, directoryWith({ "pmctl.yaml": operator }))).toBe(
       "postgres://app:p%40ss%3A%2F%3F%23word@a.example:5432,b.example:6432,[::1]:1/mar%2Fkets?target_session_attrs=read-write&sslmode=require",
     );
+  });
+
+  describe("with a host from a variable", () => {
+    const stated = (parameters: string, secret = "password: { env: ACME_DATABASE_PASSWORD }") =>
+      `{ url: { hosts: [{ env: ACME_HOST }], name: db, ${secret}, parameters: { ${parameters} } } }`;
+    const granted = (host: string) =>
+      directoryWith({
+        "pmctl.yaml": `version: 1\nsecrets: { destinations: { "env ACME_DATABASE_PASSWORD": ["${host}"] } }`,
+      });
+
+    test.each([
+      ["", "prefer"],
+      ["sslmode: disable", "disable"],
+      ["sslmode: verify-ca", "verify-ca"],
+      ["sslmode: { file: mode }", "disable"],
+      ["sslmode: verify-full, sslrootcert: root.pem", "require"],
+    ])("and the file's parameters '%s' needs an entry of the operator for sslmode %s", (parameters, sslmode) => {
+      const error = configErrorOf(() =>
+        resolved(
+          stated(parameters),
+          {},
+          directoryWith({ "tenants/acme/mode": "require", "tenants/acme/root.pem": "" }),
+        ),
+      );
+      expect(error.message).toContain(
+        `the host in ACME_HOST, checked as by sslmode=${sslmode}, which this file decides`,
+      );
+      expect(error.message).toContain(`"env ACME_DATABASE_PASSWORD": ["HOST:PORT?sslmode=${sslmode}"]`);
+      expect(error.message).not.toContain("b.example");
+    });
+
+    test("is connected as the operator's entry or variable says, and checked wholly or on this machine without either", () => {
+      for (const host of ["b.example:6432?sslmode=require", "b.example:6432?sslmode=disable"])
+        expect(resolved(stated("sslmode: require"), {}, granted(host))).toContain("sslmode=require");
+      for (const host of ["b.example:6432?sslmode=verify-ca", "b.example:6432", "a.example:6432?sslmode=disable"])
+        expect(configErrorOf(() => resolved(stated("sslmode: require"), {}, granted(host))).message).toContain(
+          "ACME_HOST",
+        );
+      expect(resolved(stated("sslmode: verify-full"))).toContain("sslmode=verify-full");
+      expect(resolved(stated("sslmode: { env: ACME_MODE }"), { ACME_MODE: "require" })).toContain("sslmode=require");
+      for (const ACME_HOST of ["127.0.0.1", "localhost:6432", "/run/postgresql"])
+        expect(resolved(stated("sslmode: disable"), { ACME_HOST })).toContain("sslmode=disable");
+    });
+
+    test("has no secret of its own but the host: nothing is told that an entry could allow", () => {
+      expect(resolved(stated("sslmode: require", "user: app"))).toContain("b.example:6432");
+    });
   });
 
   test("finds its certificates from the tenant's folder", () => {

@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { enableReceiver } from "../../src/ledger/unchained/webhook-replay.ts";
+import type { Reader } from "../../src/postgres/pool.ts";
+import { AuditTail } from "../../src/services/audit/audit-tail.ts";
+import { poolOf } from "../support/pool.ts";
 import { answer, hang, type TestReceiver } from "./support/receiver.ts";
 import { receiverAt, Stage } from "./support/stage.ts";
 
@@ -170,4 +173,25 @@ test("a log with more than a page of entries is told to its end, and what is not
   await stage.tenant.market();
   await worker.tick();
   expect(receiver.received.map(({ type }) => type)).toEqual(["market.created"]);
+});
+
+test("a worker that could not follow the log at its start follows it once the database answers", async () => {
+  const pool = poolOf(stage.tenant.sql);
+  let asked = 0;
+  const reader: Reader = {
+    read: async (ask) => {
+      asked += 1;
+      if (asked <= 2) throw new Error("the database is away");
+      return pool.read(ask);
+    },
+  };
+  const tail = new AuditTail(reader);
+  const errors: unknown[] = [];
+  const worker = stage.worker([receiverAt(receiver.url)], { tail, onError: (error) => errors.push(error) });
+  await worker.start();
+  // Rounds of a tail that is followed, beyond the one read that each attempt makes.
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(4), { timeout: 20_000 });
+  await worker.stop();
+  tail.close();
+  expect(errors).toHaveLength(1);
 });

@@ -66,10 +66,10 @@ const CONFIRMED_WITHIN_MS = 3000;
 const CONFIRMED_AGAIN_MS = 500;
 
 /**
- * Whether a verified entry would outlive the database's server. Kept although only the primary has it, it would make the log
+ * Whether an entry that was read would outlive the database's server. Kept although only the primary has it, it would make the log
  * of the next primary one that was set back. A server states it as an anchor only once it would.
  */
-async function isConfirmed(seq: number, { services, api }: Session): Promise<boolean> {
+export async function isConfirmed(seq: number, { services, api }: Session): Promise<boolean> {
   if (services)
     return confirmLog(services.background).then(
       () => true,

@@ -15,6 +15,8 @@ export interface ForwardOptions {
   secret: string;
   /** How often the log is read. */
   pollMs: number;
+  /** Whether an entry that was read would outlive the database's server. */
+  isConfirmed: (seq: number) => Promise<boolean>;
   signal: AbortSignal;
 }
 
@@ -34,18 +36,28 @@ export interface Forwarded {
   problem?: string;
 }
 
-/** Forwards the events from now on, in order, each once and without a second attempt: for development. */
+/**
+ * Forwards the events from now on, in order, each once and without a second attempt: for development. An entry that only
+ * the primary has is left for a later round: if it is lost with the primary, others take its place in the log.
+ */
 export async function* forwardEvents(options: ForwardOptions, api: Api): AsyncGenerator<Forwarded> {
-  const { events, pollMs, signal } = options;
+  const { events, pollMs, signal, isConfirmed } = options;
   const questions = new Map<string, string>();
-  let position = (await api.listAudit({ limit: 1 })).entries[0]?.seq ?? 0;
+  let position: number | undefined;
   while (!signal.aborted) {
-    for await (const page of entriesAfter(api, BigInt(position)))
-      for (const entry of page) {
-        for (const event of await eventsIn(entry, api, questions))
-          if (events.includes(event.type) && !signal.aborted) yield await forward(event, options);
-        position = entry.seq;
+    if (position === undefined) {
+      const head = (await api.listAudit({ limit: 1 })).entries[0]?.seq ?? 0;
+      if (await isConfirmed(head)) position = head;
+    } else {
+      for await (const page of entriesAfter(api, BigInt(position))) {
+        if (!(await isConfirmed(page.at(-1)?.seq ?? 0))) break;
+        for (const entry of page) {
+          for (const event of await eventsIn(entry, api, questions))
+            if (events.includes(event.type) && !signal.aborted) yield await forward(event, options);
+          position = entry.seq;
+        }
       }
+    }
     await delay(pollMs, undefined, { signal }).catch(() => {});
   }
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { isConfirmed } from "../../app/audit/verify-log.ts";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { type Forwarded, type ForwardOptions, forwardEvents, listenSecret } from "../../app/webhooks/forward-events.ts";
 import type { Api } from "../../contract/operations.ts";
@@ -40,7 +41,9 @@ export function registerListen(noun: Command, host: Host): void {
       return withSession({ ...options, via }, io, (session) => {
         io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
         const pollMs = session.services ? POLL_MS : HTTP_POLL_MS;
-        return runWebhookListen({ forwardTo, events, secret, pollMs, signal }, session.api(), io);
+        const confirmed = (seq: number) => isConfirmed(seq, session);
+        const forwarding = { forwardTo, events, secret, pollMs, signal, isConfirmed: confirmed };
+        return runWebhookListen(forwarding, session.api(), io);
       });
     },
   );

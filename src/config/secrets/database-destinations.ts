@@ -46,6 +46,43 @@ function sentOf({ user, password, name, parameters }: Parts): [part: Path, Secre
   return parts.flatMap(([part, value]) => (typeof value === "object" ? [[part, value]] : []));
 }
 
+/** A secret beside a host whose name is a variable's value. */
+export interface SentToVariable {
+  reference: SecretReference;
+  path: Path;
+  variable: string;
+  /** As of {@link databaseDestinations}; it holds the variable's value, which no message may show. */
+  host: string;
+  sslmode: string;
+}
+
+/**
+ * Every secret beside a host from a variable whose certificate the file has checked less than by `verify-full`. The host is
+ * the operator's choice, and how it is checked is the file's: its author would have the secret sent to whoever stands between.
+ *
+ * @param read the value of a reference; undefined where it is not known
+ */
+export function weaklySentToVariables(
+  stated: StatedDatabaseUrl,
+  path: Path,
+  read: (reference: SecretReference) => string | undefined,
+): SentToVariable[] {
+  const sslmode = "hosts" in stated ? surelyChecked(stated.parameters) : "verify-full";
+  if (!("hosts" in stated) || sslmode === "verify-full") return [];
+  return stated.hosts.flatMap((host) => {
+    if (typeof host === "string" || !("env" in host)) return [];
+    const place = placeOf(read(host) ?? "");
+    if (place === undefined) return [];
+    return sentOf(stated).map(([part, reference]) => ({
+      reference,
+      path: [...path, ...part],
+      variable: host.env,
+      host: `${place}?sslmode=${sslmode}`,
+      sslmode,
+    }));
+  });
+}
+
 function hostsOf({ hosts, parameters }: Parts): (string | undefined)[] {
   const sslmode = surelyChecked(parameters);
   const mark = sslmode === "verify-full" ? "" : `?sslmode=${sslmode}`;

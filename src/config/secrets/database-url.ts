@@ -1,5 +1,5 @@
 import { accessSync, constants } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import {
   AddressProblem,
   checkDatabaseAddress,
@@ -11,9 +11,12 @@ import {
   parseDatabaseUrl,
 } from "../../domain/access/database-address.ts";
 import type { Finding, Path } from "../config-error.ts";
+import { OPERATOR_FILE, secretBounds } from "../operator-file.ts";
 import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 import type { TenantFile } from "../schema/schema.ts";
+import { weaklySentToVariables } from "./database-destinations.ts";
+import { destinationName, mayBeSentTo } from "./secret-destinations.ts";
 import { describeReference } from "./secrets.ts";
 
 interface Place {
@@ -31,6 +34,7 @@ interface Place {
 export function databaseUrl(stated: StatedDatabaseUrl, place: Place): { url: string | undefined; findings: Finding[] } {
   const findings: Finding[] = [];
   const address = "hosts" in stated ? addressOfParts(stated, place, findings) : addressIn(stated, place, findings);
+  if (address !== undefined) findings.push(...weaklySent(stated, place));
   if (address === undefined || findings.length > 0) return { url: undefined, findings };
   const rootCertificate = address.parameters.sslrootcert;
   if (rootCertificate === undefined || rootCertificate === "system")
@@ -42,6 +46,23 @@ export function databaseUrl(stated: StatedDatabaseUrl, place: Place): { url: str
     return { url: undefined, findings };
   }
   return { url: formatDatabaseUrl({ ...address, parameters: { ...address.parameters, sslrootcert: file } }), findings };
+}
+
+/** Secrets that the file would have sent to a host from a variable, checked less than `pmctl.yaml` allows there. */
+function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: Place): Finding[] {
+  const sent = weaklySentToVariables(stated, path, (reference) => read(reference, path));
+  if (sent.length === 0) return [];
+  const { destinations } = secretBounds(directory, basename(directory));
+  return sent.flatMap(({ reference, path: at, variable, host, sslmode }) => {
+    const name = destinationName(reference);
+    if (name !== undefined && mayBeSentTo({ name, host }, directory, destinations)) return [];
+    const entry =
+      name === undefined
+        ? ""
+        : `, or list "${name}": ["HOST:PORT?sslmode=${sslmode}"] with that host in ${OPERATOR_FILE} under secrets.destinations`;
+    const message = `the secret would be sent to the host in ${variable}, checked as by sslmode=${sslmode}, which this file decides: keep sslmode in a variable too, or let it be verify-full${entry}`;
+    return [{ path: at, message }];
+  });
 }
 
 /** What is wrong with the parts of addresses that the file itself holds; secrets are looked at when they are read. */
