@@ -10,7 +10,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { addressByUrl } from "../../src/app/doors/address-by-url.ts";
+import { findServer } from "../../src/app/doors/find-server.ts";
+import { readCounts } from "../../src/app/fleet/soak.ts";
 import { nurseryMb } from "../../src/app/serve/heap.ts";
+import { readOperatorTenant } from "../../src/app/tenant/operator-tenant.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import type { Served } from "../../src/cli/serve/serve.ts";
 import { serveArguments } from "../../src/cli/serve/up.ts";
@@ -40,6 +44,7 @@ beforeAll(async () => {
     await operator.run("init", tenant);
     await operator.edit(tenant, (text) => `${text}\nserver: { port: 0, opsPort: 0, hosts: [${tenant}.test] }\n`);
   }
+  await operator.edit("acme", (text) => text.replace("[acme.test]", "[acme.test, acme.localhost]"));
   await operator.edit("zeta", (text) => text.replace("opsPort: 0,", "opsPort: 0, memoryMb: 256,"));
   await operator.run("init", "broken");
   await operator.edit("broken", (text) => text.replace("version: 1", "version: 2"));
@@ -225,7 +230,7 @@ describe("pmctl up", () => {
 describe("pmctl up --workers", () => {
   test("serves all tenants on one port by the host of each request, and closes those that are not asked for", async () => {
     const house = await openHouse("--idle-seconds", "1");
-    const { ask, tenants, ops, child, errors } = house;
+    const { ask, tenants, ops, child, errors, port } = house;
     expect(house.printed).toEqual({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       opsUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
@@ -237,7 +242,7 @@ describe("pmctl up --workers", () => {
     expect(await ops("/readyz")).toMatchObject([200, { ok: true, workers: 2, serving: 2 }]);
     expect(await ops("/readyz?tenant=nobody")).toMatchObject([404, {}]);
     const [acme, broken, zeta] = await tenants();
-    expect(acme).toMatchObject({ tenant: "acme", hosts: ["acme.test", "predict.acme.example"], worker: 0 });
+    expect(acme).toMatchObject({ tenant: "acme", hosts: ["acme.test", "acme.localhost", "predict.acme.example"] });
     expect(zeta).toMatchObject({ tenant: "zeta", hosts: ["zeta.test", "predict.zeta.example"], worker: 1 });
     expect(broken).toMatchObject({ tenant: "broken", hosts: [], state: "failed" });
     expect(broken?.problem).toMatch(/tenant\.yaml:\d+:\d+ {2}version/);
@@ -256,8 +261,16 @@ describe("pmctl up --workers", () => {
     expect(metrics).toContain('pmctl_http_requests_total{tenant="acme",route="/health",method="GET",status="200"} 4\n');
     expect(metrics).toContain('pmctl_tenants{state="failed"} 1\n');
     expect(String(metrics).match(/^# TYPE pmctl_http_requests_total /gm)).toHaveLength(1);
-    // A command finds the open tenant's server behind the shared port.
-    expect((await operator.run("-t", "acme", "market", "list", "-o", "json")).exitCode).toBe(0);
+    // Commands and gates find the server behind the shared port, also of a tenant that is idle, which they open.
+    expect((await tenants())[2]).toMatchObject({ state: "idle" });
+    for (const tenant of ["acme", "zeta"]) {
+      expect((await operator.run("-t", tenant, "--via", "http", "market", "list", "-o", "json")).exitCode).toBe(0);
+      const declared = readOperatorTenant(tenant, operator.directory);
+      expect(await readCounts(declared, null)).toHaveLength(1);
+      const { found } = await findServer(declared);
+      const address = tenant === "acme" ? `http://acme.localhost:${port}` : "https://predict.zeta.example";
+      expect(found && (await addressByUrl(declared, found))).toBe(address);
+    }
 
     await vi.waitFor(async () => expect((await tenants())[0]?.state).toBe("idle"), { timeout: 60_000, interval: 100 });
     // PostgreSQL takes a moment to end its side of a connection.
@@ -325,6 +338,8 @@ describe("pmctl up --workers", () => {
   test("--https shows each name's own certificate, and --isolate leaves a tenant a process and ports of its own", async () => {
     const { port, printed, tenants, served, until, child } = await openHouse("--https", "--isolate", "ze*");
     expect(printed.url).toMatch(/^https:/);
+    // The command is the first client of the tenant's name, for which the house signs a certificate then.
+    expect((await operator.run("-t", "acme", "--via", "http", "market", "list", "-o", "json")).exitCode).toBe(0);
     const secure = (servername: string, host: string) =>
       new Promise<[string, string | undefined]>((resolve, reject) => {
         const socket = connectTls({ port, host: "127.0.0.1", servername, rejectUnauthorized: false }, () => {

@@ -17,6 +17,8 @@ export interface ServerFacts {
   running: { url: string; health: string; ready?: string | undefined; integrity?: string | undefined } | undefined;
   /** About a process that says it is this tenant's server and does not prove it. */
   unproven?: { problem: string; remedy: string };
+  /** About a house that cannot serve it. */
+  failing?: { url: string; problem: string };
 }
 
 const TIMEOUT_MS = 3000;
@@ -25,21 +27,23 @@ const UNPROVEN_REMEDY =
   "No key is sent to it. If it is yours, serve from this directory, or with a certificate that an authority signed; if not, find out whose it is";
 const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to date with pmctl apply, and serve again";
 const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
+const FAILING_REMEDY = "Mend that; the tenant is tried again within a minute, other tenants of that server go on";
 const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
 async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
   const { host, port, opsPort, opsHost } = tenant.config.server;
-  const { found: server, unproven } = await findServer(tenant);
+  const { found: server, unproven, failing } = await findServer(tenant);
   if (server)
     return {
       ports: [],
       running: {
         url: server.url,
         health: (await answerOf(await tenantFetch(tenant, server), `${server.url}/health`)).status,
-        ...(server.opsUrl === undefined ? {} : await readinessOf(`${server.opsUrl}/readyz`)),
+        ...(server.opsUrl === undefined ? {} : await readinessOf(`${server.opsUrl}/readyz?tenant=${tenant.id}`)),
       },
     };
+  if (failing) return { ports: [], running: undefined, failing };
   return {
     ports: [
       { field: "server.port", port, problem: await problemOfPort(host, port) },
@@ -55,7 +59,9 @@ async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
   };
 }
 
-export function evaluateServer({ ports, running, unproven }: ServerFacts): Check[] {
+export function evaluateServer({ ports, running, unproven, failing }: ServerFacts): Check[] {
+  if (failing)
+    return [fail("server", `the server at ${failing.url} cannot serve it: ${failing.problem}`, FAILING_REMEDY)];
   if (unproven !== undefined) return [warn("server", unproven.problem, unproven.remedy)];
   if (!running) return [...ports.map(evaluatePort), skipped("server", "no server of this tenant runs on this machine")];
   const { url, health } = running;

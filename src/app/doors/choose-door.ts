@@ -97,16 +97,21 @@ export async function chooseDoor(
 
 function noServer(tenant: string, search: Search): Fault {
   if (search.unproven) return unprovenFault(tenant, search.unproven);
+  const problems = problemsOf(tenant, search).join("; ");
+  if (search.failing) return new Fault("UNREACHABLE", `${problems}: mend that, and it is tried again within a minute`);
   return new Fault(
     "UNREACHABLE",
     search.silent === undefined
       ? `No server of ${tenant} answers on this machine: start one, or name it with --url`
-      : `${problemsOf(tenant, search).join("; ")}: try again, or stop it`,
+      : `${problems}: try again, or stop it`,
   );
 }
 
-function problemsOf(tenant: string, { silent, unproven: stranger }: Search): string[] {
+function problemsOf(tenant: string, { silent, failing, unproven: stranger }: Search): string[] {
   return [
+    ...(failing
+      ? [`The server of ${tenant} at ${new URL(failing.url).host} cannot serve it (${failing.problem})`]
+      : []),
     ...(silent ? [`The server of ${tenant} (process ${silent.pid}) runs and did not answer within 5 s`] : []),
     ...(stranger ? [unprovenFault(tenant, { ...stranger, remedy: undefined }).message] : []),
   ];

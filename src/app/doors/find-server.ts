@@ -35,6 +35,8 @@ export interface Search {
   found?: FoundServer;
   /** It runs here and accepts connections without answering. */
   silent?: { pid: number };
+  /** It runs here and cannot serve this tenant, though perhaps others. */
+  failing?: { url: string; problem: string };
   /** It answers as the tenant's server, or at its address, and cannot prove it. */
   unproven?: Unproven;
 }
@@ -80,7 +82,31 @@ export function unprovenFault(tenant: string, { url, older, remedy }: Unproven):
 async function probeRunning(server: RunFile, tenant: OperatorTenant): Promise<Search> {
   const { url, opsUrl, auditKeyId, adminHost, pid } = server;
   if (auditKeyId !== undefined && !isOurKey(auditKeyId, tenant)) return {};
-  return probeConnection({ url, opsUrl, proven: true, ...hostOf(adminHost) }, tenant, pid);
+  const probe = () => probeConnection({ url, opsUrl, proven: true, ...hostOf(adminHost) }, tenant, pid);
+  let search = await probe();
+  // The first client that asks for an idle tenant by TLS is why its certificate is signed, after this side has looked for it.
+  if (search.unproven && url.startsWith("https:")) search = await probe();
+  if (search.unproven) {
+    const problem = await problemOf(tenant.id, opsUrl);
+    return problem === undefined ? search : { failing: { url, problem } };
+  }
+  if (!search.found || auditKeyId !== undefined) return search;
+  // The proof has opened an idle tenant, and its key is known now.
+  const opened = (await findServers(tenant.directory, tenant.id)).find((each) => each.pid === pid);
+  return opened?.auditKeyId === undefined || isOurKey(opened.auditKeyId, tenant) ? search : {};
+}
+
+/** Why a house cannot serve a tenant of it, as its operations listener says; undefined where it says nothing of the kind. */
+async function problemOf(tenant: string, opsUrl: string): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(BUSY_TIMEOUT_MS);
+    const url = `${opsUrl.replace(/\/+$/, "")}/readyz?tenant=${tenant}`;
+    const body: unknown = await (await fetch(url, { redirect: "error", signal })).json();
+    if (typeof body !== "object" || body === null || !("problem" in body)) return undefined;
+    return typeof body.problem === "string" ? body.problem : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function hostOf(host: string | undefined): Pick<ServerAddress, "host"> {
@@ -211,6 +237,11 @@ export function hostForCommands(
 ): Pick<RunFile, "adminHost"> {
   const adminHost = commandHost(config, answered);
   return adminHost === undefined ? {} : { adminHost };
+}
+
+/** The address of a listener as commands of this machine dial it. */
+export function dialledUrl({ url, address, port }: { url: string; address: string; port: number }): string {
+  return `${new URL(url).protocol}//${dialledHost(address)}:${port}`;
 }
 
 /** A listening host as a URL dials it: a server on all interfaces is dialled over loopback. */

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
@@ -10,7 +11,10 @@ export interface RunFile {
   url: string;
   /** The operations listener. */
   opsUrl: string;
-  /** The id of the key that seals its audit log. Servers of older versions write neither this nor a secret. */
+  /**
+   * The id of the key that seals its audit log. A tenant of a house that was not opened yet states none, and servers of older
+   * versions write neither this nor a secret.
+   */
   auditKeyId?: string;
   /** What the process proves itself by. The reader leaves it out where other users could have read it. */
   secret?: string;
@@ -20,10 +24,16 @@ export interface RunFile {
   isOlder?: true;
 }
 
-/** 32 random bytes in base64url. */
+const SECRET_BYTES = 32;
+/** Of so many bytes in base64url. */
 const SECRET_LENGTH = 43;
 /** The bits of everyone but the owner. */
 const OTHERS = 0o077;
+
+/** What a process proves itself by. */
+export function newProofSecret(): string {
+  return randomBytes(SECRET_BYTES).toString("base64url");
+}
 
 /** Announces to commands of this directory that this process serves the tenant. Resolves to the file's path. */
 export async function writeRunFile(directory: string, tenant: string, server: RunFile): Promise<string> {

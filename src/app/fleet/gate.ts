@@ -9,6 +9,7 @@ import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { counted } from "../../domain/text.ts";
 import { verificationOf } from "../audit/verify-log.ts";
 import { examineTenant } from "../doctor/examine.ts";
+import { addressByUrl } from "../doors/address-by-url.ts";
 import { findServer } from "../doors/find-server.ts";
 import { readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { openSession, type Session, type SessionOptions } from "../tenant/session.ts";
@@ -170,10 +171,11 @@ export function commandEnvironment(directory: string, own: Environment = process
   return Object.fromEntries(Object.entries(own).filter(([name]) => !hidden.has(name)));
 }
 
-/** The server that runs on this machine, else where traders find the tenant. */
+/** Of the server that runs on this machine, else where traders find the tenant. */
 async function addressOf(id: string, directory: string): Promise<string> {
   const tenant = readOperatorTenant(id, directory);
-  return (await findServer(tenant)).found?.url ?? tenant.config.baseUrl;
+  const { found } = await findServer(tenant);
+  return found ? addressByUrl(tenant, found) : tenant.config.baseUrl;
 }
 
 async function withTenant<Value>(

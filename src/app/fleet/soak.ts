@@ -61,7 +61,8 @@ export function countsIn(text: string, tenant: string, address: string): Request
   for (const line of text.split("\n")) {
     const [, name = "", labels = "", figure = ""] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     const label = (wanted: string) => new RegExp(`(?:^|,)${wanted}="([^"]*)"`).exec(labels)?.[1];
-    if (name === "pmctl_process_start_time_seconds") start = figure;
+    // A house has several processes, of which any may be the tenant's.
+    if (name === "pmctl_process_start_time_seconds") start += ` ${figure}`;
     if (!name.startsWith("pmctl_http_request") || (label("tenant") ?? tenant) !== tenant) continue;
     const count = Number(figure);
     if (name === "pmctl_http_requests_total") {
@@ -74,7 +75,7 @@ export function countsIn(text: string, tenant: string, address: string): Request
       atMost.set(bound, (atMost.get(bound) ?? 0) + count);
     }
   }
-  return { server: `${address} ${start}`, requests, errors, atMost };
+  return { server: `${address}${start}`, requests, errors, atMost };
 }
 
 /**
@@ -122,8 +123,12 @@ export function evaluateSoak(
 function whyUnknown(before: readonly RequestCounts[], after: readonly RequestCounts[]): string | undefined {
   if (before.length === 0 || after.length === 0)
     return "no server of this directory tells its requests here; a command can look at servers elsewhere";
-  const isGone = before.some(({ server }) => !after.some((each) => each.server === server));
-  return isGone ? "a server was stopped or started again while it was watched" : undefined;
+  const isGone = before.some(
+    ({ server, requests }) => !after.some((each) => each.server === server && each.requests >= requests),
+  );
+  return isGone
+    ? "a server was stopped or started again, or a house closed the tenant, while it was watched"
+    : undefined;
 }
 
 /** As Prometheus estimates it: evenly spread within a bucket. Undefined without requests. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ConfigError } from "../../config/config-error.ts";
-import { hostsOf, repeatedHosts } from "../../config/hosts.ts";
+import { commandHost, hostsOf, repeatedHosts } from "../../config/hosts.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
@@ -67,7 +67,10 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   const repeated = repeatedHosts(configs);
   if (repeated.length > 0) throw new ConfigError(repeated);
   const residents = configs.map((config, index): Resident => {
-    return { tenant: config.tenant, hosts: hostsOf(config), worker: index % options.workers };
+    const hosts = hostsOf(config);
+    const host = commandHost(config, hosts);
+    const worker = index % options.workers;
+    return { tenant: config.tenant, hosts, worker, ...(host === undefined ? {} : { commandHost: host }) };
   });
   const table = new HostTable(residents.flatMap(({ hosts, worker }) => hosts.map((each) => [each, worker] as const)));
   const workers: WorkerProcess[] = [];

@@ -4,6 +4,8 @@ import type { ConnectionLimits } from "../../domain/access/connection-limits.ts"
 export interface Resident {
   tenant: string;
   hosts: string[];
+  /** The host that commands ask under; undefined where it has none. */
+  commandHost?: string;
   /** The worker that serves it. */
   worker: number;
 }

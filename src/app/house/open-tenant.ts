@@ -23,6 +23,8 @@ interface OpenerOptions {
   /** Where its requests come from. */
   reach: Reach;
   certificate(): Promise<ServedCertificate | undefined>;
+  /** What the worker proves itself by. */
+  proofSecret: string;
   /** Bound how many tenants are connected at a time, each with so many connections. */
   rooms: Rooms;
   connections: number;
@@ -86,7 +88,7 @@ export class TenantOpener {
   }
 
   async #serve(tenant: ReadTenant): Promise<OpenTenant> {
-    const { reach, log, connections } = this.#options;
+    const { reach, log, connections, proofSecret } = this.#options;
     const certificate = await this.#options.certificate();
     const fronts: TenantFront[] = [];
     const listen: typeof startServer = async (options) => {
@@ -97,7 +99,8 @@ export class TenantOpener {
       return { ...this.#place(), renew: () => {}, drain: async () => {}, close: () => closeFront(front) };
     };
     const database = await this.#database(tenant);
-    const server = await serveTenant({ ...tenant, database, log, shared: { listen, certificate, connections } });
+    const shared = { listen, certificate, proofSecret, connections };
+    const server = await serveTenant({ ...tenant, database, log, shared });
     const [front] = fronts;
     invariant(front, "a server that was started has been put behind the port");
     return { front, server, receivers: receiversOf(tenant) };

@@ -26,6 +26,7 @@ import { FairTurns } from "../../server/shared-port/fair-turns.ts";
 import { acceptForwarded, Forwarding } from "../../server/shared-port/forwarding.ts";
 import { FEWEST_CONNECTIONS, USUAL_CONNECTIONS } from "../../services/tenant/connections.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { newProofSecret } from "../doors/run-file.ts";
 import { Certificates } from "./certificates.ts";
 import { DueWatch, type Watched } from "./due-watch.ts";
 import { HostedTenant } from "./hosted-tenant.ts";
@@ -33,6 +34,7 @@ import { KnownSecrets } from "./known-secrets.ts";
 import type { Answer, HouseTerms, Question, Resident, TenantReadiness } from "./messages.ts";
 import { TenantOpener } from "./open-tenant.ts";
 import { Rooms } from "./rooms.ts";
+import { announce, withdraw } from "./run-files.ts";
 
 const STDERR = 2;
 const SHORTEST_ROUND_MS = 250;
@@ -65,6 +67,9 @@ export class Worker {
   readonly #rooms: Rooms;
   readonly #secrets: KnownSecrets;
   readonly #connectionsEach: number;
+  readonly #proofSecret = newProofSecret();
+  /** The tenants that are its own. */
+  readonly #own: readonly Resident[];
   readonly #forwarding: Forwarding;
   readonly #siblings: ReturnType<typeof acceptForwarded>;
   readonly #metrics = new Metrics();
@@ -96,11 +101,11 @@ export class Worker {
     this.#server = usual ? createListener(handle, this.#connections, { usual, forName }) : this.#plainServer;
     this.#siblings = acceptForwarded((socket) => void this.#plainServer.emit("connection", socket));
     this.#secrets = new KnownSecrets(terms.directory);
-    const own = terms.residents.filter(({ worker }) => worker === terms.worker);
-    this.#connectionsEach = connectionsEach(terms.connections, own.length);
+    this.#own = terms.residents.filter(({ worker }) => worker === terms.worker);
+    this.#connectionsEach = connectionsEach(terms.connections, this.#own.length);
     this.#rooms = new Rooms(Math.max(1, Math.floor(terms.connections / this.#connectionsEach)));
     this.#tenants = new Map(
-      own.map((resident) => [resident.tenant, this.#hosted(resident, descriptors * TENANT_SHARE)]),
+      this.#own.map((resident) => [resident.tenant, this.#hosted(resident, descriptors * TENANT_SHARE)]),
     );
     this.#due = new DueWatch([...this.#tenants.values()]);
   }
@@ -114,6 +119,7 @@ export class Worker {
     // That of a worker that was killed.
     await rm(path, { force: true });
     await once(this.#siblings.listen(path), "listening");
+    await announce(this.#terms, this.#own, this.#proofSecret);
     this.#due.start();
     void this.#closeIdleOnes(idleSeconds * SECOND_MS);
   }
@@ -134,6 +140,7 @@ export class Worker {
   async close(): Promise<void> {
     this.drain();
     this.#ended.abort();
+    await withdraw(this.#terms.directory, this.#own);
     const hosted = [...this.#tenants.values()].map((each) => each.hosted);
     const inFlight = () => hosted.reduce((sum, each) => sum + each.inFlight, this.#forwarding.inFlight);
     const closed = new Promise<void>((resolve) => this.#siblings.close(() => resolve()));
@@ -173,6 +180,7 @@ export class Worker {
         connect: (terms) => ({ connections: this.#connections, group: new ConnectionGroup(terms) }),
       },
       certificate: async () => (this.#terms.https ? this.#certificates.of(resident) : undefined),
+      proofSecret: this.#proofSecret,
       rooms: this.#rooms,
       connections: this.#connectionsEach,
     });

@@ -34,6 +34,8 @@ export interface SharedPort {
   /** Puts the tenant behind the port. */
   listen: typeof startServer;
   certificate: ServedCertificate | undefined;
+  /** What the process proves itself by; its run file is there before the tenant is served, and stays behind it. */
+  proofSecret: string;
   /** The most connections of the tenant to its database; the file may state fewer. */
   connections: number;
 }

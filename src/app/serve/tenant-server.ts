@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { hostsOf, servedHosts } from "../../config/hosts.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
@@ -22,8 +21,8 @@ import { Leases } from "../../services/leases.ts";
 import { SYSTEM_ACTOR, startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import { dialledHost, hostForCommands } from "../doors/find-server.ts";
-import { removeRunFile, writeRunFile } from "../doors/run-file.ts";
+import { dialledUrl, hostForCommands } from "../doors/find-server.ts";
+import { newProofSecret, removeRunFile, writeRunFile } from "../doors/run-file.ts";
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
@@ -92,7 +91,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     connections: () => services.countConnections(),
     failovers: () => services.durability.failovers,
   });
-  const secret = randomBytes(32).toString("base64url");
+  const secret = shared?.proofSecret ?? newProofSecret();
   options.beforeListening?.();
   const server = await listen(serving, secret, certificate).catch(async (error: unknown) => {
     await anchoring.close();
@@ -100,7 +99,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     throw error;
   });
   const { url, opsUrl } = server;
-  const localUrl = `${new URL(url).protocol}//${dialledHost(server.address)}:${server.port}`;
+  const localUrl = dialledUrl(server);
   const auditKeyId = services.auditKey.id;
   const running = { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret };
   await writeRunFile(directory, config.tenant, { ...running, ...hostForCommands(config, answeredHosts(serving)) });
@@ -155,7 +154,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     close: async () => {
       stopWatching();
       stopFollowing?.();
-      await removeRunFile(directory, config.tenant, process.pid);
+      if (!shared) await removeRunFile(directory, config.tenant, process.pid);
       await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), oracle?.stop()]);
       await deliveries.stop();
