@@ -39,6 +39,11 @@ export const SCHEMA: readonly TableFacts[] = [...Object.values(TABLES), ...UNCHA
 /** What the server's login may do with each table. */
 export const GRANTS: Grants = Object.fromEntries(SCHEMA.map(({ name, server }) => [name, server]));
 
+/** The columns that the commit statement gives to each table. */
+export const WRITTEN_COLUMNS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.values(TABLES).map(({ name, columns }) => [name, columns.map((column) => column.name)]),
+);
+
 /** Tables that only grow: the server's login adds rows and never rewrites them. */
 export const JOURNALS = SCHEMA.filter(({ server }) => server === "insert").map(({ name }) => name);
 

@@ -7,6 +7,7 @@ import { afterConflicts } from "./conflicts.ts";
 import { APP_ROLE, classify, confirmed, type Sql, StatementFailed } from "./connect.ts";
 import { quoted } from "./embedded/identifier.ts";
 import { isUnfinished, unfinished } from "./empty-database.ts";
+import { type NewerSchema, takesRowsOf } from "./newer-schema.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
@@ -66,14 +67,22 @@ export async function schemaVersion(sql: Sql): Promise<number> {
  * @throws Fault when the schema is not the one that this binary was built for: newer schemas are never touched, older
  * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts; or when a restore into the
  * database has not come to its end.
- * @param restoring for that restore itself
+ * @param options.restoring for that restore itself
+ * @param options.newer for a server, which begins on a newer schema as well if that takes what it writes
  */
-export async function requireCurrentSchema(sql: Sql, restoring = false): Promise<void> {
+export async function requireCurrentSchema(
+  sql: Sql,
+  { restoring = false, newer }: { restoring?: boolean | undefined; newer?: NewerSchema | undefined } = {},
+): Promise<void> {
   if (!restoring && (await isUnfinished(sql))) throw unfinished();
   const known = latestOf(await readMigrations());
   const version = await schemaVersion(sql);
-  if (version > known) throw newerSchema(version, known);
   if (version < known) throw new SchemaBehind();
+  if (version === known) return;
+  if (!newer || !(await takesRowsOf(sql, newer.writes))) throw newerSchema(version, known);
+  newer.onBegin(
+    `The database schema is at version ${version}, newer than this pmctl (${known}): upgrade this server soon`,
+  );
 }
 
 /** The schema is of an older version, so it cannot be read yet. */

@@ -141,8 +141,16 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     expect(applied.stderr).toContain("Servers of the older version go on: restart them one after the other");
     expect(JSON.parse(applied.stdout)).toMatchObject([{ migrations: ["0999_planted.sql"] }]);
     await underLoad();
-    let serving = old;
-    for (const leaving of old) {
+    // A server of the older version that starts anew meanwhile, as after a crash.
+    const [{ name, server: restarted }] = old as [(typeof old)[number]];
+    const restarting = restarted.kill("SIGTERM");
+    await haproxy.until(name, "DOWN");
+    expect(await restarting).toBe(0);
+    const again = await start("again", operator.serve("acme", "--drain-seconds", "2"));
+    expect(again.server.errors()).toContain("newer than this pmctl");
+    await underLoad();
+    let serving = [again, ...old.slice(1)];
+    for (const leaving of serving) {
       const replacement = await start(
         `${leaving.name}-next`,
         operator.serveBuild(next, "acme", "--drain-seconds", "2"),

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { olderServersAfter } from "../../src/app/database/older-servers.ts";
-import { GRANTS } from "../../src/ledger/schema.ts";
+import { GRANTS, WRITTEN_COLUMNS } from "../../src/ledger/schema.ts";
 import { APP_ROLE, connect, type Sql } from "../../src/postgres/connect.ts";
 import {
   type Migration,
@@ -127,6 +127,23 @@ describe("migrate", () => {
     await sql`insert into migration (version, name, checksum) values (999, '0999_future.sql', 'x')`;
     await expect(migrate(sql, { grants: GRANTS })).rejects.toEqual(refused("newer than this pmctl"));
     await expect(requireCurrentSchema(sql)).rejects.toEqual(refused("upgrade pmctl"));
+  });
+
+  test("a server begins on a newer schema that takes what it writes, and on no other", async () => {
+    const notices: string[] = [];
+    const newer = { writes: WRITTEN_COLUMNS, onBegin: (notice: string) => notices.push(notice) };
+    await requireCurrentSchema(sql, { newer });
+    expect(notices).toEqual([]);
+    await sql`insert into migration (version, name, checksum) values (999, '0999_future.sql', 'x')`;
+    await sql`alter table book add column planted bigint not null default 0, add column beside bigint`;
+    await requireCurrentSchema(sql, { newer });
+    expect(notices).toEqual([expect.stringContaining("at version 999, newer than this pmctl")]);
+    // As migration 17 does where servers of an older version would leave sums behind.
+    await sql`alter table book alter column planted drop default`;
+    await expect(requireCurrentSchema(sql, { newer })).rejects.toEqual(refused("upgrade pmctl"));
+    await sql`alter table book drop column planted, drop column volume_micro`;
+    await expect(requireCurrentSchema(sql, { newer })).rejects.toEqual(refused("upgrade pmctl"));
+    expect(notices).toHaveLength(1);
   });
 
   test("a migration that was applied with another content is refused", async () => {

@@ -24,18 +24,21 @@ async function newKey(kid: string, algorithm: Algorithm = "ES256") {
   return { jwk, token };
 }
 
-/** An issuer that publishes what the test says, and a clock that the test moves. */
+/** An issuer that publishes what the test says, a clock that the test moves, and a server that verifies the tokens. */
 function issuer(algorithm: Algorithm = "ES256") {
-  const state = { keys: [] as JWK[], loads: 0, fails: false, now: 0 };
+  const state = { keys: [] as JWK[], loads: 0, fails: false, now: 0, answered: Promise.resolve() };
   const load = async () => {
     state.loads += 1;
+    await state.answered;
     if (state.fails) throw new Error("away");
     return JSON.stringify({ keys: state.keys });
   };
-  const keySet = new KeySet(load, { now: () => state.now });
   const jwks = { url: "https://issuer.example/jwks.json" };
-  const tokens = new UserTokens({ algorithm, jwks }, keySet);
-  return { state, verify: async (authorization: string) => tokens.verify(authorization) };
+  const server = () => {
+    const tokens = new UserTokens({ algorithm, jwks }, new KeySet(load, { now: () => state.now }));
+    return async (authorization: string) => tokens.verify(authorization);
+  };
+  return { state, server, verify: server() };
 }
 const refused = { code: "USER_REQUIRED" };
 
@@ -87,7 +90,72 @@ describe("a rotated key", () => {
   });
 });
 
+describe("three servers", () => {
+  test("take a new key and refuse the removed one within 36 s, with two loads a minute each under a flood of invented ids", async () => {
+    const { state, server } = issuer();
+    const servers = [server(), server(), server()];
+    const [before, after] = [await newKey("k1"), await newKey("k2")];
+    const [old, fresh] = [await before.token(), await after.token()];
+    const forged = await Promise.all(Array.from({ length: 6 }, (_, n) => after.token({ kid: `made_up_${n}` })));
+    const ROTATED_AT = 70;
+    const wrong: string[] = [];
+    for (let second = 0; second < 120; second++) {
+      state.now = second * 1000;
+      state.keys = [(second < ROTATED_AT ? before : after).jwk];
+      // Each server began at another time.
+      for (const [at, verify] of servers.slice(0, 1 + Math.floor(second / 10)).entries()) {
+        await Promise.allSettled(forged.map(verify));
+        const [takesOld, takesFresh] = (await Promise.allSettled([old, fresh].map(verify))).map(
+          ({ status }) => status === "fulfilled",
+        );
+        const mayDiffer = second >= ROTATED_AT && second < ROTATED_AT + 36;
+        const isNew = second >= ROTATED_AT;
+        if (!mayDiffer && (takesOld === isNew || takesFresh !== isNew)) wrong.push(`server ${at} at ${second} s`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(state.loads).toBeLessThanOrEqual(servers.length * 2 * 2);
+  });
+});
+
 describe("an issuer that is away", () => {
+  test("holds up the first requests that need its set, and none after a load has failed, until it is back", async () => {
+    const { state, verify } = issuer();
+    const [before, after] = [await newKey("k1"), await newKey("k2")];
+    const [old, fresh] = [await before.token(), await after.token()];
+    state.keys = [before.jwk];
+    await verify(old);
+    let answer = () => {};
+    const hang = () => {
+      state.answered = new Promise((resolve) => {
+        answer = resolve;
+      });
+    };
+    hang();
+    state.fails = true;
+    state.now += 40_000;
+    let answered = 0;
+    const waiting = [verify(old), verify(old)].map((each) => each.then(() => answered++));
+    await new Promise(setImmediate);
+    expect(answered).toBe(0);
+    answer();
+    await Promise.all(waiting);
+    for (let round = 0; round < 3; round++) {
+      hang();
+      state.now += 31_000;
+      // Answered while the load hangs.
+      expect(await verify(old)).toEqual({ id: "usr_1" });
+      answer();
+      await new Promise(setImmediate);
+    }
+    expect(state.loads).toBe(5);
+    Object.assign(state, { fails: false, keys: [after.jwk], now: state.now + 31_000 });
+    await verify(old);
+    await new Promise(setImmediate);
+    await expect(verify(old)).rejects.toMatchObject(refused);
+    expect(await verify(fresh)).toEqual({ id: "usr_1" });
+  });
+
   test("leaves the last good set in force, for a day", async () => {
     const { state, verify } = issuer();
     const key = await newKey("k1");

@@ -70,6 +70,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     ...stated,
     ...(shared && { connections: Math.min(shared.connections, stated.connections ?? shared.connections) }),
     onError: (error) => log.error({ err: error }, "A commit failed"),
+    onNewerSchema: (notice) => log.warn(notice),
     onCommit: ({ commands, head }) => {
       metrics.observeBatch(commands);
       anchors?.consider(head);

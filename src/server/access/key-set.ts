@@ -31,6 +31,7 @@ export class KeySet {
   #text = "";
   #loadedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
   /** Rises when the set changes: a token that was verified before may no longer be valid. */
   generation = 0;
@@ -41,12 +42,16 @@ export class KeySet {
     this.#onError = onError;
   }
 
-  /** Starts a load when one is due. Returns a promise only when the set is too old to be used before it. */
+  /**
+   * Starts a load when one is due. Returns a promise only when the set is too old to be used before it, and not where the load
+   * before has just failed: the last good set is used in any case, and an issuer that hangs would hold up all requests.
+   */
   ready(): Promise<void> | undefined {
-    const age = this.#now() - this.#loadedAt;
-    if (age < COOLDOWN_MS) return undefined;
+    const now = this.#now();
+    if (now - this.#loadedAt < COOLDOWN_MS) return undefined;
+    const isUsable = now - this.#loadedAt < STALE_MS || (this.#select && now - this.#failedAt < STALE_MS);
     const loading = this.#reload();
-    return age < STALE_MS ? undefined : loading;
+    return isUsable ? undefined : loading;
   }
 
   /** For `jwtVerify`. @throws JWKSNoMatchingKey; Fault INTERNAL while no usable set is loaded */
@@ -75,7 +80,10 @@ export class KeySet {
     if (this.#now() - this.#triedAt < cooldown) return undefined;
     this.#triedAt = this.#now();
     this.#loading = this.#replace()
-      .catch((error: unknown) => this.#onError(error))
+      .catch((error: unknown) => {
+        this.#failedAt = this.#now();
+        this.#onError(error);
+      })
       .finally(() => {
         this.#loading = undefined;
       });

@@ -3,7 +3,7 @@ import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { logConfirmer } from "../../ledger/confirm-log.ts";
 import { followMarketSearch } from "../../ledger/market-search.ts";
-import { GRANTS } from "../../ledger/schema.ts";
+import { GRANTS, WRITTEN_COLUMNS } from "../../ledger/schema.ts";
 import type { SequencerOptions } from "../../ledger/sequencer/options.ts";
 import { Sequencer } from "../../ledger/sequencer/sequencer.ts";
 import { recordSecurityEvents } from "../../ledger/unchained/security-log.ts";
@@ -59,6 +59,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   anchors?: Pick<AnchorSources, "directory" | "files"> | false | undefined;
   /** For the restore that has filled the database, and has not come to its end. */
   restoring?: boolean;
+  /** For a server: called with a notice where it begins on a newer schema that takes what it writes. Without it none is taken. */
+  onNewerSchema?: (notice: string) => void;
 }
 
 /** A tenant's services on its database, for the server and for calls within the process. */
@@ -89,7 +91,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
 
 /**
  * Opens the services of a tenant whose schema is current.
- * @throws Fault REFUSED when the schema is older or newer than this binary.
+ * @throws Fault REFUSED when the schema is older or newer than this binary, but for a server that may begin on a newer one.
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, oracle = oracleSetup(), onError, onCommit } = options;
@@ -203,11 +205,13 @@ async function checkDatabase({
   tenantId,
   connection,
   restoring,
-}: Pick<TenantOptions, "tenantId" | "connection" | "restoring">): Promise<DatabaseTerms> {
+  onNewerSchema,
+}: Pick<TenantOptions, "tenantId" | "connection" | "restoring" | "onNewerSchema">): Promise<DatabaseTerms> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requirePostgres(sql);
-    await requireCurrentSchema(sql, restoring);
+    const newer = onNewerSchema && { writes: WRITTEN_COLUMNS, onBegin: onNewerSchema };
+    await requireCurrentSchema(sql, { restoring, newer });
     // An apply may have been cut off before the search followed; the tenant works without it.
     await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql, GRANTS), synchronous: !(await commitsAreSynchronous(sql)) };
