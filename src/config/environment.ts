@@ -30,11 +30,18 @@ export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
  * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
  */
 export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
-  const files = { ...readDotEnv(join(directory, DEMO_ENVIRONMENT)), ...readDotEnv(join(directory, ".env")) };
-  // Files of the directory may be a stranger's: they can neither allow programs to run, nor choose the server that the
-  // process's keys are sent to.
-  for (const name of Object.keys(files)) if (name === ALLOW_EXEC || name.startsWith(URL_PREFIX)) delete files[name];
-  return { ...files, ...own };
+  const [demo, file] = [DEMO_ENVIRONMENT, ".env"].map((name) => permitted(readDotEnv(join(directory, name))));
+  return { ...demo, ...file, ...own };
+}
+
+/**
+ * Files of the directory may be a stranger's: they can neither allow programs to run, nor choose the server that the
+ * process's keys are sent to.
+ */
+function permitted(variables: Environment): Environment {
+  const isRefused = (name: string) => name === ALLOW_EXEC || name.startsWith(URL_PREFIX);
+  if (!Object.keys(variables).some(isRefused)) return variables;
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !isRefused(name)));
 }
 
 /** Lets secret references run programs, in this process and in those that it starts: `--allow-exec`. */
@@ -42,9 +49,17 @@ export function allowExec(): void {
   process.env[ALLOW_EXEC] = "1";
 }
 
-function readDotEnv(file: string): Record<string, string | undefined> {
+/** Of each file that was read: parsing the variables of hundreds of tenants anew for each tenant takes longer than a plan. */
+const parsed = new Map<string, { text: string; variables: Environment }>();
+
+function readDotEnv(file: string): Environment {
   try {
-    return parseEnv(readFileSync(file, "utf8"));
+    const text = readFileSync(file, "utf8");
+    const known = parsed.get(file);
+    if (known?.text === text) return known.variables;
+    const variables = parseEnv(text);
+    parsed.set(file, { text, variables });
+    return variables;
   } catch (cause) {
     if (isErrno(cause) && cause.code === "ENOENT") return {};
     throw new Fault("CONFIG_INVALID", `${file} cannot be read (${isErrno(cause) ? cause.code : "not a file"})`, {
@@ -93,6 +108,11 @@ export function readKeyVariable(tenant: string): string {
 /** The beginning of a tenant's variables: `MY_SHOP` for `my-shop`. */
 export function environmentPrefix(tenant: string): string {
   return tenant.toUpperCase().replaceAll("-", "_");
+}
+
+/** The id whose {@link environmentPrefix} this is. */
+export function prefixedTenant(prefix: string): string {
+  return prefix.toLowerCase().replaceAll("_", "-");
 }
 
 /** False where Node is told to accept any certificate. */

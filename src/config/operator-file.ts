@@ -6,7 +6,7 @@ import { displayPath, readConfigFile } from "./config-file.ts";
 import { decode } from "./issues.ts";
 import { guideTo } from "./schema/json-schema.ts";
 import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./schema/operator-schema.ts";
-import { openWorkspace } from "./workspace.ts";
+import { openWorkspace, tenantPath } from "./workspace.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 
 /** The operator's file, as messages name it. */
@@ -14,8 +14,8 @@ export const OPERATOR_FILE = "pmctl.yaml";
 
 /** What a tenant's file may refer to beyond its own folder and its own variables, and where its secrets may be sent. */
 export interface SecretBounds {
-  /** The ids of all tenants of the directory, this one among them. */
-  tenants: readonly string[];
+  /** Whether there is a tenant of this id: in the directory, or in the operator's file. */
+  isTenant(id: string): boolean;
   /** Names of variables; `*` at the end of one stands for the rest. */
   env: readonly string[];
   /** Folders, absolute. */
@@ -38,7 +38,7 @@ export function secretBounds(tenantDirectory: string, tenant: string): SecretBou
     ...(Object.hasOwn(tenants, tenant) ? [tenants[tenant] as SecretGrants] : []),
   ];
   return {
-    tenants: [...new Set([tenant, ...openWorkspace(directory).tenants, ...Object.keys(tenants)])],
+    isTenant: (id) => id === tenant || Object.hasOwn(tenants, id) || existsSync(tenantPath(directory, id)),
     env: grants.flatMap(({ env }) => env),
     roots: grants.flatMap(({ files }) => files.map((root) => resolve(directory, root))),
     destinations: grants.flatMap(({ destinations }) => Object.entries(destinations)),
@@ -62,12 +62,26 @@ export function strayGrants(directory: string): string[] {
   });
 }
 
+interface Granted {
+  grants: OperatorFile;
+  yaml: YamlSource;
+}
+
+/** The last one: a command on hundreds of tenants asks for each of them, and their grants make a long file. */
+let parsed: { text: string; file: string; granted: Granted } | undefined;
+
 /** Undefined where there is no file. @throws ConfigError with every problem, each at its place */
-function readOperatorFile(directory: string): { grants: OperatorFile; yaml: YamlSource } | undefined {
-  const file = join(directory, OPERATOR_FILE);
-  if (!existsSync(file)) return undefined;
+function readOperatorFile(directory: string): Granted | undefined {
+  const path = join(directory, OPERATOR_FILE);
+  if (!existsSync(path)) return undefined;
+  const [text, file] = [readConfigFile(path), displayPath(path)];
+  if (parsed?.text !== text || parsed.file !== file) parsed = { text, file, granted: parseOperatorFile(text, file) };
+  return parsed.granted;
+}
+
+function parseOperatorFile(text: string, file: string): Granted {
   const guide = guideTo("operator");
-  const yaml = new YamlSource(readConfigFile(file), displayPath(file), guide);
+  const yaml = new YamlSource(text, file, guide);
   if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
   if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds at least version: 1")]);
   const { data, findings } = decode(OperatorFileSchema, yaml.value, { guide });

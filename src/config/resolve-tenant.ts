@@ -100,10 +100,11 @@ export function tenantKeysAtHand(
 /**
  * Checks the secrets of a tenant that are known without running a program, also against those of other tenants.
  *
+ * @param directory as for {@link resolveTenant}
  * @throws ConfigError with all that are malformed or used twice
  */
-export function checkSecretsAtHand(config: TenantConfig, environment: Environment): void {
-  new SecretReader(config, environment).refuse({ missing: false });
+export function checkSecretsAtHand(config: TenantConfig, environment: Environment, directory?: DirectorySecrets): void {
+  new SecretReader(config, environment, directory).refuse({ missing: false });
 }
 
 /**

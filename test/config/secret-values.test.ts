@@ -156,6 +156,27 @@ describe("a value stands in one place", () => {
       expect(configErrorOf(() => resolveTenant(config, shared, directory)).message).toContain(`tenants/${other}/`);
   });
 
+  test.each<[string, string, Record<string, string>]>([
+    ["a file", "audit: { key: { file: key } }", {}],
+    ["a base", "extends: ../../base.yaml", {}],
+    ["an escaped name", 'audit: { key: { env: "BETA\\x5fKEY" } }', { BETA_KEY: "a".repeat(32) }],
+    [
+      "a name after what looks like a comment",
+      'name: "x # y"\naudit: { key: { env: BETA_KEY } }',
+      { BETA_KEY: "a".repeat(32) },
+    ],
+  ])("also one that the other tenant has by %s", (_way, sections, environment) => {
+    const directory = directoryWith({
+      "tenants/acme/tenant.yaml": tenantText(),
+      "tenants/beta/tenant.yaml": `${tenantText({ tenant: "beta", audit: undefined }).replaceAll("ACME_", "BETA_")}${sections}\n`,
+      "tenants/beta/key": `${VALUES.ACME_AUDIT_KEY}\n`,
+      "base.yaml": "audit: { key: { file: key } }\n",
+    });
+    const config = loadTenantFile(join(directory, "tenants/acme/tenant.yaml"));
+    const error = configErrorOf(() => resolveTenant(config, { ...VALUES, ...environment }));
+    expect(error.message).toContain("audit.key  has the same value as audit.key (");
+  });
+
   test("a public key that is another secret is refused, with what it is and with its shape", () => {
     const found = problemsOf("acme", { ACME_PUBLIC_KEY: VALUES.ACME_AUDIT_KEY ?? "" });
     expect(found).toHaveLength(2);

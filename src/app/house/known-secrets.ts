@@ -3,7 +3,7 @@ import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 
-/** Reading every file again holds a worker up by a second for five hundred tenants. */
+/** Reading every file again holds a worker up by 0.1 s for five hundred tenants. */
 const READ_AGAIN_MS = 10 * SECOND_MS;
 
 /**

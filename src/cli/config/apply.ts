@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { Recorded } from "../../app/apply/apply-tenant.ts";
 import { olderServersAfter } from "../../app/database/older-servers.ts";
+import { loadEnvironment } from "../../config/environment.ts";
+import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { tenantsNamed } from "../../config/selection/choose-tenants.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -67,6 +69,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
+  const others = new DirectorySecrets(workspace.directory, loadEnvironment(workspace.directory));
   const { values: applied, failure } = await oneByOne(
     targets,
     { ...io, not: "applied", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of)) },
@@ -75,7 +78,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
       const { plan, changed, migrations, recorded } = await withConfig(
         workspace.directory,
         tenant,
-        options,
+        { ...options, others },
         { ...io, onSealed: receipts.onSealed },
         (session) =>
           applyTenant(session, (planned) => {

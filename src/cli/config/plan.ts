@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import type { SessionOptions } from "../../app/tenant/session.ts";
+import { loadEnvironment } from "../../config/environment.ts";
+import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Plan } from "../../plan/plan-types.ts";
@@ -59,11 +61,12 @@ export async function planTargets(
   const { out, detailedExitcode } = options;
   requireOneAddress(targets, options);
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
+  const others = new DirectorySecrets(directory, loadEnvironment(directory));
   const { values: plans, failure } = await oneByOne(
     targets,
     { ...io, not: "planned", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of, "planned")) },
     async ({ tenant, confirm }) => {
-      const { plan } = await withConfig(directory, tenant, options, io, planTenant);
+      const { plan } = await withConfig(directory, tenant, { ...options, others }, io, planTenant);
       confirm?.(plan);
       return shownPlan(plan);
     },

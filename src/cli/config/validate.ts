@@ -5,6 +5,7 @@ import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
 import { strayGrants } from "../../config/operator-file.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
+import { DirectorySecrets, unlessUnsound } from "../../config/secrets/secret-values.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
@@ -49,28 +50,22 @@ export function register(noun: Command, host: Host): void {
 async function runValidate(context: CommandContext<SelectorOptions>): Promise<void> {
   const { directory, tenants } = openWorkspace();
   const environment = loadEnvironment(directory);
+  const others = new DirectorySecrets(directory, environment);
   const configs: TenantConfig[] = [];
   const valid = eachTenant(context, (file): ValidTenant => {
     const { config, markets } = loadTenant(file);
-    checkSecretsAtHand(config, environment);
+    checkSecretsAtHand(config, environment, others);
     for (const warning of anchorWarnings(config)) context.io.output.note(`Warning: ${warning}`);
     configs.push(config);
     return { tenant: config.tenant, file: config.source.file, markets: markets.length };
   });
   const checked = valid.map(({ tenant }) => tenant);
-  const others = tenants.filter((tenant) => !checked.includes(tenant));
-  const repeated = repeatedHosts([...others.flatMap((tenant) => soundFile(directory, tenant)), ...configs]);
+  const siblings = tenants.filter((tenant) => !checked.includes(tenant));
+  const repeated = repeatedHosts([
+    ...siblings.flatMap((tenant) => unlessUnsound(() => loadTenantFile(tenantPath(directory, tenant))) ?? []),
+    ...configs,
+  ]);
   if (repeated.length > 0) throw new ConfigError(repeated);
   await context.io.output.print(valid, view);
   for (const stray of strayGrants(directory)) context.io.output.note(`Warning: ${stray}`);
-}
-
-/** The file of a tenant that is not asked about, unless something is wrong with it. */
-function soundFile(directory: string, tenant: string): TenantConfig[] {
-  try {
-    return [loadTenantFile(tenantPath(directory, tenant))];
-  } catch (error) {
-    if (error instanceof ConfigError) return [];
-    throw error;
-  }
 }
