@@ -1,7 +1,10 @@
 import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { applyInRun, rollBackInRun } from "../../src/app/fleet/change-tenant.ts";
+import type { Standing, Stands } from "../../src/app/fleet/fleet-run.ts";
 import { commandEnvironment } from "../../src/app/fleet/gate.ts";
+import { type ConfigSession, openConfigSession } from "../../src/app/tenant/config-session.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { pmctl } from "./support/pmctl.ts";
 
@@ -284,5 +287,59 @@ waves:
     expect(JSON.parse(done.stdout).waves[0].tenants).toMatchObject([{ tenant: "lab", state: "applied" }]);
     expect((await run("history", "lab", "-o", "json")).stdout).toBe(history);
     expect((await apply("--restart")).stderr).toContain("canary: lab unchanged");
+  });
+
+  describe("beside another apply of a tenant", () => {
+    const mark = "fleet run 1";
+    const feeInFile = (fee: number) => operator.edit("lab", (text) => text.replace(/feeBps: \d+/, `feeBps: ${fee}`));
+    const inRun = async <Value>(work: (session: ConfigSession) => Promise<Value>): Promise<Value> => {
+      const options = { via: "db" as const, url: undefined, reason: `${mark}: new fees` };
+      const session = await openConfigSession(operator.directory, "lab", options, { note: () => {} });
+      return work(session).finally(() => session.close());
+    };
+    const choices = { onDrift: "fail", acceptLoosening: true } as const;
+    const attempt = async (earlier?: Standing) => {
+      let stood = earlier;
+      const stands: Stands = (standing) => {
+        stood = standing;
+      };
+      const outcome = await inRun((session) => applyInRun(session, choices, { mark, earlier, stands }));
+      return { outcome, stood: stood as Standing };
+    };
+    const goBack = (standing: Standing) => inRun((session) => rollBackInRun(session, standing, { mark }));
+    const byAnother = async (fee: number) => {
+      await feeInFile(fee);
+      expect((await run("apply", "lab", "--accept-loosening")).exitCode).toBe(0);
+    };
+
+    test("a run says unchanged of a change that another apply made, and takes nothing of it back", async () => {
+      const { stood } = await attempt();
+      await byAnother(70);
+      const { outcome } = await attempt(stood);
+      expect(outcome).toMatchObject({ state: "unchanged", wrote: false });
+      expect(await goBack(stood)).toMatchObject({ state: "rolledBack", problem: null });
+      expect(await feeOf("lab")).toBe(70);
+    });
+
+    test("a run states its own entry, finds it after a kill, and goes back from it unless another apply came after", async () => {
+      await feeInFile(60);
+      const { outcome, stood } = await attempt();
+      const [entry] = JSON.parse((await run("history", "lab", "-o", "json")).stdout);
+      expect(entry).toMatchObject({ seq: outcome.seq, reason: "fleet run 1: new fees" });
+      expect(await attempt(stood)).toEqual({ outcome, stood });
+      await byAnother(50);
+      expect(await attempt(stood)).toMatchObject({ outcome: { state: "applied", seq: outcome.seq }, stood });
+      expect(await goBack(stood)).toEqual({
+        state: "applied",
+        seq: outcome.seq,
+        problem: expect.stringMatching(/^left as it is: audit entry \d+, an apply by cli:.*, came after this run's$/),
+      });
+      expect(await feeOf("lab")).toBe(50);
+      await feeInFile(40);
+      const second = await attempt();
+      expect(await goBack(second.stood)).toMatchObject({ state: "rolledBack", problem: null });
+      expect(await feeOf("lab")).toBe(50);
+      expect((await goBack(second.stood)).state).toBe("rolledBack");
+    });
   });
 });

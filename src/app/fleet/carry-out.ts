@@ -69,13 +69,10 @@ async function attempt(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePla
   let failed = false;
   const applyOne = async (tenant: RunTenant): Promise<void> => {
     if (failed || signal.aborted) return;
-    const outcome = await steps.apply(tenant.tenant, (standing) => {
-      if (tenant.stood === undefined) {
-        // From here on the process may be killed at any instant, and the next one must know that it may have written.
-        Object.assign(tenant, { stood: standing, wrote: true });
-        steps.save(run);
-      }
-      return tenant.stood ?? standing;
+    const outcome = await steps.apply(tenant.tenant, tenant.stood, (standing) => {
+      // From here on the process may be killed at any instant, and the next one must know that it may have written.
+      Object.assign(tenant, { stood: standing, wrote: true });
+      steps.save(run);
     });
     Object.assign(tenant, outcome);
     failed ||= !isStanding(tenant);

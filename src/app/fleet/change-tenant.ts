@@ -1,4 +1,4 @@
-import type { Api } from "../../contract/operations.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
 import { isSame, type Json } from "../../domain/audit/audit-link.ts";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
@@ -13,46 +13,63 @@ import { applyOn, applyTenant } from "../apply/apply-tenant.ts";
 import { liveConfigOf } from "../apply/live-config.ts";
 import { fromHistory, type Source } from "../apply/plan-tenant.ts";
 import type { ConfigSession } from "../tenant/config-session.ts";
-import type { Outcome, Standing } from "./fleet-run.ts";
+import type { Outcome, Standing, Stands } from "./fleet-run.ts";
 
 /** Managed fields beside the policy whose earlier value can be written again. */
 const RESTORABLE = ["kyc.required", "markets.liquidityUsd"];
 
+/** A change of a run: the reason of its entries begins with `mark`, by which they are known. */
+interface InRun {
+  mark: string;
+}
+
 /**
  * Applies a tenant's files as part of a run.
- * @param stands is given where the tenant stands, before anything is written, and gives where it stood before the run
+ * @param run.earlier where the tenant stood before an earlier attempt of the run
+ * @param run.stands is given where the tenant stands, before anything is written, and again when another apply came between
  * @throws as `applyTenant`
  */
 export async function applyInRun(
   session: ConfigSession,
   choices: Choices,
-  stands: (standing: Standing) => Standing,
+  { mark, earlier, stands }: InRun & { earlier: Standing | undefined; stands: Stands },
 ): Promise<Outcome> {
   let api: Api | undefined;
-  let stood: Standing | undefined;
+  let stood = earlier;
   const { changed } = await applyTenant(session, async (plan, live) => {
     api = live;
-    stood = stands({ seq: await lastApply(api), live: valuesToWrite(plan, choices) });
+    // A process that was killed may have applied it before this one.
+    const isIn = stood !== undefined && (await appliesSince(api, stood)).some(isOf(mark));
+    if (stood === undefined || !isIn) stood = { seq: await lastApply(api), live: valuesToWrite(plan, choices) };
+    stands(stood, isIn);
     return choices;
   });
   api ??= (await session.open())?.api;
-  const seq = await lastApply(api);
-  // A process that was killed may have applied it before this one.
-  const wrote = changed || seq !== stood?.seq;
-  return { state: wrote ? "applied" : "unchanged", seq, problem: null, wrote };
+  const own = stood && (await appliesSince(api, stood)).find(isOf(mark));
+  const wrote = changed || own !== undefined;
+  return { state: wrote ? "applied" : "unchanged", seq: own?.seq ?? (await lastApply(api)), problem: null, wrote };
 }
 
 /**
  * Takes a tenant back to where it stood: the document of its apply before the run, and the live values that the run wrote
- * over. What was changed live since is kept. One commit; a second call changes nothing.
+ * over. What was changed live since is kept, and so is what another apply wrote since. One commit; a second call changes
+ * nothing.
  */
-export async function rollBackInRun(session: ConfigSession, { seq: to, live }: Standing): Promise<Outcome> {
+export async function rollBackInRun(session: ConfigSession, standing: Standing, { mark }: InRun): Promise<Outcome> {
+  const { seq: to, live } = standing;
   const before = await session.open();
-  const last = await lastApply(before?.api);
-  if (last === to) return { state: "rolledBack", seq: last, problem: null };
+  const since = await appliesSince(before?.api, standing);
+  const [last] = since;
+  const own = since.find(isOf(mark));
+  if (own === undefined || own.rollbackTo !== null)
+    return { state: "rolledBack", seq: own?.seq ?? last?.seq ?? to, problem: null };
   if (to === null || !before) {
     const problem = "was never applied before this run: there is nothing to go back to";
-    return { state: "applied", seq: last, problem };
+    return { state: "applied", seq: own.seq, problem };
+  }
+  if (last !== own) {
+    const problem = `left as it is: audit entry ${last?.seq}, an apply by ${last?.actor}, came after this run's`;
+    return { state: "applied", seq: own.seq, problem };
   }
   const { desired } = await applyOn(session, before, {
     // Going back to where the tenant stood a moment ago is what `onFailure: rollback` was reviewed for.
@@ -79,6 +96,26 @@ async function lastApply(api: Api | undefined): Promise<number | null> {
   const page = await api?.listApplies({ limit: 1 });
   return page?.items[0]?.seq ?? null;
 }
+
+type AppliedItem = WireResult<"listApplies">["items"][number];
+
+/** Newest first. */
+async function appliesSince(api: Api | undefined, { seq }: Standing): Promise<AppliedItem[]> {
+  const after = seq ?? 0;
+  const applies: AppliedItem[] = [];
+  for (let cursor: string | null | undefined; api && cursor !== null; ) {
+    const page = await api.listApplies({ limit: 20, cursor });
+    const newer = page.items.filter((each) => each.seq > after);
+    applies.push(...newer);
+    cursor = newer.length < page.items.length ? null : page.nextCursor;
+  }
+  return applies;
+}
+
+const isOf =
+  (mark: string) =>
+  ({ reason }: AppliedItem): boolean =>
+    reason?.startsWith(mark) ?? false;
 
 /** The live values of the fields that an apply would write and a rollback can bring back. */
 function valuesToWrite(plan: Plan, choices: Choices): Record<string, Json> {

@@ -56,6 +56,15 @@ export type FleetRun = z.output<typeof FleetRun>;
 /** What came of the attempt to change a tenant. Without `wrote` it is not known any better than before. */
 export type Outcome = Pick<RunTenant, "state" | "seq" | "problem"> & { wrote?: boolean };
 
+/**
+ * Gets where a tenant stands before the run changes it.
+ * @param isIn whether an earlier attempt of the run is in: then it is where the tenant stood before that one
+ */
+export type Stands = (standing: Standing, isIn: boolean) => void;
+
+/** What the reason of every change that a run makes begins with: how its own are told from those of others. */
+export const reasonOfRun = ({ run }: Pick<FleetRun, "run">): string => `fleet run ${run}`;
+
 /** How a wave is carried out. */
 export interface WavePlan {
   parallelism: number;
@@ -66,8 +75,11 @@ export interface WavePlan {
 export interface Steps {
   /** Whether the files are no longer those that the run was begun with. */
   filesChanged(): Promise<boolean>;
-  /** @param stands called before anything is written; its value is what was written down at the first attempt */
-  apply(tenant: string, stands: (standing: Standing) => Standing): Promise<Outcome>;
+  /**
+   * @param earlier where the tenant stood before an earlier attempt of this run
+   * @param stands called before anything is written
+   */
+  apply(tenant: string, earlier: Standing | undefined, stands: Stands): Promise<Outcome>;
   rollBack(tenant: string, standing: Standing): Promise<Outcome>;
   /** Looks at the gate of a wave, and gives each result as it comes. */
   gate(wave: string, found: (result: GateResult) => void): Promise<void>;

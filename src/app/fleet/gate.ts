@@ -11,7 +11,7 @@ import { verificationOf } from "../audit/verify-log.ts";
 import { examineTenant } from "../doctor/examine.ts";
 import { addressByUrl } from "../doors/address-by-url.ts";
 import { findServer } from "../doors/find-server.ts";
-import { readOperatorTenant } from "../tenant/operator-tenant.ts";
+import { databaseUrlAtHand, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { openSession, type Session, type SessionOptions } from "../tenant/session.ts";
 import type { GateResult } from "./fleet-run.ts";
 import { evaluateSoak, type RequestCounts, readCounts } from "./soak.ts";
@@ -63,9 +63,12 @@ export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], ar
   if (gate.doctor) await each(["doctor"], (tenant) => lookByDoctor(tenant, directory, note));
   const proofs = (["reconcile", "chain"] as const).filter((check) => gate[check]);
   if (proofs.length > 0)
-    await each(proofs, (tenant) => withTenant(tenant, note, (session) => prove(session, proofs, note)));
+    await each(proofs, (tenant) =>
+      withTenant(besideServer(tenant, directory), note, (session) => prove(session, proofs, note)),
+    );
 
-  const { errorRate, p99: p99Ms } = gate;
+  const { errorRate, p99: p99Ms, minRequests = 1, soak: soakMs } = gate;
+  const limits = { errorRate, p99Ms, minRequests, soakMs };
   const watched = [...(errorRate === undefined ? [] : ["errorRate"]), ...(p99Ms === undefined ? [] : ["p99"])];
   if (passes && (gate.soak > 0 || watched.length > 0)) {
     const before = new Map<string, RequestCounts[]>();
@@ -78,7 +81,7 @@ export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], ar
     if (passes) await delay(gate.soak, undefined, { signal }).catch(() => {});
     if (passes && watched.length > 0)
       await each(watched, async (tenant) =>
-        evaluateSoak(before.get(tenant.tenant) ?? [], await counts(tenant), { errorRate, p99Ms }),
+        evaluateSoak(before.get(tenant.tenant) ?? [], await counts(tenant), limits),
       );
   }
   const { command } = gate;
@@ -176,6 +179,18 @@ async function addressOf(id: string, directory: string): Promise<string> {
   const tenant = readOperatorTenant(id, directory);
   const { found } = await findServer(tenant);
   return found ? addressByUrl(tenant, found) : tenant.config.baseUrl;
+}
+
+/**
+ * Straight to the database where it is at hand: to the server the gate is one more client of an address, whose limit of
+ * requests the tenant's own traffic or its tests may have used up.
+ */
+function besideServer(tenant: GatedTenant, directory: string): GatedTenant {
+  const { url, options } = tenant;
+  if (url !== null || options.via !== "auto" || options.key !== undefined) return tenant;
+  const read = readOperatorTenant(tenant.tenant, directory);
+  const isAtHand = read.config.database === "embedded" || databaseUrlAtHand(read, "url") !== undefined;
+  return isAtHand ? { ...tenant, options: { ...options, via: "db" } } : tenant;
 }
 
 async function withTenant<Value>(

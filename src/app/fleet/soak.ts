@@ -19,6 +19,9 @@ export interface SoakLimits {
   /** 0.01 is 1 %. */
   errorRate?: number | undefined;
   p99Ms?: number | undefined;
+  /** Fewer requests tell nothing. */
+  minRequests: number;
+  soakMs: number;
 }
 
 /** A check's name and verdict. */
@@ -49,6 +52,7 @@ export async function readCounts(
     [...addresses].map(async (opsUrl) => {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const response = await request(`${opsUrl.replace(/\/+$/, "")}/metrics`, { redirect: "error", signal });
+      if (!response.ok) throw new Error(`${opsUrl}/metrics answers with ${response.status}`);
       return countsIn(await response.text(), tenant.id, opsUrl);
     }),
   );
@@ -80,12 +84,12 @@ export function countsIn(text: string, tenant: string, address: string): Request
 
 /**
  * Whether the requests between two looks keep the limits. Without servers, or when one is not the same process any more,
- * the requests are not known, and nothing is kept. No request at all breaks no limit.
+ * the requests are not known, and nothing is kept; nor is it by too few of them.
  */
 export function evaluateSoak(
   before: readonly RequestCounts[],
   after: readonly RequestCounts[],
-  { errorRate, p99Ms }: SoakLimits,
+  { errorRate, p99Ms, minRequests, soakMs }: SoakLimits,
 ): Verdict[] {
   const unknown = whyUnknown(before, after);
   const verdict = (
@@ -95,8 +99,11 @@ export function evaluateSoak(
     show: (value: number) => string,
   ) => {
     if (unknown !== undefined) return { check, ok: false, found: unknown };
-    if (value === undefined) return { check, ok: true, found: "there was no request" };
-    const of = counted(requests, "request");
+    const of = requests === 0 ? "no requests" : counted(requests, "request");
+    const seen = `${of} in ${soakMs / 1000} s`;
+    if (requests < minRequests)
+      return { check, ok: false, found: `${seen} tell nothing: the gate asks for minRequests: ${minRequests}` };
+    if (value === undefined) return { check, ok: true, found: seen };
     return { check, ok: value <= limit, found: `${show(value)} of ${of}, at most ${show(limit)}` };
   };
   const sum = (counts: readonly RequestCounts[], of: (each: RequestCounts) => number) =>

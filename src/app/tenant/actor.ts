@@ -9,7 +9,8 @@ export interface Recording {
   onSealed?: ((seal: Seal) => void) | undefined;
 }
 
-const LONGEST_REASON = 500;
+/** In characters. */
+export const LONGEST_REASON = 500;
 
 /**
  * The reason that goes into the audit log; undefined for none. A server has the same rule.

@@ -1,4 +1,6 @@
-import type { FleetRun, Outcome, Steps } from "../../app/fleet/fleet-run.ts";
+import { randomBytes } from "node:crypto";
+import type { FleetRun, Outcome, Stands, Steps } from "../../app/fleet/fleet-run.ts";
+import { LONGEST_REASON } from "../../app/tenant/actor.ts";
 import { ALLOW_EXEC, loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { FLEET_FILE } from "../../config/selection/fleet-file.ts";
@@ -39,7 +41,7 @@ export async function runFleetApply({ options, io, interrupts }: CommandContext<
   const run = await whileAlone(fleet.directory, async () => {
     const current = await runToCarryOut(fleet, options, io);
     const save = (kept: FleetRun) => writeRun(fleet.directory, kept);
-    const steps = await stepsOf(fleet, options, { ...io, receipts, signal, save, files: current.files });
+    const steps = await stepsOf(fleet, options, { ...io, receipts, signal, save, run: current });
     const plans = fleet.waves.map(({ wave }) => wave);
     await carryOut(current, steps, { plans, signal, now: () => isoTime(wallClockMs()) });
     return current;
@@ -76,7 +78,9 @@ async function runToCarryOut(fleet: Fleet, { restart }: FleetApplyOptions, { out
     tenants: members.map(({ tenant }) => tenant),
   }));
   const startedAt = isoTime(wallClockMs());
-  return newRun({ run: startedAt.replaceAll(/[-:]|\.\d+/g, ""), files, startedAt }, waves);
+  // Unique, though two directories may begin within one second: the changes of a run are known by it.
+  const run = `${startedAt.replaceAll(/[-:]|\.\d+/g, "")}-${randomBytes(4).toString("hex")}`;
+  return newRun({ run, files, startedAt }, waves);
 }
 
 async function digestOf({ directory, waves }: Fleet): Promise<string> {
@@ -88,8 +92,7 @@ async function digestOf({ directory, waves }: Fleet): Promise<string> {
 }
 
 interface StepIo extends Io {
-  /** Digest of the files that the run was begun with. */
-  files: string;
+  run: Pick<FleetRun, "run" | "files">;
   receipts: ReceiptBook;
   signal: AbortSignal;
   save: (run: FleetRun) => void;
@@ -98,12 +101,15 @@ interface StepIo extends Io {
 async function stepsOf(
   fleet: Fleet,
   options: Options,
-  { output, receipts, signal, save, files }: StepIo,
+  { output, receipts, signal, save, run }: StepIo,
 ): Promise<Steps> {
-  const [{ applyInRun, rollBackInRun }, { lookAtGate }] = await Promise.all([
+  const [{ applyInRun, rollBackInRun }, { lookAtGate }, { reasonOfRun }] = await Promise.all([
     import("../../app/fleet/change-tenant.ts"),
     import("../../app/fleet/gate.ts"),
+    import("../../app/fleet/fleet-run.ts"),
   ]);
+  const mark = reasonOfRun(run);
+  const reason = recordedReason(mark, options.reason);
   const { directory } = fleet;
   const read = () => new DirectorySecrets(directory, loadEnvironment(directory));
   let others = read();
@@ -114,31 +120,29 @@ async function stepsOf(
   // Each tenant's line tells its entry, so that only a file of receipts is left to fill.
   const speaking = { output, ...(options.receipt !== undefined && { onSealed: receipts.onSealed }) };
   const withMember = <Value>(tenant: string, work: Parameters<typeof withConfig<Value>>[4]) =>
-    withConfig(directory, tenant, { ...options, url: members.get(tenant)?.statedUrl, others }, speaking, work);
+    withConfig(directory, tenant, { ...options, reason, url: members.get(tenant)?.statedUrl, others }, speaking, work);
 
   return {
     filesChanged: async () => {
       // A soak may take days, and secrets are replaced meanwhile.
       others = read();
-      return (await digestOf(fleet)) !== files;
+      return (await digestOf(fleet)) !== run.files;
     },
-    apply: async (tenant, stands) => {
-      let moved: boolean | undefined;
+    apply: async (tenant, earlier, keep) => {
+      let isIn: boolean | undefined;
+      const stands: Stands = (standing, earlierIsIn) => {
+        isIn = earlierIsIn;
+        keep(standing, earlierIsIn);
+      };
       try {
-        return await withMember(tenant, (session) =>
-          applyInRun(session, choices, (standing) => {
-            const stood = stands(standing);
-            moved = standing.seq !== stood.seq;
-            return stood;
-          }),
-        );
+        return await withMember(tenant, (session) => applyInRun(session, choices, { mark, earlier, stands }));
       } catch (error) {
-        return failedOutcome(error, moved);
+        return failedOutcome(error, isIn);
       }
     },
     rollBack: async (tenant, standing) => {
       try {
-        return await withMember(tenant, (session) => rollBackInRun(session, standing));
+        return await withMember(tenant, (session) => rollBackInRun(session, standing, { mark }));
       } catch (error) {
         return { ...failedOutcome(error, undefined), state: "failed" };
       }
@@ -156,17 +160,28 @@ async function stepsOf(
   };
 }
 
+/** @throws Fault USAGE when the operator's own reason leaves no room for the run */
+function recordedReason(mark: string, stated: string | undefined): string {
+  const most = LONGEST_REASON - mark.length - 2;
+  if (stated !== undefined && stated.length > most)
+    throw new Fault(
+      "USAGE",
+      `--reason must have at most ${most} characters here (got ${stated.length}): the run is named before it`,
+    );
+  return stated === undefined || stated === "" ? mark : `${mark}: ${stated}`;
+}
+
 /**
  * A refusal is known to have written nothing; what the network or the database left open may have.
- * @param moved whether an earlier attempt of the run had written; undefined where that was not seen
+ * @param isIn whether an earlier attempt of the run had written; undefined where that was not seen
  */
-function failedOutcome(error: unknown, moved: boolean | undefined): Outcome {
+function failedOutcome(error: unknown, isIn: boolean | undefined): Outcome {
   const { exit, code, message = "" } = failureOf(error);
   const isRefusal = exit !== EXIT.unreachable && exit !== EXIT.unexpected && code !== "OUTCOME_UNKNOWN";
   return {
     state: isRefusal ? "refused" : "failed",
     seq: null,
     problem: message,
-    ...(isRefusal && moved !== undefined ? { wrote: moved } : {}),
+    ...(isRefusal && isIn !== undefined ? { wrote: isIn } : {}),
   };
 }

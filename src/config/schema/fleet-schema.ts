@@ -36,6 +36,10 @@ const Gate = z.strictObject({
   p99: duration(MINUTE_MS)
     .optional()
     .meta({ description: "What 99 of 100 requests must be answered within; not looked at unless given." }),
+  minRequests: z.number().int().min(0).max(1_000_000_000).optional().meta({
+    description:
+      "Fewer requests to a tenant during the soak tell nothing of errorRate and p99, so the gate does not pass; 1 unless stated, and 0 lets an idle tenant pass.",
+  }),
   command: z.array(z.string().min(1).max(1024)).min(1).max(64).optional().meta({
     description:
       "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; 0 passes. Needs --allow-exec.",
