@@ -27,7 +27,9 @@ const SAMPLE_MS = 20;
 /** Between two new trades at one server. */
 const PACE_MS = 4000;
 /** How long each storm is watched. */
-const WATCH_MS = 20_000;
+const WATCH_MS = 15_000;
+/** Long enough for several attempts of whatever tries again. */
+const FROZEN_MS = 60_000;
 const SETTLE_MS = 5000;
 
 const { values } = parseArgs({ options: { servers: { type: "string", default: "50" } } });
@@ -39,20 +41,28 @@ const modules = await mkdtemp("/tmp/pmctl-storm-");
 process.env.NODE_COMPILE_CACHE = modules;
 const pair = await openPair();
 const operator = await newOperator({ cluster: "none" });
-try {
-  await run(pair, operator);
-} finally {
+const close = async () => {
   await operator.close();
   await pair.close();
   await rm(modules, { recursive: true });
+};
+for (const name of ["SIGINT", "SIGTERM"] as const)
+  process.once(name, () => void close().finally(() => process.exit(130)));
+try {
+  await run(pair, operator);
+} finally {
+  await close();
 }
 for (const problem of problems) console.log(`FOUND ${problem}`);
 process.exit(problems.length === 0 ? 0 : 1);
 
 async function run({ primary, standby, url }: Pair, here: Operator): Promise<void> {
-  await primary.ask(`alter system set max_connections = ${count * ALLOWED * 2 + 50}`);
-  await primary.kill("SIGINT");
-  await primary.start();
+  // The standby first: it follows no primary that has more.
+  for (const server of [standby, primary]) {
+    await server.ask(`alter system set max_connections = ${count * ALLOWED * 2 + 50}`);
+    await server.kill("SIGINT");
+    await server.start();
+  }
   for (const login of logins) await primary.ask(`create role ${login} superuser login`);
   await appendFile(join(here.directory, ".env"), `ACME_DATABASE_URL=${url("acme")}\n`);
   const marketIds = await openTenant(here);
@@ -66,7 +76,9 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
     const started = await Promise.all(logins.map(start));
     servers.splice(0, count, ...started);
   };
-  console.log("| storm | most of one server | most of all | most that waited for the standby |\n|---|---|---|---|");
+  console.log(
+    "| storm | most of one server | most of all | most that waited for the standby | counted |\n|---|---|---|---|---|",
+  );
   await watched("all servers start", primary.url("postgres"), startAll);
   const world = { secrets: await here.secrets(), marketIds, targets: servers, random: new Random(1) };
   const load = await Load.start("storm", { ...world, paceMs: PACE_MS, mayVanish: true });
@@ -78,7 +90,7 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
     "the standby is frozen": () =>
       standby
         .freeze()
-        .then(() => delay(2 * WATCH_MS))
+        .then(() => delay(FROZEN_MS))
         .then(standby.thaw),
     "all servers are killed and start": () =>
       Promise.all(servers.map((server) => server.kill("SIGKILL"))).then(startAll),
@@ -94,20 +106,28 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
 /** Counts while the storm lasts and for a while behind it. */
 async function watched(name: string, url: string, storm: () => Promise<unknown>): Promise<void> {
   const most = { server: 0, all: 0, waiting: 0 };
+  let samples = 0;
   let hasEnded = false;
-  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined, backoff: () => 0.05 });
+  const { hostname, port, username } = new URL(url);
+  const sql = postgres({
+    ...{ host: decodeURIComponent(hostname), port: Number(port), username, database: "postgres" },
+    ...{ max: 1, fetch_types: false, onnotice: () => undefined, backoff: () => 0.05 },
+  });
   const counting = (async () => {
     while (!hasEnded) {
       const rows = await sql<{ login: string | null; sessions: number; waiting: number }[]>`
         select usename as login, count(*)::int4 as sessions, (count(*) filter (where wait_event = 'SyncRep'))::int4 as waiting
           from pg_stat_activity
          where backend_type = 'client backend' and (usename is null or usename like 'server%')
-         group by usename`.catch(() => []);
+         group by usename`.catch(() => undefined);
+      await delay(SAMPLE_MS);
+      // The database is away.
+      if (!rows) continue;
+      samples += 1;
       const sum = (of: "sessions" | "waiting") => rows.reduce((all, row) => all + row[of], 0);
       most.server = Math.max(most.server, ...rows.map(({ login, sessions }) => (login === null ? 0 : sessions)));
       most.all = Math.max(most.all, sum("sessions"));
       most.waiting = Math.max(most.waiting, sum("waiting"));
-      await delay(SAMPLE_MS);
     }
   })();
   await storm();
@@ -115,6 +135,6 @@ async function watched(name: string, url: string, storm: () => Promise<unknown>)
   hasEnded = true;
   await counting;
   await sql.end({ timeout: 1 });
-  console.log(`| ${name} | ${most.server} | ${most.all} | ${most.waiting} |`);
+  console.log(`| ${name} | ${most.server} | ${most.all} | ${most.waiting} | ${samples} times |`);
   if (most.server > ALLOWED) problems.push(`${name}: a server had ${most.server} sessions`);
 }
