@@ -188,6 +188,8 @@ async function openMember(
     "heartbeat-interval": "200",
     "election-timeout": "2000",
     "log-level": "warn",
+    // See Patroni's configuration.
+    "enable-v2": "true",
   };
   const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
   return new Member(client, [programs.etcd, ...args], account, join(own, "log"));

@@ -25,7 +25,7 @@ export interface Fault {
 
 const RECOVERY_WAIT_MS = 60_000;
 /** Long enough for waits of servers to run out, and shorter than the lease of Patroni. */
-const AWAY_MS = 9000;
+const AWAY_MS = 7000;
 /** How long a primary that was replaced goes on beside its successor. */
 const RIVAL_MS = 3000;
 /** What the database may take while its disk is being filled. */

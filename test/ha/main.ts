@@ -29,7 +29,7 @@ import { openTenant } from "./tenant.ts";
 const PROMISED_MS = 5000;
 const FIRST_TRADE_WAIT_MS = 60_000;
 /** Trading before the fault, and after the cluster is whole again. */
-const QUIET_MS = 1500;
+const QUIET_MS = 1000;
 /** Rounds between two restarts of the servers, by which the requirement of a standby comes and goes. */
 const ROUNDS_A_BLOCK = 5;
 

@@ -131,7 +131,8 @@ function configuration({ name, programs, directory, site, port, restPort, etcd }
     scope: "ha",
     name,
     restapi: { listen: rest, connect_address: rest },
-    etcd3: { hosts: etcd },
+    // Not `etcd3`: Patroni 3.0.2, which Debian 12 has, takes the lease back there from the node that was promoted while it was frozen.
+    etcd: { hosts: etcd },
     bootstrap: {
       dcs: {
         // The shortest lease that Patroni knows.
