@@ -66,6 +66,7 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
   for (const login of logins) await primary.ask(`create role ${login} superuser login`);
   await appendFile(join(here.directory, ".env"), `ACME_DATABASE_URL=${url("acme")}\n`);
   const marketIds = await openTenant(here);
+  await here.edit("acme", (text) => `${text}server: { memoryMb: 128 }\n`);
   const start = (login: string) => {
     process.env.ACME_DATABASE_URL = url("acme").replace("//admin@", `//${login}@`);
     // The environment is read before the first await.
