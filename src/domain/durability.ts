@@ -93,6 +93,16 @@ export function standbysMissing(
   return new Fault("STANDBY_REQUIRED", text);
 }
 
+/** Whether a commit would wait for a standby that is away. False where the standbys cannot be seen. Pure. */
+export function waitsInVain({
+  waits,
+  synchronousStandbys,
+  synchronousStandbyNames,
+  standbys,
+}: Pick<DatabaseState, "waits" | "synchronousStandbys" | "synchronousStandbyNames" | "standbys">): boolean {
+  return waits && standbys !== null && synchronousStandbys < standbysToWaitFor(synchronousStandbyNames);
+}
+
 /** What operators are told at the start of a server. @param state null while the database is away */
 export function warningsOf(state: Pick<DatabaseState, "fsync" | "survives" | "waits"> | null): string[] {
   if (state === null) return ["The database does not tell whether there is a synchronous standby"];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { promisesOf, type Standby, warningsOf } from "../../src/domain/durability.ts";
+import { promisesOf, type Standby, waitsInVain, warningsOf } from "../../src/domain/durability.ts";
 
 const standby = (name: string, sync: Standby["sync"]): Standby => ({ name, state: "streaming", sync, lagBytes: 0 });
 const alone = {
@@ -55,6 +55,17 @@ test.each([
   ],
 ])("%s", (_, change, [waits, strict, synchronousStandbys, survives]) => {
   expect(promisesOf({ ...alone, ...change })).toEqual({ waits, strict, synchronousStandbys, survives });
+});
+
+test.each([
+  ["nothing is waited for", "", [], false],
+  ["the standby is there", "b", [standby("b", "sync")], false],
+  ["the standby is away", "b", [], true],
+  ["one of two is away", "2 (b, c)", [standby("b", "sync")], true],
+  ["standbys cannot be seen", "b", null, false],
+])("whether commits wait in vain: %s", (_, synchronousStandbyNames, standbys, expected) => {
+  const facts = { ...alone, synchronousStandbyNames, standbys };
+  expect(waitsInVain({ ...facts, ...promisesOf(facts) })).toBe(expected);
 });
 
 test("every start without a synchronous standby says so", () => {

@@ -1,8 +1,9 @@
-import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { execa } from "execa";
 import { type Account, serverAccount } from "../../src/postgres/embedded/account.ts";
+import { type Network, openNetwork, type Site } from "./network.ts";
 import { DatabaseNode, SUPERUSER, SYNCHRONOUS } from "./node.ts";
 import { Program, until } from "./processes.ts";
 import type { Programs } from "./programs.ts";
@@ -16,6 +17,7 @@ const WHOLE_WAIT_MS = 120_000;
 export interface Cluster {
   nodes: readonly [DatabaseNode, DatabaseNode];
   etcd: readonly EtcdMember[];
+  network: Network;
   /** Whether each node's files lie in a file system of their own, which can be filled. */
   canFill: boolean;
   /** For the tenant file, both nodes by name. */
@@ -25,20 +27,31 @@ export interface Cluster {
   /** The node that takes changes, of two that both would the one of the later timeline; undefined when there is none. */
   primary(): Promise<DatabaseNode | undefined>;
   /** Resolves with primary and standby once every commit waits for a standby that is there. */
-  whole(): Promise<{ primary: DatabaseNode; standby: DatabaseNode }>;
+  whole(): Promise<Whole>;
+  /** The node that was promoted since that timeline. It rejects while there is none. */
+  promotedSince(timeline: number): Promise<DatabaseNode>;
+  /** Copies what each program has logged so far, by name: to be read once the cluster and its files are gone. */
+  keepLogs(into: string): Promise<void>;
   close(): Promise<void>;
 }
 
+/** Who is what while nothing is missing. */
+export interface Whole {
+  primary: DatabaseNode;
+  standby: DatabaseNode;
+  timeline: number;
+}
+
 export interface EtcdMember extends Program {
-  readonly clientPort: number;
+  readonly clientUrl: string;
 }
 
 class Member extends Program implements EtcdMember {
-  readonly clientPort: number;
+  readonly clientUrl: string;
 
-  constructor(clientPort: number, ...program: ConstructorParameters<typeof Program>) {
+  constructor(clientUrl: string, ...program: ConstructorParameters<typeof Program>) {
     super(...program);
-    this.clientPort = clientPort;
+    this.clientUrl = clientUrl;
   }
 }
 
@@ -47,38 +60,57 @@ export async function openCluster(programs: Programs): Promise<Cluster> {
   const directory = await mkdtemp("/tmp/pmctl-ha-");
   await chmod(directory, 0o755);
   const account = await serverAccount(join(directory, "none"));
+  const network = await openNetwork();
   const ports = await freePorts(11);
   const [balancer = 0, portA = 0, portB = 0, restA = 0, restB = 0, ...etcdPorts] = ports;
   const clientPorts = etcdPorts.slice(0, 3);
   const etcd = await Promise.all(
     clientPorts.map((port, index) =>
-      openMember(index, { programs, account, directory, port, peers: etcdPorts.slice(3) }),
+      openMember(index, { programs, account, directory, address: network.etcd, port, peers: etcdPorts.slice(3) }),
     ),
   );
   const mounts: string[] = [];
-  const openNode = async (name: string, port: number, restPort: number) => {
+  const etcdPlaces = clientPorts.map((port) => `${network.etcd}:${port}`);
+  const openNode = async (name: string, site: Site, port: number, restPort: number) => {
     const own = await ownDirectory(directory, name, account);
     if (await mountOn(own, account)) mounts.push(own);
-    return DatabaseNode.create({ name, programs, account, directory: own, port, restPort, etcd: clientPorts });
+    return DatabaseNode.create({ name, programs, account, directory: own, site, port, restPort, etcd: etcdPlaces });
   };
-  const nodes = [await openNode("a", portA, restA), await openNode("b", portB, restB)] as const;
+  const nodes = [
+    await openNode("a", network.nodes[0], portA, restA),
+    await openNode("b", network.nodes[1], portB, restB),
+  ] as const;
   const proxy = await openBalancer({ programs, account, directory, port: balancer, nodes });
   const url = (hosts: string, database: string) =>
     `postgres://${SUPERUSER.username}:${SUPERUSER.password}@${hosts}/${database}`;
   const cluster: Cluster = {
     nodes,
     etcd,
+    network,
     canFill: mounts.length === nodes.length,
     urlOfHosts: (database) =>
-      `${url(nodes.map(({ port }) => `127.0.0.1:${port}`).join(","), database)}?target_session_attrs=read-write`,
+      `${url(nodes.map(({ place }) => place).join(","), database)}?target_session_attrs=read-write`,
     urlOfBalancer: (database) => url(`127.0.0.1:${balancer}`, database),
     primary: () => primaryAmong(nodes),
     whole: () => until("a primary whose standby streams", () => wholeness(cluster), WHOLE_WAIT_MS),
+    // A node that is frozen or cut off answers late or not at all, and the other one counts meanwhile.
+    promotedSince: (timeline) =>
+      Promise.any(
+        nodes.map(async (node) => {
+          if (((await node.timeline()) ?? 0) <= timeline) throw new Error(`${node.name} was not promoted`);
+          return node;
+        }),
+      ),
+    keepLogs: async (into) => {
+      const logs = ["a/patroni.log", "b/patroni.log", "haproxy/log", ...etcd.map((_, index) => `etcd${index}/log`)];
+      for (const log of logs) await copyFile(join(directory, log), join(into, log.replace(/\W/, "-")));
+    },
     close: async () => {
       for (const node of nodes) await node.pause("SIGCONT");
       await Promise.all([proxy, ...etcd].map((program) => program.kill()));
       await Promise.all(nodes.map((node) => node.end()));
       for (const mount of mounts) await execa("umount", ["--lazy", mount]);
+      await network.close();
       await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -131,18 +163,19 @@ interface MemberOptions {
   programs: Programs;
   account: Account;
   directory: string;
+  address: string;
   port: number;
   peers: readonly number[];
 }
 
 async function openMember(
   index: number,
-  { programs, account, directory, port, peers }: MemberOptions,
+  { programs, account, directory, address, port, peers }: MemberOptions,
 ): Promise<Member> {
   const name = `etcd${index}`;
   const own = await ownDirectory(directory, name, account);
-  const [client, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peers[index]}`];
-  const all = peers.map((each, place) => `etcd${place}=http://127.0.0.1:${each}`).join(",");
+  const [client, peer] = [`http://${address}:${port}`, `http://${address}:${peers[index]}`];
+  const all = peers.map((each, place) => `etcd${place}=http://${address}:${each}`).join(",");
   const flags = {
     name,
     "data-dir": join(own, "data"),
@@ -155,12 +188,14 @@ async function openMember(
     "heartbeat-interval": "200",
     "election-timeout": "2000",
     "log-level": "warn",
+    // See Patroni's configuration.
+    "enable-v2": "true",
   };
   const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-  return new Member(port, [programs.etcd, ...args], account, join(own, "log"));
+  return new Member(client, [programs.etcd, ...args], account, join(own, "log"));
 }
 
-interface BalancerOptions extends Omit<MemberOptions, "peers"> {
+interface BalancerOptions extends Omit<MemberOptions, "address" | "peers"> {
   nodes: readonly DatabaseNode[];
 }
 
@@ -168,7 +203,7 @@ async function openBalancer({ programs, account, directory, port, nodes }: Balan
   const own = await ownDirectory(directory, "haproxy", account);
   const file = join(own, "haproxy.cfg");
   const servers = nodes.map(
-    ({ name, port: node, restPort }) => `  server ${name} 127.0.0.1:${node} check port ${restPort}`,
+    ({ name, place, restUrl }) => `  server ${name} ${place} check port ${new URL(restUrl).port}`,
   );
   await writeFile(
     file,
@@ -192,24 +227,25 @@ ${servers.join("\n")}
 async function primaryAmong(nodes: readonly DatabaseNode[]): Promise<DatabaseNode | undefined> {
   const answers = await Promise.all(
     nodes.map(async (node) => {
-      // The name of a file of the log begins with its timeline.
-      const asked = node.ask("select pg_walfile_name(pg_current_wal_lsn()) as file where not pg_is_in_recovery()");
-      const [row] = await asked.catch(() => []);
-      return row ? [{ node, timeline: Number.parseInt(String(row.file).slice(0, 8), 16) }] : [];
+      const timeline = await node.timeline().catch(() => undefined);
+      return timeline === undefined ? [] : [{ node, timeline }];
     }),
   );
   const [latest] = answers.flat().toSorted((a, b) => b.timeline - a.timeline);
   return latest?.node;
 }
 
-async function wholeness({ nodes }: Cluster): Promise<{ primary: DatabaseNode; standby: DatabaseNode } | undefined> {
+async function wholeness({ nodes }: Cluster): Promise<Whole | undefined> {
   const primary = await primaryAmong(nodes);
   const standby = nodes.find((node) => node !== primary);
   if (!primary || !standby || nodes.some(({ patroni }) => patroni.pid === undefined)) return undefined;
   const [synchronous] = await primary.ask(SYNCHRONOUS);
   const [follows] = await standby.ask("select 1 from pg_stat_wal_receiver where status = 'streaming'");
-  const leader = await fetch(`http://127.0.0.1:${primary.restPort}/primary`, { signal: AbortSignal.timeout(1000) });
-  const sync = await fetch(`http://127.0.0.1:${standby.restPort}/synchronous`, { signal: AbortSignal.timeout(1000) });
+  const leader = await fetch(`${primary.restUrl}/primary`, { signal: AbortSignal.timeout(1000) });
+  const sync = await fetch(`${standby.restUrl}/synchronous`, { signal: AbortSignal.timeout(1000) });
   await Promise.all([leader.text(), sync.text()]);
-  return synchronous && follows && leader.ok && sync.ok ? { primary, standby } : undefined;
+  const timeline = await primary.timeline();
+  return synchronous && follows && leader.ok && sync.ok && timeline !== undefined
+    ? { primary, standby, timeline }
+    : undefined;
 }

@@ -2,15 +2,13 @@ import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
-import type { Cluster, EtcdMember } from "./cluster.ts";
+import type { Cluster, EtcdMember, Whole } from "./cluster.ts";
 import { type DatabaseNode, SYNCHRONOUS } from "./node.ts";
 import { signal, until } from "./processes.ts";
 
 /** What a fault meets: the cluster, whole, and who is what. */
-export interface Scene {
+export interface Scene extends Whole {
   cluster: Cluster;
-  primary: DatabaseNode;
-  standby: DatabaseNode;
 }
 
 /** Breaks something and, where that does not mend itself, mends it. */
@@ -27,17 +25,19 @@ export interface Fault {
 
 const RECOVERY_WAIT_MS = 60_000;
 /** Long enough for waits of servers to run out, and shorter than the lease of Patroni. */
-const AWAY_MS = 9000;
+const AWAY_MS = 7000;
 /** How long a primary that was replaced goes on beside its successor. */
 const RIVAL_MS = 3000;
 /** What the database may take while its disk is being filled. */
 const SPARE_BYTES = 40e6;
 
-/** Waits for the promotion, and does `mend` then. */
-async function promoted({ standby }: Scene, mend?: () => unknown): Promise<number> {
-  const look = () => standby.ask("select 1 where not pg_is_in_recovery()").then(([row]) => row);
-  await until(`the promotion of ${standby.name}`, look, RECOVERY_WAIT_MS);
-  const [at] = await Promise.all([commitAt(standby), mend?.()]);
+/**
+ * Waits for a promotion, and does `mend` then. In most rounds Patroni promotes the standby; the old primary, where the standby
+ * is further behind than `maximum_lag_on_failover` allows.
+ */
+async function promoted({ cluster, timeline }: Scene, mend?: () => unknown): Promise<number> {
+  const node = await until("a promotion", () => cluster.promotedSince(timeline), RECOVERY_WAIT_MS);
+  const [at] = await Promise.all([commitAt(node), mend?.()]);
   return at;
 }
 
@@ -62,6 +62,18 @@ async function cancelWaits({ primary }: Scene, ms: number): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; await delay(50))
     await primary.ask("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'");
 }
+
+/** Does this to half of the servers' sessions, drawn anew each time, again and again. */
+async function disturb({ primary }: Scene, what: "pg_cancel_backend" | "pg_terminate_backend"): Promise<number> {
+  for (const end = performance.now() + AWAY_MS; performance.now() < end; await delay(50))
+    await primary.ask(
+      `select ${what}(pid) from pg_stat_activity where application_name like 'pmctl%' and random() < 0.5`,
+    );
+  return commitAt(primary);
+}
+
+const uncut = ({ network }: Cluster) =>
+  network.canCut ? undefined : "needs root and `ip` (Debian: apt-get install iproute2), for a network that can be cut";
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -105,7 +117,39 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "nodes parted",
+    name: "network between the nodes cut",
+    impossible: uncut,
+    run: async ({ cluster: { network }, primary, standby }) => {
+      const mends = [await network.part(primary.site, [standby.site.address])];
+      mends.push(await network.part(standby.site, [primary.site.address]));
+      await delay(AWAY_MS);
+      for (const mend of mends) await mend();
+      return commitAt(primary);
+    },
+  },
+  {
+    // The servers still reach it, and it takes their changes until Patroni gives up its lease.
+    name: "primary cut off from etcd and standby",
+    impossible: uncut,
+    run: async (scene) => {
+      const { network } = scene.cluster;
+      const mend = await network.part(scene.primary.site, [network.etcd, scene.standby.site.address]);
+      return promoted(scene, () => delay(RIVAL_MS).then(mend));
+    },
+  },
+  {
+    // Servers keep connections to it of which they hear nothing more.
+    name: "primary cut off",
+    impossible: uncut,
+    run: async (scene) => {
+      const mend = await scene.cluster.network.cutOff(scene.primary.site);
+      return promoted(scene, () => delay(RIVAL_MS).then(mend));
+    },
+  },
+  { name: "sessions terminated", run: (scene) => disturb(scene, "pg_terminate_backend") },
+  { name: "statements cancelled", run: (scene) => disturb(scene, "pg_cancel_backend") },
+  {
+    name: "receiver frozen",
     run: async ({ primary, standby }) => {
       const receiver = await receiverOf(standby);
       signal([receiver], "SIGSTOP");
@@ -158,7 +202,7 @@ export const FAULTS: readonly Fault[] = [
     name: "switchover",
     run: async (scene) => {
       const { primary, standby } = scene;
-      const answer = await fetch(`http://127.0.0.1:${primary.restPort}/switchover`, {
+      const answer = await fetch(`${primary.restUrl}/switchover`, {
         method: "POST",
         body: JSON.stringify({ leader: primary.name, candidate: standby.name }),
       });
@@ -191,7 +235,7 @@ export const FAULTS: readonly Fault[] = [
 async function leaderOf({ etcd }: Cluster): Promise<EtcdMember> {
   const statuses = await Promise.all(
     etcd.map(async (member) => {
-      const answer = await fetch(`http://127.0.0.1:${member.clientPort}/v3/maintenance/status`, {
+      const answer = await fetch(`${member.clientUrl}/v3/maintenance/status`, {
         method: "POST",
         body: "{}",
       });

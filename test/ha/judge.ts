@@ -16,15 +16,24 @@ export interface Evidence {
   orders: readonly Order[];
 }
 
+/** A primary, which is asked in a session of its own. */
+interface Asked {
+  ask(statement: string, database: string, timeoutMs: number): Promise<readonly Record<string, unknown>[]>;
+}
+
 /** What contradicts the guarantees; nothing may be under way meanwhile. */
 export async function judge(evidence: Evidence): Promise<string[]> {
-  return [...(await compareTrades(evidence)), ...(await checkBooks(evidence)), ...(await checkReadiness(evidence))];
+  const primary = await evidence.cluster.primary();
+  if (!primary) return ["there is no primary"];
+  return [
+    ...(await compareTrades(primary, evidence.orders)),
+    ...(await checkBooks(evidence.operator)),
+    ...(await checkReadiness(evidence)),
+  ];
 }
 
 /** Every acknowledged order is there once and under the id of its answer, no refused one is, and any other at most once. */
-async function compareTrades({ cluster, orders }: Evidence): Promise<string[]> {
-  const primary = await cluster.primary();
-  if (!primary) return ["there is no primary"];
+export async function compareTrades(primary: Asked, orders: readonly Order[]): Promise<string[]> {
   const rows = await primary.ask("select id, trader_id, amount_micro from trade", "acme", READ_TIMEOUT_MS);
   const recorded = new Map<string, string[]>();
   for (const { id, trader_id, amount_micro } of rows) {
@@ -51,7 +60,7 @@ function problemOf({ outcome, tradeId }: Order, ids: readonly string[]): string 
 }
 
 /** Ledger and chain, by the commands that operators have. */
-async function checkBooks({ operator }: Evidence): Promise<string[]> {
+export async function checkBooks(operator: Operator): Promise<string[]> {
   const findings: string[] = [];
   for (const command of [
     ["reconcile", "--full"],
@@ -78,7 +87,7 @@ async function checkReadiness({ cluster, servers }: Evidence): Promise<string[]>
       };
       const isRight = answer.ok && writes && database?.survives === "machine" && database.synchronousStandbys === 1;
       // A server that knows the nodes by name says which one is the primary; behind HAProxy there is one address.
-      const isThere = index !== 0 || database?.host === `127.0.0.1:${primary?.port}`;
+      const isThere = index !== 0 || database?.host === primary?.place;
       return isRight && isThere ? true : undefined;
     };
     return until("a true readiness", look, READINESS_MS).then(

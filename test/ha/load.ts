@@ -8,7 +8,6 @@ import { until } from "./processes.ts";
 const USERS = 8;
 const CAPITAL_USD = 2000;
 const CAPITAL_MICRO = CAPITAL_USD * 1e6;
-/** Between two new orders at one server, whether the earlier ones were answered or not. */
 const PACE_MS = 60;
 const MOST_UNDER_WAY = 60;
 /** Later than any answer that a server still gives. */
@@ -17,6 +16,7 @@ const ANSWER_WAIT_MS = 40_000;
 const MOST_ATTEMPTS = 1000;
 /** Codes of answers that say that nothing was done. */
 const NOTHING_DONE = new Set(["DATABASE_UNAVAILABLE", "STANDBY_REQUIRED", "OVERLOADED", "RATE_LIMITED"]);
+const NO_ANSWER = "no answer";
 
 /** A trade that a client wants once. */
 export interface Order {
@@ -39,6 +39,10 @@ interface World {
   marketIds: readonly string[];
   targets: readonly Target[];
   random: Random;
+  /** Between two new orders at one server, whether the earlier ones were answered or not; 60 unless stated. */
+  paceMs?: number;
+  /** Servers may be killed, and then give no answer. */
+  mayVanish?: boolean;
 }
 
 interface Attempt {
@@ -116,13 +120,13 @@ export class Load {
         const work = this.#order(target).finally(() => this.#underWay.delete(work));
         this.#underWay.add(work);
       }
-      await delay(PACE_MS);
+      await delay(this.#world.paceMs ?? PACE_MS);
     }
   }
 
   /** One order to its end: with a key it is repeated, at any server, until it is acknowledged or surely nothing was done. */
   async #order(first: number): Promise<void> {
-    const { random, targets, marketIds } = this.#world;
+    const { random, targets, marketIds, mayVanish } = this.#world;
     const user = random.pick(this.#users);
     const amountMicro = 500_000 + ++Load.#orders;
     const key = random.chance(0.5) ? randomUUID() : null;
@@ -146,7 +150,8 @@ export class Load {
         return;
       }
       const isRefused = NOTHING_DONE.has(code);
-      if (!isRefused && code !== "OUTCOME_UNKNOWN") this.findings.push(`a trade was answered with ${code}`);
+      const isForeseen = isRefused || code === "OUTCOME_UNKNOWN" || (code === NO_ANSWER && mayVanish);
+      if (!isForeseen) this.findings.push(`a trade was answered with ${code}`);
       isUnsure ||= !isRefused;
       if (order.key === null || !isUnsure) order.outcome = isRefused ? "refused" : "unknown";
       // Of those that were surely refused, clients with a key try some again.
@@ -179,7 +184,7 @@ export class Load {
     const answer = await this.#fetch(target, "/v1/trade", headers, body);
     const took = performance.now() - began;
     this.slowestMs = Math.max(this.slowestMs, took);
-    const code = answer === undefined ? "no answer" : (answer.headers.get("error-code") ?? String(answer.status));
+    const code = answer === undefined ? NO_ANSWER : (answer.headers.get("error-code") ?? String(answer.status));
     this.codes.set(code, (this.codes.get(code) ?? 0) + 1);
     if (answer?.status !== 200) return { code };
     return { code, tradeId: ((await answer.json()) as { tradeId: string }).tradeId };

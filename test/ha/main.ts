@@ -1,15 +1,15 @@
 /**
  * Proves that a failover loses nothing: `npm run ha [-- --rounds 50 --seed N --only switchover,"primary killed" --logs DIR]`.
  *
- * Three members of etcd, two nodes of PostgreSQL under Patroni in strict synchronous mode and HAProxy, all on loopback; two
- * servers of a tenant, of which one knows both nodes by name and the other HAProxy's address. Clients trade at both, half of
- * them with idempotency keys. Each round breaks something (faults.ts), in an order drawn from the seed; in every other five
- * rounds the tenant file requires a synchronous standby. After each round every acknowledged trade must be there once and none
- * that was refused, ledger and chain must be exact and readiness true (judge.ts), and both servers must have traded again,
- * without a restart, within 5 s of the first commit that is on both nodes.
+ * Three members of etcd, two nodes of PostgreSQL under Patroni in strict synchronous mode and HAProxy, all on this machine, each
+ * node in a network namespace of its own where root can make one; two servers of a tenant, of which one knows both nodes by name
+ * and the other HAProxy's address. Clients trade at both, half of them with idempotency keys. Each round breaks something
+ * (faults.ts), in an order drawn from the seed; in every other five rounds the tenant file requires a synchronous standby. After
+ * each round every acknowledged trade must be there once and none that was refused, ledger and chain must be exact and readiness
+ * true (judge.ts), and both servers must have traded again, without a restart, within 5 s of the first commit that is on both nodes.
  *
- * With `--logs` the servers' logs of rounds in which something is off are written there. It takes half a minute a round and
- * needs etcd, Patroni, HAProxy and PostgreSQL as Debian installs them. It ends with 1 where something is off.
+ * With `--logs` the logs of the cluster are written there, and the servers' of rounds in which something is off. It takes half a
+ * minute a round and needs etcd, Patroni, HAProxy and PostgreSQL as Debian installs them. It ends with 1 where something is off.
  */
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,12 +23,13 @@ import { judge } from "./judge.ts";
 import { Load, type Order } from "./load.ts";
 import { findPrograms } from "./programs.ts";
 import { Report } from "./report.ts";
+import { openTenant } from "./tenant.ts";
 
 /** What a server may take to acknowledge a change once there is a primary again. */
 const PROMISED_MS = 5000;
 const FIRST_TRADE_WAIT_MS = 60_000;
 /** Trading before the fault, and after the cluster is whole again. */
-const QUIET_MS = 1500;
+const QUIET_MS = 1000;
 /** Rounds between two restarts of the servers, by which the requirement of a standby comes and goes. */
 const ROUNDS_A_BLOCK = 5;
 
@@ -62,11 +63,13 @@ try {
   console.log(`seed ${seed}: ${rounds} rounds`);
   cluster = await openCluster(programs);
   operator = await newOperator({ cluster: "none" });
-  const marketIds = await openTenant(operator, cluster);
+  await appendFile(join(operator.directory, ".env"), `ACME_DATABASE_URL=${cluster.urlOfHosts("acme")}\n`);
+  const marketIds = await openTenant(operator);
   await run(operator, cluster, marketIds, chooseFaults(cluster));
 } catch (error) {
   report.add(`the run broke off: ${error instanceof Error ? error.stack : error}`);
 } finally {
+  if (values.logs !== undefined) await cluster?.keepLogs(values.logs).catch((error) => report.add(String(error)));
   await close();
 }
 console.log(report.text());
@@ -91,33 +94,6 @@ function chooseFaults(there: Cluster): Fault[] {
         .map(({ fault }) => fault),
     );
   return chosen.slice(0, rounds);
-}
-
-/** Returns the ids of its markets. */
-async function openTenant({ directory, run, edit }: Operator, there: Cluster): Promise<string[]> {
-  const must = async (...args: string[]) => {
-    const { exitCode, stdout, stderr } = await run(...args);
-    if (exitCode !== 0) throw new Error(`pmctl ${args.join(" ")} ended with ${exitCode}: ${stderr}`);
-    return stdout;
-  };
-  await must("init", "acme");
-  await edit("acme", (text) =>
-    `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000000 }\n`.replace(
-      '["US"]',
-      "[]",
-    ),
-  );
-  await appendFile(join(directory, ".env"), `ACME_DATABASE_URL=${there.urlOfHosts("acme")}\n`);
-  await must("apply", "acme");
-  const marketIds: string[] = [];
-  for (const kind of ["cpmm", "lmsr"]) {
-    const created = await must(
-      ...["market", "create", "--question", "Will it hold?", "--category", "test", "--kind", kind, "--p0", "0.5"],
-      ...["--close-at", "2040-01-01T00:00:00Z", "--resolution-ref", "test", "--liquidity", "20000", "-o", "json"],
-    );
-    marketIds.push((JSON.parse(created) as { id: string }).id);
-  }
-  return marketIds;
 }
 
 /** The first knows both nodes, the second HAProxy. */

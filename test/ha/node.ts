@@ -2,10 +2,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import type { Account } from "../../src/postgres/embedded/account.ts";
+import type { Site } from "./network.ts";
 import { familyOf, Program, signal } from "./processes.ts";
 import type { Programs } from "./programs.ts";
 
-/** The superuser of the databases. All of it listens on loopback only, for as long as the proof runs. */
+/** The superuser of the databases. All of it listens within this machine only, for as long as the proof runs. */
 export const SUPERUSER = { username: "admin", password: "admin" };
 const REPLICATION = { username: "replicator", password: "replicator" };
 /** Asks a primary for the standbys that its commits are on. */
@@ -19,23 +20,31 @@ interface NodeOptions {
   account: Account;
   /** Of this node alone, and a file system of its own where root allows one. */
   directory: string;
+  site: Site;
   port: number;
   restPort: number;
-  etcd: readonly number[];
+  /** The members' addresses. */
+  etcd: readonly string[];
 }
 
 /** A machine of the database: Patroni and the PostgreSQL that it runs. */
 export class DatabaseNode {
   readonly name: string;
-  readonly port: number;
-  readonly restPort: number;
+  readonly site: Site;
+  /** `host:port`, as clients name it. */
+  readonly place: string;
+  /** Of Patroni's own interface. */
+  readonly restUrl: string;
+  readonly #port: number;
   readonly directory: string;
   readonly patroni: Program;
 
-  private constructor({ name, port, restPort, directory }: NodeOptions, patroni: Program) {
+  private constructor({ name, site, port, restPort, directory }: NodeOptions, patroni: Program) {
     this.name = name;
-    this.port = port;
-    this.restPort = restPort;
+    this.site = site;
+    this.place = `${site.address}:${port}`;
+    this.restUrl = `http://${site.address}:${restPort}`;
+    this.#port = port;
     this.directory = directory;
     this.patroni = patroni;
   }
@@ -46,15 +55,18 @@ export class DatabaseNode {
     // Patroni reads YAML, of which JSON is a part.
     await writeFile(file, JSON.stringify(configuration(options), null, 2));
     const log = join(options.directory, "patroni.log");
-    return new DatabaseNode(options, new Program([options.programs.patroni, file], options.account, log));
+    const { programs, account, site } = options;
+    return new DatabaseNode(options, new Program([programs.patroni, file], account, log, site.namespace));
   }
 
   /** Asks this server itself, in a session of its own. */
   async ask(statement: string, database = "postgres", timeoutMs = ASK_TIMEOUT_MS): Promise<postgres.Row[]> {
-    const { port } = this;
+    const { address: host } = this.site;
     const { username, password } = SUPERUSER;
     const sql = postgres({
-      ...{ host: "127.0.0.1", port, username, password, database, max: 1, connect_timeout: 2 },
+      ...{ host, port: this.#port, username, password, database, max: 1, connect_timeout: 2 },
+      // The driver (postgres 3.4.9) lets the failure of its question about types end the process: nothing awaits the answer.
+      fetch_types: false,
       connection: { application_name: "ha" },
       onnotice: () => {},
     });
@@ -65,6 +77,13 @@ export class DatabaseNode {
       clearTimeout(late);
       await sql.end({ timeout: 0 });
     }
+  }
+
+  /** Rises with each promotion; undefined on a standby. */
+  async timeline(): Promise<number | undefined> {
+    // The name of a file of the log begins with it.
+    const [row] = await this.ask("select pg_walfile_name(pg_current_wal_lsn()) as file where not pg_is_in_recovery()");
+    return row && Number.parseInt(String(row.file).slice(0, 8), 16);
   }
 
   /** PostgreSQL's processes, its first one at the head; none while it does not run. */
@@ -105,14 +124,15 @@ export class DatabaseNode {
 }
 
 /** In the words of Patroni's documentation. */
-function configuration({ name, programs, directory, port, restPort, etcd }: NodeOptions): object {
-  const address = `127.0.0.1:${port}`;
-  const rest = `127.0.0.1:${restPort}`;
+function configuration({ name, programs, directory, site, port, restPort, etcd }: NodeOptions): object {
+  const address = `${site.address}:${port}`;
+  const rest = `${site.address}:${restPort}`;
   return {
     scope: "ha",
     name,
     restapi: { listen: rest, connect_address: rest },
-    etcd3: { hosts: etcd.map((each) => `127.0.0.1:${each}`) },
+    // Not `etcd3`: Patroni 3.0.2, which Debian 12 has, takes the lease back there from the node that was promoted while it was frozen.
+    etcd: { hosts: etcd },
     bootstrap: {
       dcs: {
         // The shortest lease that Patroni knows.
@@ -126,6 +146,8 @@ function configuration({ name, programs, directory, port, restPort, etcd }: Node
           parameters: {
             ...{ max_connections: 100, shared_buffers: "64MB", hot_standby_feedback: "on", wal_log_hints: "on" },
             ...{ max_wal_size: "256MB", min_wal_size: "80MB", wal_keep_size: "128MB" },
+            // A primary that stops waits so long for a standby that it has lost; a frozen one stays connected for as long as it is away.
+            ...{ wal_sender_timeout: "15s", wal_receiver_timeout: "15s" },
             ...{ wal_receiver_status_interval: "1s", max_worker_processes: 8 },
           },
         },
@@ -138,8 +160,8 @@ function configuration({ name, programs, directory, port, restPort, etcd }: Node
       authentication: { superuser: SUPERUSER, replication: REPLICATION, rewind: SUPERUSER },
       parameters: { unix_socket_directories: directory, logging_collector: "off" },
       pg_hba: [
-        "host all all 127.0.0.1/32 scram-sha-256",
-        "host replication all 127.0.0.1/32 scram-sha-256",
+        "host all all samenet scram-sha-256",
+        "host replication all samenet scram-sha-256",
         "local all all trust",
       ],
       basebackup: { checkpoint: "fast" },

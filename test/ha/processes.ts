@@ -10,13 +10,18 @@ export class Program {
   readonly #command: readonly [string, ...string[]];
   readonly #account: Account;
   readonly #log: string;
+  readonly #namespace: string | undefined;
   #child: ChildProcess | undefined;
 
-  /** @param log the file that its output is added to */
-  constructor(command: readonly [string, ...string[]], account: Account, log: string) {
+  /**
+   * @param log the file that its output is added to
+   * @param namespace the network namespace that it runs in, where that is another than ours
+   */
+  constructor(command: readonly [string, ...string[]], account: Account, log: string, namespace?: string) {
     this.#command = command;
     this.#account = account;
     this.#log = log;
+    this.#namespace = namespace;
   }
 
   /** Undefined while it does not run. */
@@ -28,11 +33,20 @@ export class Program {
   /** Starts it unless it runs. */
   start(): void {
     if (this.pid !== undefined) return;
-    const [file, ...args] = this.#command;
     const log = openSync(this.#log, "a");
     const { cwd, env, uid, gid } = { uid: undefined, gid: undefined, ...runAs(this.#account) };
     const user = uid === undefined || gid === undefined ? {} : { uid, gid };
-    this.#child = spawn(file, args, { cwd, env, ...user, stdio: ["ignore", log, log] });
+    const inside = [
+      "nsenter",
+      `--net=/run/netns/${this.#namespace}`,
+      `--setuid=${uid}`,
+      `--setgid=${gid}`,
+      "--",
+    ] as const;
+    const [file, ...args] = this.#namespace === undefined ? this.#command : [...inside, ...this.#command];
+    // Only root enters a namespace, so `nsenter` changes the user.
+    const as = this.#namespace === undefined ? user : {};
+    this.#child = spawn(file, args, { cwd, env, ...as, stdio: ["ignore", log, log] });
     closeSync(log);
   }
 

@@ -8,6 +8,8 @@ import { confirmLog } from "../../src/ledger/confirm-log.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { OutcomeUnknown, openPool } from "../../src/postgres/pool.ts";
 import { readVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
+import { DurabilityWatch } from "../../src/services/tenant/durability-watch.ts";
+import { patientPool } from "../../src/services/tenant/promising-pool.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair } from "../support/replica.ts";
 import { userToken } from "../support/user-token.ts";
@@ -286,6 +288,10 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
     max: 1,
     deadlineMs: 30_000,
   });
+  // Background work sends no commit into a wait that has no end: its sessions would pile up.
+  const watch = new DurabilityWatch({ reader: pool, placeOf: () => "", synchronous: true, required: 0 });
+  const patient = patientPool(pool, () => watch.waitsInVain());
+  await expect(confirmLog(patient)).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
   const confirmed = confirmLog(pool).catch((error: unknown) => error);
   await cancelUntil(confirmed);
   expect(await confirmed).toBeInstanceOf(OutcomeUnknown);
@@ -306,6 +312,7 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
   expect((await repeated).status).not.toBe(200);
   await pair.standby.start();
   await confirmLog(pool);
+  await vi.waitFor(() => confirmLog(patient), WAIT);
   await pool.end({ timeout: 1 });
   let repeat = await trade(key);
   for (let turn = 0; turn < 100 && repeat.status !== 200; turn++) {

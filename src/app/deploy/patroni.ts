@@ -53,6 +53,9 @@ function patroni({ name, host }: DatabaseNode, nodes: readonly DatabaseNode[], c
         synchronous_mode: true,
         // Without a standby no change is acknowledged, instead of one that only the primary has.
         synchronous_mode_strict: true,
+        // The standby has every acknowledged change, however much log beyond that the primary alone has. With Patroni's own
+        // 1 MiB it promotes none that is further behind, and after the loss of the primary's machine nothing takes changes.
+        maximum_lag_on_failover: 2 ** 30,
         postgresql: {
           use_pg_rewind: true,
           use_slots: true,

@@ -1,9 +1,16 @@
 import { Fault } from "../../domain/fault.ts";
 import { StatementFailed, Unconfirmed } from "../../postgres/connect.ts";
 
+/** Why a command was not executed that another moment may take. */
+const OVERLOADS = {
+  busy: "The service is busy",
+  unconfirmed: "The database has not confirmed the change before it",
+  "given up": "The database let none of several attempts in",
+};
+
 /** Not executed, and never will be. */
-export function overloaded(): Fault {
-  return new Fault("OVERLOADED", "The service is busy; nothing was executed", { retryAfterSec: 1 });
+export function overloaded(why: keyof typeof OVERLOADS): Fault {
+  return new Fault("OVERLOADED", `${OVERLOADS[why]}; nothing was executed`, { retryAfterSec: 1 });
 }
 
 export function shuttingDown(): Fault {

@@ -17,8 +17,11 @@ export interface QueueOptions<Job> {
   monotonic: () => number;
   /** Runs something later; returns how to call it off. */
   after: (ms: number, run: () => void) => () => void;
-  /** Called with each command that waited too long, at the moment at which it has: also while a long commit is under way. */
-  onLate: (job: Job) => void;
+  /**
+   * Called with each command that waited too long, at the moment at which it has: also while a long commit is under way.
+   * @param isStuck nothing was taken in all that time: it is not the number of commands that it waited for
+   */
+  onLate: (job: Job, isStuck: boolean) => void;
 }
 
 /** Commands that wait for the commit in flight, oldest first. */
@@ -26,6 +29,7 @@ export class Queue<Job extends Waiting> {
   readonly #options: QueueOptions<Job>;
   readonly #jobs: Job[] = [];
   #callOff: (() => void) | null = null;
+  #takenAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: QueueOptions<Job>) {
     this.#options = options;
@@ -61,6 +65,7 @@ export class Queue<Job extends Waiting> {
       size += 1;
     }
     const batch = this.#jobs.splice(0, size);
+    this.#takenAt = this.#options.monotonic();
     this.#callOff?.();
     this.#callOff = null;
     this.#watch();
@@ -92,6 +97,7 @@ export class Queue<Job extends Waiting> {
   #dropLate(): void {
     const latest = this.#options.monotonic() - MAX_WAIT_MS;
     const onTime = this.#jobs.findIndex(({ enqueuedAt }) => enqueuedAt > latest);
-    for (const job of this.#jobs.splice(0, onTime < 0 ? this.#jobs.length : onTime)) this.#options.onLate(job);
+    for (const job of this.#jobs.splice(0, onTime < 0 ? this.#jobs.length : onTime))
+      this.#options.onLate(job, job.enqueuedAt >= this.#takenAt);
   }
 }

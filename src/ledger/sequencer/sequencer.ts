@@ -22,8 +22,8 @@ const RETRY_PAUSE_MS = 10;
 
 /**
  * One ordered stream of commits for a tenant. While a commit is under way the next batch fills, and may be sent before the
- * first is answered. An answer is given only
- * once the head has confirmed the state that it rests on, by the swap or, when nothing was written, by a read.
+ * first is answered. An answer is given only once the head has confirmed the state that it rests on, by the swap or, when
+ * nothing was written, by a read.
  */
 export class Sequencer {
   readonly #monotonic: () => number;
@@ -65,7 +65,7 @@ export class Sequencer {
     this.#queue = new Queue({
       monotonic: this.#monotonic,
       after: this.#after,
-      onLate: (job) => job.reject(this.#refusal() ?? overloaded()),
+      onLate: (job, isStuck) => job.reject(this.#refusal() ?? overloaded(isStuck ? "unconfirmed" : "busy")),
     });
   }
 
@@ -79,7 +79,7 @@ export class Sequencer {
    * OUTCOME_UNKNOWN (it may or may not be in, and a retry with the same Idempotency-Key tells).
    */
   submit<C extends Command>(submission: Submission<C>): Promise<Answer<C>> {
-    const refused = this.#closed ? shuttingDown() : (this.#refusal() ?? (this.#queue.isFull && overloaded()));
+    const refused = this.#closed ? shuttingDown() : (this.#refusal() ?? (this.#queue.isFull && overloaded("busy")));
     if (refused) return Promise.reject(refused);
     return new Promise<Answer<C>>((resolve, reject) => {
       const job = { ...submission, enqueuedAt: this.#monotonic(), resolve, reject };
@@ -253,7 +253,7 @@ export class Sequencer {
         return;
       }
     }
-    for (const job of jobs) job.reject(overloaded());
+    for (const job of jobs) job.reject(overloaded("given up"));
   }
 
   /** When the database rejects a batch for its data, halving it finds the command at fault, and the others are committed. */

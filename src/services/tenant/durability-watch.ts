@@ -5,6 +5,7 @@ import {
   type Progress,
   promisesOf,
   standbysMissing,
+  waitsInVain,
 } from "../../domain/durability.ts";
 import { Fault } from "../../domain/fault.ts";
 import { withinDeadline } from "../../postgres/client.ts";
@@ -50,6 +51,12 @@ export class DurabilityWatch {
   read(): Promise<Durability | null> {
     if (performance.now() - this.#readAt > FRESH_MS) this.#renew();
     return this.#reading;
+  }
+
+  /** Whether commits wait for a standby that is away; false as well while no primary answers. */
+  async waitsInVain(): Promise<boolean> {
+    const state = await this.read();
+    return state !== null && waitsInVain(state);
   }
 
   /** How often another server has been made the primary since the first answer. */

@@ -31,7 +31,7 @@ import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./new-id.ts";
 import { promisingJournal } from "./promising-journal.ts";
-import { promisingPool } from "./promising-pool.ts";
+import { patientPool, promisingPool } from "./promising-pool.ts";
 import { unready } from "./readiness.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
@@ -114,7 +114,8 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const promises = (options.requiredStandbys ?? 0) > 0;
   const promising = promises ? promisingJournal(unguarded, () => durability.refusal) : unguarded;
   const kept = (each: Pool) => (promises ? promisingPool(each, () => durability.refusal) : each);
-  const [pool, background] = [kept(connections.pool), kept(connections.background)];
+  const pool = kept(connections.pool);
+  const background = patientPool(kept(connections.background), () => durability.waitsInVain());
   const journal = options.anchors === false ? promising : guardJournal(promising, evidence);
   const confirm = logConfirmer(background);
   const tail = new AuditTail(pool, onError, { acknowledged: () => evidence.acknowledged?.seq ?? 0n, confirm });

@@ -156,9 +156,14 @@ describe("a conflict with another statement", () => {
     expect(bench.entries("trade.executed")).toBe(1);
   });
 
-  test("that does not end is OVERLOADED, and not executed", async () => {
-    for (let time = 0; time < 8; time++) bench.journals[0].plan.push({ statement: "commit", fate: "conflict" });
-    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("OVERLOADED");
-    expect(bench.entries("trade.executed")).toBe(0);
-  });
+  test.each(["conflict", "neverSent"] as const)(
+    "that does not end is OVERLOADED, and not executed: %s",
+    async (fate) => {
+      for (let time = 0; time < 8; time++) bench.journals[0].plan.push({ statement: "commit", fate });
+      expect(await bench.run(bench.submit(buy(DOLLAR)))).toMatchObject({
+        fault: { code: "OVERLOADED", message: "The database let none of several attempts in; nothing was executed" },
+      });
+      expect(bench.entries("trade.executed")).toBe(0);
+    },
+  );
 });

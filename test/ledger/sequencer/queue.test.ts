@@ -74,6 +74,9 @@ describe("the queue", () => {
     const start = bench.scheduler.now;
     expect((await bench.run(Promise.all(waiting))).map(code)).toEqual(["OVERLOADED", "OVERLOADED"]);
     expect(bench.scheduler.now - start).toBeCloseTo(1000, 0);
+    expect(await waiting[0]).toMatchObject({
+      fault: { message: "The database has not confirmed the change before it; nothing was executed" },
+    });
     end(undefined);
     expect((await bench.run(Promise.all([first, younger]))).map(code)).toEqual(["answered", "answered"]);
     expect(bench.database.row("receipt", "payments\na")).toBeUndefined();
