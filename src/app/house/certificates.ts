@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
-import { HostTable } from "../../domain/access/host-names.ts";
 import { invariant } from "../../domain/fault.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { KeyPair } from "../../server/connections/listener.ts";
@@ -14,19 +13,20 @@ const POLL_MS = 10 * SECOND_MS;
 export class Certificates {
   readonly #directory: string;
   readonly #log: Logger;
-  readonly #residents: HostTable<Resident>;
+  /** The tenant of a host. */
+  readonly #tenantOf: (host: string) => Resident | undefined;
   readonly #known = new Map<string, Promise<ServedCertificate>>();
   readonly #following: (() => void)[] = [];
 
-  constructor(directory: string, residents: readonly Resident[], log: Logger) {
+  constructor(directory: string, tenantOf: (host: string) => Resident | undefined, log: Logger) {
     this.#directory = directory;
     this.#log = log;
-    this.#residents = new HostTable(residents.flatMap((each) => each.hosts.map((host) => [host, each] as const)));
+    this.#tenantOf = tenantOf;
   }
 
   /** The pair for a client that asks for this name; undefined for a name of no tenant. */
   async forName(name: string): Promise<KeyPair | undefined> {
-    const resident = this.#residents.find(name);
+    const resident = this.#tenantOf(name);
     return resident && (await this.of(resident)).current;
   }
 

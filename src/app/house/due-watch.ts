@@ -32,12 +32,13 @@ const ROUND_MS = 10 * SECOND_MS;
  * changed by others, as by a command, and only those are looked at again. So hundreds of idle tenants cost a statement.
  */
 export class DueWatch {
-  readonly #tenants: readonly Watched[];
+  readonly #tenants: ReadonlyMap<string, Watched>;
   readonly #looks = new Map<Watched, Look>();
   readonly #ended = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(tenants: readonly Watched[]) {
+  /** @param tenants by name, to which others may come */
+  constructor(tenants: ReadonlyMap<string, Watched>) {
     this.#tenants = tenants;
   }
 
@@ -64,7 +65,7 @@ export class DueWatch {
   }
 
   async #round(): Promise<void> {
-    for (const watched of this.#tenants) {
+    for (const watched of this.#tenants.values()) {
       watched.hosted.retry();
       if (!this.#looks.has(watched)) await this.#look(watched);
     }

@@ -2,13 +2,8 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ConfigError } from "../../config/config-error.ts";
-import { commandHost, hostsOf, repeatedHosts } from "../../config/hosts.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
-import { loadTenantFile } from "../../config/tenant-file.ts";
-import { tenantPath } from "../../config/workspace.ts";
 import { connectionLimits, DEFAULT_SECONDS } from "../../domain/access/connection-limits.ts";
-import { HostTable } from "../../domain/access/host-names.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import { ClientAddresses } from "../../server/client-address.ts";
 import { Connections } from "../../server/connections/connections.ts";
@@ -19,7 +14,8 @@ import { opsLimits, urlOf } from "../../server/server.ts";
 import { accept } from "../../server/shared-port/acceptor.ts";
 import { RESTART_POLICY } from "../serve/supervisor.ts";
 import { HouseOps } from "./house-ops.ts";
-import type { HouseTerms, Resident } from "./messages.ts";
+import type { HouseTerms } from "./messages.ts";
+import { Residence } from "./residence.ts";
 import { type WorkerOptions, WorkerProcess } from "./worker-process.ts";
 
 export interface HouseOptions {
@@ -41,6 +37,8 @@ export interface HouseOptions {
   process(worker: number): Omit<WorkerOptions, "directory" | "policy">;
   /** Gets failures that end nothing. */
   onError(error: Error): void;
+  /** Gets a line on a tenant that is not served, or is again. */
+  onNote(line: string): void;
 }
 
 /** Several tenants behind one port. */
@@ -55,6 +53,9 @@ export interface House {
 
 /** How long a worker may take to end: what its last requests may take, and the closing of its tenants. */
 const STOP_MS = 40 * SECOND_MS;
+/** Between two rounds of the files that had problems, and between two files of a round. */
+const READ_AGAIN_MS = 2 * SECOND_MS;
+const BETWEEN_READINGS_MS = 50;
 
 /**
  * Serves tenants by few processes: this one accepts connections and gives each to the worker that serves its host. The
@@ -63,22 +64,14 @@ const STOP_MS = 40 * SECOND_MS;
  */
 export async function openHouse(options: HouseOptions): Promise<House> {
   const { directory, host, opsHost, idleSeconds, https } = options;
-  const { configs, problems } = readTenants(directory, options.tenants);
-  const repeated = repeatedHosts(configs);
-  if (repeated.length > 0) throw new ConfigError(repeated);
-  const residents = configs.map((config, index): Resident => {
-    const hosts = hostsOf(config);
-    const host = commandHost(config, hosts);
-    const worker = index % options.workers;
-    return { tenant: config.tenant, hosts, worker, ...(host === undefined ? {} : { commandHost: host }) };
-  });
-  const table = new HostTable(residents.flatMap(({ hosts, worker }) => hosts.map((each) => [each, worker] as const)));
+  const residence = new Residence(directory, options.tenants, options.workers);
+  const { configs, residents, problems } = residence;
   const workers: WorkerProcess[] = [];
   const listening = await accept({
     host,
     port: options.port,
     // What names no tenant is refused by any worker.
-    onConnection: (socket, head, named) => workers[table.find(named) ?? 0]?.give(socket, head),
+    onConnection: (socket, head, named) => workers[residence.workerOf(named) ?? 0]?.give(socket, head),
     onError: options.onError,
   });
   const ops = new HouseOps({ residents, problems, workers, scheme: https ? "https" : "http" });
@@ -111,6 +104,9 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     workers.push(new WorkerProcess(own, { ...options.process(worker), directory, policy }));
   }
   await Promise.all(workers.map(({ ready }) => ready));
+  for (const tenant of problems.keys()) options.onNote(notServed(tenant, residence));
+  const closing = new AbortController();
+  void takeUpMended(residence, workers, { onNote: options.onNote, signal: closing.signal });
   return {
     url,
     opsUrl,
@@ -123,6 +119,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     },
     async close() {
       ops.isDraining = true;
+      closing.abort();
       void listening.close();
       const clean = await Promise.all(workers.map(({ supervised }) => supervised.stop()));
       const opsClosed = opsListening.close();
@@ -135,19 +132,30 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   };
 }
 
-/** The tenants whose files are sound, and what is wrong with the others', which keeps no other tenant from being served. */
-function readTenants(directory: string, tenants: readonly string[]) {
-  const configs: TenantConfig[] = [];
-  const problems = new Map<string, string>();
-  for (const tenant of tenants) {
-    try {
-      configs.push(loadTenantFile(tenantPath(directory, tenant)));
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      problems.set(tenant, error.message);
+/**
+ * Reads the files that had problems again and again, and serves each tenant whose file was mended. One after the other, since a
+ * reading holds up connections, and all of them because a file's problem may be in another one that it extends.
+ */
+async function takeUpMended(
+  residence: Residence,
+  workers: readonly WorkerProcess[],
+  { onNote, signal }: Pick<HouseOptions, "onNote"> & { signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    for (const [tenant, before] of [...residence.problems]) {
+      const resident = residence.readAgain(tenant);
+      if (resident) {
+        for (const worker of workers) worker.admit(resident);
+        onNote(`${tenant} is served from now on, since its file was mended`);
+      } else if (residence.problems.get(tenant) !== before) onNote(notServed(tenant, residence));
+      await delay(BETWEEN_READINGS_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
+    await delay(READ_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }
-  return { configs, problems };
+}
+
+function notServed(tenant: string, { problems }: Residence): string {
+  return `${tenant} is not served until its file is mended: ${problems.get(tenant)?.split("\n", 1)[0]}`;
 }
 
 function longestSeconds(configs: readonly TenantConfig[]): HouseTerms["seconds"] {

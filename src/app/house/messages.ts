@@ -36,6 +36,7 @@ export interface HouseTerms {
 /** What the house says to a worker. A connection comes with its socket. */
 export type ToWorker =
   | HouseTerms
+  | { kind: "resident"; resident: Resident }
   | { kind: "connection"; head: string }
   | { kind: "drain" }
   | { kind: "ask"; id: number; question: Question };

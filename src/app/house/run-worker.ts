@@ -15,11 +15,14 @@ const NO_TENANT = "_";
 export async function runWorker(stopped: AbortSignal): Promise<void> {
   const tell = (message: FromWorker) => process.send?.(message);
   const terms = Promise.withResolvers<HouseTerms>();
+  const started = Promise.withResolvers<Worker>();
   let worker: Worker | undefined;
   process.on("message", (message: ToWorker, socket: unknown) => {
     switch (message.kind) {
       case "terms":
         return terms.resolve(message);
+      case "resident":
+        return void started.promise.then((begun) => begun.admit(message.resident));
       case "drain":
         return worker?.drain();
       case "connection":
@@ -42,6 +45,7 @@ export async function runWorker(stopped: AbortSignal): Promise<void> {
   const begun = new Worker(await terms.promise, usual);
   await begun.start();
   worker = begun;
+  started.resolve(begun);
   tell({ kind: "ready" });
   endStart(() => begun.answered);
   if (!stopped.aborted) await once(stopped, "abort");

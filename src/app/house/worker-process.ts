@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import { Supervised, type SupervisedOptions } from "../serve/supervisor.ts";
-import type { Answer, FromWorker, HouseTerms, Question, ToWorker } from "./messages.ts";
+import type { Answer, FromWorker, HouseTerms, Question, Resident, ToWorker } from "./messages.ts";
 
 /** How long a connection waits for a worker that starts. */
 const PATIENCE_MS = 30 * SECOND_MS;
@@ -80,6 +80,11 @@ export class WorkerProcess {
     const held = { socket, head };
     this.#held.add(held);
     setTimeout(() => this.#held.delete(held) && socket.destroy(), PATIENCE_MS).unref();
+  }
+
+  /** Tells it of a tenant more. One that starts finds it among its terms. */
+  admit(resident: Resident): void {
+    this.#send({ kind: "resident", resident });
   }
 
   drain(): void {

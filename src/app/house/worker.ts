@@ -47,6 +47,10 @@ function siblingSocket(folder: string, worker: number): string {
   return join(folder, `${worker}.sock`);
 }
 
+function byHost(residents: readonly Resident[]): HostTable<Resident> {
+  return new HostTable(residents.flatMap((resident) => resident.hosts.map((host) => [host, resident] as const)));
+}
+
 /** With fewer tenants than rooms, each has more connections, up to what a server of its own has. */
 function connectionsEach(connections: number, tenants: number): number {
   const share = Math.floor(connections / Math.max(1, tenants));
@@ -56,8 +60,8 @@ function connectionsEach(connections: number, tenants: number): number {
 /** One process of a house: it serves the tenants that are its own, and passes requests for others on to their worker. */
 export class Worker {
   readonly #terms: HouseTerms;
-  readonly #residents: HostTable<Resident>;
-  readonly #tenants: ReadonlyMap<string, Watched>;
+  #residents: HostTable<Resident>;
+  readonly #tenants: Map<string, Watched>;
   readonly #connections: Connections;
   readonly #server: Server;
   /** For requests that siblings forward: TLS has ended there. */
@@ -69,7 +73,9 @@ export class Worker {
   readonly #connectionsEach: number;
   readonly #proofSecret = newProofSecret();
   /** The tenants that are its own. */
-  readonly #own: readonly Resident[];
+  readonly #own: Resident[];
+  /** The part of this process's descriptors that one tenant's clients have. */
+  readonly #descriptorsEach: number;
   readonly #forwarding: Forwarding;
   readonly #siblings: ReturnType<typeof acceptForwarded>;
   readonly #metrics = new Metrics();
@@ -82,9 +88,7 @@ export class Worker {
   /** @param usual the certificate for clients that ask for no name; without one the worker speaks plain HTTP */
   constructor(terms: HouseTerms, usual: KeyPair | undefined) {
     this.#terms = terms;
-    this.#residents = new HostTable(
-      terms.residents.flatMap((resident) => resident.hosts.map((host) => [host, resident] as const)),
-    );
+    this.#residents = byHost(terms.residents);
     const descriptors = descriptorLimit();
     const report = new RefusalReport(openLog("", STDERR));
     const onRefused: OnRefused = (reason, address) => {
@@ -95,7 +99,7 @@ export class Worker {
     this.#connections = new Connections({ limits, addresses: new ClientAddresses([]), onRefused });
     this.#forwarding = new Forwarding(this.#connections);
     const handle = (req: IncomingMessage, res: ServerResponse) => this.#handle(req, res);
-    this.#certificates = new Certificates(terms.directory, terms.residents, openLog("", STDERR));
+    this.#certificates = new Certificates(terms.directory, (host) => this.#residents.find(host), openLog("", STDERR));
     const forName = (name: string) => this.#certificates.forName(name);
     this.#plainServer = createListener(handle, this.#connections);
     this.#server = usual ? createListener(handle, this.#connections, { usual, forName }) : this.#plainServer;
@@ -104,10 +108,9 @@ export class Worker {
     this.#own = terms.residents.filter(({ worker }) => worker === terms.worker);
     this.#connectionsEach = connectionsEach(terms.connections, this.#own.length);
     this.#rooms = new Rooms(Math.max(1, Math.floor(terms.connections / this.#connectionsEach)));
-    this.#tenants = new Map(
-      this.#own.map((resident) => [resident.tenant, this.#hosted(resident, descriptors * TENANT_SHARE)]),
-    );
-    this.#due = new DueWatch([...this.#tenants.values()]);
+    this.#descriptorsEach = descriptors * TENANT_SHARE;
+    this.#tenants = new Map(this.#own.map((resident) => [resident.tenant, this.#hosted(resident)]));
+    this.#due = new DueWatch(this.#tenants);
   }
 
   /** Resolves once it takes requests. */
@@ -119,7 +122,7 @@ export class Worker {
     // That of a worker that was killed.
     await rm(path, { force: true });
     await once(this.#siblings.listen(path), "listening");
-    await announce(this.#terms, this.#own, this.#proofSecret);
+    await this.#announce(this.#own);
     this.#due.start();
     void this.#closeIdleOnes(idleSeconds * SECOND_MS);
   }
@@ -128,6 +131,17 @@ export class Worker {
   take(socket: Socket): void {
     socket.allowHalfOpen = true;
     this.#server.emit("connection", socket);
+  }
+
+  /** From now on the tenant's requests are served here, or passed on to the worker that it has. */
+  async admit(resident: Resident): Promise<void> {
+    const { residents, worker } = this.#terms;
+    residents.push(resident);
+    this.#residents = byHost(residents);
+    if (resident.worker !== worker) return;
+    this.#own.push(resident);
+    this.#tenants.set(resident.tenant, this.#hosted(resident));
+    await this.#announce([resident]);
   }
 
   /** From now on each answer ends its connection. */
@@ -166,7 +180,15 @@ export class Worker {
     );
   }
 
-  #hosted(resident: Resident, descriptors: number): Watched {
+  /** Clients are served all the same where the files cannot be written. */
+  async #announce(residents: readonly Resident[]): Promise<void> {
+    await announce(this.#terms, residents, this.#proofSecret).catch((error: unknown) => {
+      const text = "Run files in .pmctl/servers cannot be written: commands find a tenant once a client has opened it";
+      openLog("", STDERR).error({ err: error }, text);
+    });
+  }
+
+  #hosted(resident: Resident): Watched {
     const { tenant } = resident;
     const log = openLog(tenant, STDERR);
     const opener = new TenantOpener({
@@ -176,7 +198,7 @@ export class Worker {
       known: this.#secrets,
       reach: {
         scheme: this.#terms.https ? "https" : "http",
-        descriptors,
+        descriptors: this.#descriptorsEach,
         connect: (terms) => ({ connections: this.#connections, group: new ConnectionGroup(terms) }),
       },
       certificate: async () => (this.#terms.https ? this.#certificates.of(resident) : undefined),

@@ -192,6 +192,7 @@ export async function runHouse(
         output.relay(`worker ${worker} ended (${ending}); starting it again in ${pauseMs / 1000} s`),
     }),
     onError: (error) => output.relay(`The listener failed: ${error.message}`),
+    onNote: (line) => output.relay(line),
   });
   const servers = await begin();
   const { url, opsUrl } = house;
