@@ -18,8 +18,8 @@ export function compileCacheDirectory() {
       ? stated
       : join(homedir(), process.platform === "darwin" ? "Library/Caches" : ".cache");
     const directory = join(home, "pmctl", "compiled");
-    // Before anything is made: nothing of root's belongs into another user's home.
-    if (!isOnlyOurs(home)) return undefined;
+    // Before anything is made: nothing of root's belongs into another user's home. `HOME` may be empty, which is the current directory.
+    if (!isAbsolute(home) || !isOnlyOurs(home)) return undefined;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     return isOnlyOurs(realpathSync(directory)) ? directory : undefined;
   } catch {

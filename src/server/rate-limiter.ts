@@ -14,9 +14,11 @@ export interface Standing {
 /** A bucket's window, as this process last learned it. */
 interface Window {
   requests: number;
+  /** Those of `requests` that this process counted while the shared count was unavailable. */
+  alone: number;
   /** By the monotonic clock. */
   endsAt: number;
-  /** When the shared count last stated `requests`. */
+  /** When the shared count last answered. */
   countedAt: number;
 }
 
@@ -27,6 +29,8 @@ interface Waiting {
 
 interface Pending {
   requests: number;
+  /** Those of `requests` that this process has counted alone meanwhile. */
+  alone: number;
   waiting: Waiting[];
 }
 
@@ -56,7 +60,7 @@ const UNCOUNTED = Number.NEGATIVE_INFINITY;
  * shared count, so that exactly `limit` pass. A client over its limit costs no statement until its window ends. Under a
  * generous limit a request is let through at once and counted within 20 ms, as long as less than half of the window is
  * used: the other half is more than all processes could serve before the count is known. While the shared count is
- * unavailable, each process counts for itself.
+ * unavailable, each process counts for itself, and what it counted stays counted until the window ends.
  */
 export class RateLimiter {
   readonly #options: RateLimiterOptions;
@@ -103,7 +107,7 @@ export class RateLimiter {
   #pendingOf(bucket: string): Pending {
     let pending = this.#pending.get(bucket);
     if (!pending) {
-      pending = { requests: 0, waiting: [] };
+      pending = { requests: 0, alone: 0, waiting: [] };
       this.#pending.set(bucket, pending);
     }
     return pending;
@@ -146,12 +150,12 @@ export class RateLimiter {
   /** Requests that were answered at once take the first places; those that waited follow in the order they came. */
   #settle({ bucket, requests, remainingMs }: SharedCount, pending: Pending | undefined, now: number): void {
     const local = this.#windows.get(bucket);
-    // Requests that were counted here while the shared count was unavailable stay counted.
-    const used = local && local.countedAt === UNCOUNTED && now < local.endsAt ? local.requests : 0;
-    const window = { requests: Math.max(requests, used), endsAt: now + remainingMs, countedAt: now };
+    // What was counted here alone stays counted, except what this late answer shows to be in the shared count after all.
+    const alone = local && now < local.endsAt ? Math.max(local.alone - (pending?.alone ?? 0), 0) : 0;
+    const window = { requests: requests + alone, alone, endsAt: now + remainingMs, countedAt: now };
     this.#remember(bucket, window);
     if (!pending) return;
-    let place = requests - pending.waiting.length;
+    let place = window.requests - pending.waiting.length;
     for (const { limit, resolve } of pending.waiting.splice(0)) {
       place += 1;
       resolve(standing(window, limit, place, now));
@@ -164,8 +168,11 @@ export class RateLimiter {
     if (this.#retryAt === undefined) this.#options.onAway(error);
     this.#retryAt = now + RETRY_INTERVAL_MS;
     for (const pendings of [batch, this.#pending]) {
-      for (const [bucket, { waiting }] of pendings)
-        for (const { limit, resolve } of waiting.splice(0)) resolve(this.#countLocally(bucket, limit, now));
+      for (const [bucket, pending] of pendings)
+        for (const { limit, resolve } of pending.waiting.splice(0)) {
+          pending.alone += 1;
+          resolve(this.#countLocally(bucket, limit, now));
+        }
     }
     // They are counted here. Reported later, they would count in a window that they do not belong to.
     this.#pending.clear();
@@ -173,7 +180,9 @@ export class RateLimiter {
 
   #takeLocally(bucket: string, limit: number, now: number): Standing {
     if (!this.#inFlight && this.#retryAt !== undefined && now >= this.#retryAt) {
-      this.#pendingOf(bucket).requests += 1;
+      const pending = this.#pendingOf(bucket);
+      pending.requests += 1;
+      pending.alone += 1;
       void this.#report();
     }
     return this.#countLocally(bucket, limit, now);
@@ -182,10 +191,11 @@ export class RateLimiter {
   #countLocally(bucket: string, limit: number, now: number): Standing {
     let window = this.#windows.get(bucket);
     if (!window || now >= window.endsAt) {
-      window = { requests: 0, endsAt: now + WINDOW_MS, countedAt: UNCOUNTED };
+      window = { requests: 0, alone: 0, endsAt: now + WINDOW_MS, countedAt: UNCOUNTED };
       this.#remember(bucket, window);
     }
     window.requests += 1;
+    window.alone += 1;
     return standing(window, limit, window.requests, now);
   }
 

@@ -118,10 +118,10 @@ describe("the package", () => {
   test("says its version and its build's commit, and keeps compiled code in the user's cache, where only the user writes", async () => {
     const before = await filesOf(installed);
     const cache = join(place, "cache");
-    const version = (XDG_CACHE_HOME: string) =>
+    const version = (XDG_CACHE_HOME: string, HOME?: string) =>
       execa(join(installed, "bin/pmctl"), ["--version"], {
         cwd: place,
-        env: { XDG_CACHE_HOME, NODE_COMPILE_CACHE: undefined },
+        env: { XDG_CACHE_HOME, NODE_COMPILE_CACHE: undefined, ...(HOME !== undefined && { HOME }) },
       });
     const { version: number, commit } = packageVersion();
     expect(commit).toMatch(/^([0-9a-f]{12}|unknown)$/);
@@ -132,6 +132,10 @@ describe("the package", () => {
     await execa("chmod", ["777", shared]);
     await version(shared);
     expect(await filesOf(shared)).toEqual([]);
+    // Without a home there is no cache, not even in the current directory.
+    const there = await readdir(place);
+    await version("", "");
+    expect(await readdir(place)).toEqual(there);
     expect(await filesOf(installed)).toEqual(before);
   });
 

@@ -1,9 +1,10 @@
 /**
  * Installs the package as an operator does, and runs it: `npm run package`.
  *
- * It packs this checkout, installs the file without scripts for a user who has nothing else, in directories of its own, and
- * runs `pmctl demo --once` in an empty directory: with `npm install --global`, and with `npx`. Each must be done within a
- * minute, and the installed folder be the same afterwards. It asks npm's registry, so no test runs it.
+ * It packs this checkout, installs the file without scripts for a user who has nothing else, in directories of its own whose
+ * names have spaces and letters beyond ASCII, and runs `pmctl demo --once` in an empty directory: with `npm install --global`,
+ * then without a home that can be written to, and with `npx`. Each must be done within a minute, and the installed folder be
+ * the same afterwards. It asks npm's registry, so no test runs it.
  */
 import { hash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -15,7 +16,7 @@ import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const LIMIT_SECONDS = 60;
 
-const place = await mkdtemp("/tmp/pmctl-package-");
+const place = await mkdtemp("/tmp/pmctl package ü 世界 ");
 await chmod(place, 0o755);
 const findings: string[] = [];
 
@@ -29,10 +30,19 @@ async function digestOf(directory: string): Promise<string> {
   return hash("sha256", lines.join("\n"));
 }
 
-/** Runs a program for a user with an empty home, in an empty directory of its name. */
+/** In which nothing can be written, by root neither. */
+const NO_HOME = "/dev/null";
+
+/** Runs a program in a directory of this name, for a user whose home holds nothing but what earlier runs of the name left. */
 async function run(name: string, program: string, ...args: string[]): Promise<string> {
-  const [cwd, home] = [join(place, name), join(place, `${name}-home`)];
-  for (const directory of [cwd, home]) await mkdir(directory, { recursive: true });
+  const home = join(place, `${name} home`);
+  await mkdir(home, { recursive: true });
+  return runAt(home, name, program, ...args);
+}
+
+async function runAt(home: string, name: string, program: string, ...args: string[]): Promise<string> {
+  const cwd = join(place, name);
+  await mkdir(cwd, { recursive: true });
   const path = [dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
   // The registry and its proxy stay those of the caller.
   const env = { PATH: path, HOME: home, XDG_CACHE_HOME: join(home, ".cache") };
@@ -66,6 +76,9 @@ try {
     console.log(`pmctl ${await run("install", join(prefix, "bin/pmctl"), "--version")}`);
     await run("install", join(prefix, "bin/pmctl"), "demo", "--once");
     if ((await digestOf(prefix)) !== installed) findings.push("a run changed the installed folder");
+  });
+  await timed("homeless", async () => {
+    await runAt(NO_HOME, "homeless", join(prefix, "bin/pmctl"), "demo", "--once");
   });
   await timed("npx", async () => {
     await run("npx", "npx", "--yes", ...quiet, "--package", file, "pmctl", "demo", "--once");

@@ -65,6 +65,29 @@ describe("a process", () => {
     expect(await limiter.take("c", 2)).toMatchObject({ allowed: true });
     expect(reports).toBe(2);
   });
+
+  test("whatever was let through while the count was away, again and again, stays counted when it is back", async () => {
+    stopTime("performance");
+    let shared = 0;
+    let isAway = false;
+    const limiter = new RateLimiter({
+      count: async (demands) => {
+        if (isAway) throw new Error("away");
+        return demands.map(({ bucket, requests }): SharedCount => {
+          shared += requests;
+          return { bucket, requests: shared, remainingMs: 50_000 };
+        });
+      },
+      onAway: () => {},
+    });
+    let passed = 0;
+    for (let outage = 0; outage < 10; outage++) {
+      for (isAway of [false, true])
+        for (let request = 0; request < 5; request++) passed += Number((await limiter.take("a", 30)).allowed);
+      vi.advanceTimersByTime(1000);
+    }
+    expect(passed).toBe(30);
+  });
 });
 
 describe("the cost of counting", () => {
