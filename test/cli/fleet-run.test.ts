@@ -172,29 +172,28 @@ describe("a run of the fleet", () => {
     expect(await fleet.apply({ onFailure: "rollback" })).toMatchObject({ waves: [{ state: "failed" }] });
   });
 
-  test("of 200 tenants stops at the canary that fails its gate; mended, it goes on behind that gate alone", async () => {
+  test("of 200 tenants, interrupted in each wave and failing each gate once, passes no failed gate and repeats nothing else", async () => {
     const fleet = new Fleet(5, 45, 150);
-    fleet.failing = "t0-3";
-    const stopped = await fleet.apply({ parallelism: 8 });
-    expect(stopped.state).toBe("failed");
-    expect(stopped.waves.map(({ state }) => state)).toEqual(["failed", "pending", "pending"]);
-    expect(fleet.applied.size).toBe(5);
-    fleet.failing = undefined;
-    for (const wave of [1, 2]) {
+    const states = ({ waves }: FleetRun) => waves.map(({ state }) => state);
+    for (const [wave, failing] of ["t0-3", "t1-40", "t2-140"].entries()) {
+      const upTo = (state: string) =>
+        fleet.waves.map((_, index) => (index < wave ? "passed" : index > wave ? "pending" : state));
       // Ctrl-C while the wave is applied.
       const stop = new AbortController();
-      fleet.onLine = (line) => line === `apply t${wave}-9` && stop.abort();
-      expect((await fleet.apply({ parallelism: 8, signal: stop.signal })).state).toBe("interrupted");
+      fleet.onLine = (line) => line === `apply t${wave}-2` && stop.abort();
+      fleet.failing = failing;
+      const interrupted = await fleet.apply({ parallelism: 2, signal: stop.signal });
+      expect([interrupted.state, ...states(interrupted)]).toEqual(["interrupted", ...upTo("running")]);
+      fleet.onLine = () => {};
+      const failed = await fleet.apply({ parallelism: 8 });
+      expect([failed.state, ...states(failed)]).toEqual(["failed", ...upTo("failed")]);
+      expect(fleet.applied.size).toBe([5, 50, 200][wave]);
     }
-    const done = await fleet.apply({ parallelism: 8 });
-    expect(done.state).toBe("done");
+    fleet.failing = undefined;
+    expect((await fleet.apply({ parallelism: 8 })).state).toBe("done");
     fleet.expectInOrder();
-    expect(fleet.log.filter((line) => line.startsWith("gate"))).toEqual([
-      "gate wave0",
-      "gate wave0",
-      "gate wave1",
-      "gate wave2",
-    ]);
+    const gates = fleet.log.filter((line) => line.startsWith("gate"));
+    expect(gates).toEqual([0, 0, 1, 1, 2, 2].map((wave) => `gate wave${wave}`));
   });
 
   test("a refused tenant ends its wave: tenants behind it wait, and its gate is not looked at", async () => {

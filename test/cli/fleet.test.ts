@@ -277,7 +277,9 @@ waves:
         signal: { name: signal, at: "chain of lab passed" },
       });
       expect(ended.code, ended.stderr).toBe(code);
-      const { state, waves: seen } = JSON.parse((await run("fleet", "status", "-o", "json")).stdout);
+      const { stdout, stderr } = await run("fleet", "status", "-o", "json");
+      expect(stderr).toMatch(/^The run \S+ was interrupted; `pmctl fleet apply` goes on with it\ncanary: running/);
+      const { state, waves: seen } = JSON.parse(stdout);
       expect([state, seen[0].state, seen[0].tenants[0].state]).toEqual(["interrupted", "running", "applied"]);
     }
     await rm(file("hold"));

@@ -32,11 +32,21 @@ const view = {
   empty: "Nothing was applied with the fleet yet.",
 } satisfies View<FleetStatus, Row>;
 
-/** Prints a run: its tenants, and in a line for people each wave with the checks of its gate that failed. */
+/** What a run's state means for the operator; of one that was interrupted its waves still say running. */
+const STANDS: Record<FleetRun["state"], string> = {
+  running: "is at work",
+  interrupted: "was interrupted; `pmctl fleet apply` goes on with it",
+  failed: "failed; `pmctl fleet apply` goes on with it once the cause is mended",
+  done: "is done",
+};
+
+/** Prints a run: its tenants, and in lines for people where it stands, and each wave with its gate's checks that failed. */
 export async function printRun(run: FleetRun | undefined, output: Output): Promise<void> {
   const status = statusOf(run);
   await output.print(status, view);
-  if (run) for (const line of waveLines(status)) output.note(line);
+  if (!run) return;
+  output.note(`The run ${run.run} ${STANDS[run.state]}`);
+  for (const line of waveLines(status)) output.note(line);
 }
 
 /** For build servers. */
