@@ -360,6 +360,8 @@ describe("pmctl up --workers", () => {
 
     // A tenant whose opening ends the worker each time is set apart, and its siblings are served.
     await operator.edit("broken", (text) => text.replace("version: 2", "version: 1"));
+    await until(() => errors().includes("broken is served from now on"));
+    await ask({ host: "predict.broken.example" }).catch(() => undefined);
     await until(() => errors().includes("worker 0 serves broken no longer: set apart"));
     await operator.edit("broken", (text) => text.replace("version: 1", "version: 2"));
     expect(errors().match(/worker 0 ended while it opened .*broken/g)).toHaveLength(3);
