@@ -93,23 +93,23 @@ describe("stopping", () => {
 
 /** A worker of a house with this tenant, by a few lines of JavaScript. */
 function workerBy(code: string, life: LifePolicy) {
-  const hung: string[] = [];
+  const problems: string[] = [];
   const endings: string[] = [];
   const worker = new WorkerProcess(
     {
       ...{ kind: "terms", worker: 0, directory: "/tmp", url: "", address: "", port: 0, opsUrl: "", opsPort: 0 },
-      ...{ residents: RESIDENTS, sockets: "", idleSeconds: 1, https: false, connections: 4 },
+      ...{ residents: RESIDENTS, sockets: "", idleSeconds: 1, https: false, connections: 4, suspects: [], apart: [] },
       seconds: { headersSeconds: 1, bodySeconds: 1, idleSeconds: 1, writeSeconds: 1 },
     },
     {
       ...{ args: () => ["-e", code], environment: {}, directory: "/tmp", policy: QUICK, onLine: () => {} },
-      onHung: (problem) => hung.push(problem),
+      onProblem: (problem) => problems.push(problem),
       onRestart: (ending) => endings.push(ending),
     },
     life,
   );
   running.push(worker.supervised);
-  return { worker, hung, endings };
+  return { worker, problems, endings };
 }
 
 const RESIDENTS = [{ tenant: "acme", hosts: ["acme.test"], worker: 0 }];
@@ -123,7 +123,7 @@ test("a worker of a house that hangs is told of, not waited for, and replaced", 
     const answer = question.about === "tenants" ? [{ tenant: "acme", state: "idle", problem: null }] : [];
     process.send({ kind: "answer", id, answer });
   });`;
-  const { worker, hung, endings } = workerBy(code, LIFE);
+  const { worker, problems, endings } = workerBy(code, LIFE);
   await worker.ready;
   const ops = new HouseOps({ residents: RESIDENTS, problems: new Map(), workers: [worker], scheme: "http" });
   const ask = async (path: string, query = "") => {
@@ -144,15 +144,39 @@ test("a worker of a house that hangs is told of, not waited for, and replaced", 
   await expect.poll(() => worker.isServing).toBe(false);
   expect(await ask("/readyz")).toMatchObject([503, { ok: false, serving: 0 }]);
   await expect.poll(() => endings).toEqual(["SIGKILL"]);
-  expect(hung).toEqual(["does not answer and is killed"]);
+  expect(problems).toEqual(["does not answer and is killed"]);
   await expect.poll(() => worker.isServing, { timeout: 10_000 }).toBe(true);
   expect(worker.supervised.pid).not.toBe(pid);
 });
 
 test("a worker of a house that hangs before it serves is replaced too", async () => {
-  const { worker, hung, endings } = workerBy("setInterval(() => {}, 1e6)", { ...LIFE, startMs: 50 });
+  const { worker, problems, endings } = workerBy("setInterval(() => {}, 1e6)", { ...LIFE, startMs: 50 });
   await expect.poll(() => endings.length).toBeGreaterThan(1);
   expect(endings[0]).toBe("SIGKILL");
-  expect(hung[0]).toBe("has not begun to serve within 0.05 s and is killed");
+  expect(problems[0]).toBe("has not begun to serve within 0.05 s and is killed");
   expect(worker.isServing).toBe(false);
+});
+
+test("a tenant whose opening ends its worker three times is set apart, and one that is opened beside it is not", async () => {
+  // Opens all at once, but suspects one after the other, as a worker does; the opening of acme ends it.
+  const code = `process.on("message", ({ kind, suspects, apart }) => {
+    if (kind !== "terms") return;
+    process.send({ kind: "ready" });
+    const tell = (kind, tenant) => process.send({ kind, tenant });
+    const tenants = ["zeta", "acme"].filter((tenant) => !apart.includes(tenant));
+    for (const tenant of tenants) {
+      tell("opening", tenant);
+      if (suspects.includes(tenant) && tenant !== "acme") tell("opened", tenant);
+    }
+    if (tenants.includes("acme")) process.exit(1);
+    for (const tenant of tenants) tell("opened", tenant);
+  });`;
+  const { worker, problems, endings } = workerBy(code, LIFE);
+  await expect.poll(() => endings.length === 3 && worker.isServing, { timeout: 10_000 }).toBe(true);
+  expect(problems).toEqual([
+    "ended while it opened zeta, acme",
+    "ended while it opened acme",
+    "ended while it opened zeta, acme",
+    expect.stringMatching(/^serves acme no longer: set apart, because 3 times .*pmctl up --isolate acme/),
+  ]);
 });

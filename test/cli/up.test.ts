@@ -59,9 +59,13 @@ afterEach(async () => {
 afterAll(() => operator.close());
 
 function up(...args: string[]): Up {
+  return upWith({}, ...args);
+}
+
+function upWith(env: Record<string, string>, ...args: string[]): Up {
   const child = spawn(process.execPath, [MAIN, "up", operator.directory, "-o", "ndjson", ...args], {
     cwd: "/tmp",
-    env: { ...process.env, TMPDIR: temporary },
+    env: { ...process.env, TMPDIR: temporary, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);
@@ -85,6 +89,15 @@ function up(...args: string[]): Up {
   };
 }
 
+/** Ends a worker that opens the tenant `broken`, as a fault of the machine or of Node would. */
+const ENDS_BY_BROKEN = `--import=data:text/javascript,${encodeURIComponent(`
+  const { send } = process;
+  if (send) process.send = (message, ...rest) => {
+    const sent = send.call(process, message, ...rest);
+    if (message.kind === "opening" && message.tenant === "broken") process.kill(process.pid, "SIGKILL");
+    return sent;
+  };`)}`;
+
 interface House extends Up {
   printed: Record<string, unknown>;
   port: number;
@@ -97,7 +110,11 @@ interface House extends Up {
 
 /** `up --workers 2` on free ports. */
 async function openHouse(...flags: string[]): Promise<House> {
-  const started = up("--workers", "2", "--port", "0", "--ops-port", "0", ...flags);
+  return openHouseWith({}, ...flags);
+}
+
+async function openHouseWith(env: Record<string, string>, ...flags: string[]): Promise<House> {
+  const started = upWith(env, "--workers", "2", "--port", "0", "--ops-port", "0", ...flags);
   const lines = started.served as unknown as Record<string, unknown>[];
   await started.until(() => lines.some(({ workers }) => workers !== undefined));
   const printed = lines.find(({ workers }) => workers !== undefined) ?? {};
@@ -328,7 +345,8 @@ describe("pmctl up --workers", () => {
   });
 
   test("a worker that is killed comes back, and the tenants of others do not notice; work is done for tenants nobody asks for", async () => {
-    const { ask, ops, tenants, child, until, errors } = await openHouse("--idle-seconds", "1");
+    const house = await openHouseWith({ NODE_OPTIONS: ENDS_BY_BROKEN }, "--idle-seconds", "1");
+    const { ask, ops, tenants, child, until, errors } = house;
     expect(await ask({ host: "zeta.test" })).toMatchObject([200, {}]);
     const before = await serverOf(ops, "zeta");
     expect(await ask({ host: "acme.test" })).toMatchObject([200, {}]);
@@ -339,6 +357,20 @@ describe("pmctl up --workers", () => {
     expect(await ask({ host: "acme.test" })).toMatchObject([200, {}]);
     expect(await serverOf(ops, "zeta")).toBe(before);
     expect(await serverOf(ops, "acme")).not.toBe(acme);
+
+    // A tenant whose opening ends the worker each time is set apart, and its siblings are served.
+    await operator.edit("broken", (text) => text.replace("version: 2", "version: 1"));
+    await until(() => errors().includes("broken is served from now on"));
+    await ask({ host: "predict.broken.example" }).catch(() => undefined);
+    await until(() => errors().includes("worker 0 serves broken no longer: set apart"));
+    await operator.edit("broken", (text) => text.replace("version: 1", "version: 2"));
+    expect(errors().match(/worker 0 ended while it opened .*broken/g)).toHaveLength(3);
+    expect(await ask({ host: "acme.test" })).toMatchObject([200, {}]);
+    expect(await ask({ host: "predict.broken.example" })).toMatchObject([500, {}, "INTERNAL"]);
+    const setApart = { state: "failed", problem: expect.stringContaining("--isolate broken") };
+    expect((await tenants())[1]).toMatchObject(setApart);
+    expect(await ops("/readyz?tenant=broken")).toMatchObject([503, setApart]);
+    expect(await serverOf(ops, "zeta")).toBe(before);
 
     await vi.waitFor(async () => expect((await tenants())[0]?.state).toBe("idle"), { timeout: 60_000, interval: 100 });
     const { id } = await marketThatCloses(operator, (closeAt) => [

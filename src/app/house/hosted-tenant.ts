@@ -120,6 +120,11 @@ export class HostedTenant implements Occupant {
     this.#options.log.error({ err: fault, pauseMs }, "The tenant cannot be served; it is tried again after a pause");
   }
 
+  /** It is not opened any more. */
+  setApart(problem: string): void {
+    this.#state = { kind: "failed", fault: new Fault("INTERNAL", problem), retryAt: Number.POSITIVE_INFINITY };
+  }
+
   /** Whether nothing was asked of it for so long, and nothing is under way. */
   isQuietFor(idleMs: number): boolean {
     const { site } = this.#open?.front ?? {};

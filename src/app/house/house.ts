@@ -99,7 +99,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   const terms = { kind: "terms", directory, ...place, residents, sockets, seconds: longestSeconds(configs) } as const;
   for (let worker = 0; worker < options.workers; worker += 1) {
     const connections = Math.floor(options.connections / options.workers);
-    const own: HouseTerms = { ...terms, worker, idleSeconds, https, connections };
+    const own: HouseTerms = { ...terms, worker, idleSeconds, https, connections, suspects: [], apart: [] };
     const policy = { ...RESTART_POLICY, stopMs: STOP_MS };
     workers.push(new WorkerProcess(own, { ...options.process(worker), directory, policy }));
   }

@@ -31,6 +31,10 @@ export interface HouseTerms {
   https: boolean;
   /** The most connections of the worker to one database server. */
   connections: number;
+  /** Tenants whose opening may have ended the process before: opened one after the other. */
+  suspects: string[];
+  /** Tenants that are not opened, since that ends the process. */
+  apart: string[];
 }
 
 /** What the house says to a worker. A connection comes with its socket. */
@@ -42,7 +46,10 @@ export type ToWorker =
   | { kind: "ask"; id: number; question: Question };
 
 /** What a worker says to the house. */
-export type FromWorker = { kind: "ready" } | { kind: "answer"; id: number; answer: Answer };
+export type FromWorker =
+  | { kind: "ready" }
+  | { kind: "opening" | "opened"; tenant: string }
+  | { kind: "answer"; id: number; answer: Answer };
 
 export type Question =
   | { about: "life" }

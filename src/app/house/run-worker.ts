@@ -13,7 +13,8 @@ const NO_TENANT = "_";
 
 /** Serves as a worker of the house that started this process, until it is asked to end. */
 export async function runWorker(stopped: AbortSignal): Promise<void> {
-  const tell = (message: FromWorker) => process.send?.(message);
+  // The house may be gone, which ends this process in order.
+  const tell = (message: FromWorker) => process.send?.(message, undefined, undefined, () => {});
   const terms = Promise.withResolvers<HouseTerms>();
   const started = Promise.withResolvers<Worker>();
   let worker: Worker | undefined;
@@ -42,7 +43,7 @@ export async function runWorker(stopped: AbortSignal): Promise<void> {
   invariant(process.send, "a worker is started by its house");
   const { directory, https, sockets } = await terms.promise;
   const usual = https ? await selfSigned(directory, NO_TENANT, "localhost", wallClockMs()) : undefined;
-  const begun = new Worker(await terms.promise, usual);
+  const begun = new Worker(await terms.promise, usual, (kind, tenant) => tell({ kind, tenant }));
   await begun.start();
   worker = begun;
   started.resolve(begun);

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import { Supervised, type SupervisedOptions } from "../serve/supervisor.ts";
+import { apartProblem, Blame } from "./blame.ts";
 import type { Answer, FromWorker, HouseTerms, Question, Resident, ToWorker } from "./messages.ts";
 
 /** How long a connection waits for a worker that starts. */
@@ -30,8 +31,8 @@ export const LIFE_POLICY: LifePolicy = {
 };
 
 export interface WorkerOptions extends Omit<SupervisedOptions, "onStart"> {
-  /** Called when the worker is killed because it hangs, with a sentence that says so of it; `onRestart` follows. */
-  onHung(problem: string): void;
+  /** Gets what the worker did wrong, as a sentence about it: that it hangs and is killed, or what it did when it ended. */
+  onProblem(problem: string): void;
 }
 
 /** A worker as the house sees it: a process that is started again when it ends. */
@@ -44,16 +45,17 @@ export class WorkerProcess {
   readonly #held = new Set<{ socket: Socket; head: Buffer }>();
   readonly #asked = new Map<number, (answer: Answer) => void>();
   #lastAsked = 0;
+  readonly #openings = new Blame();
   readonly #life: LifePolicy;
-  readonly #onHung: WorkerOptions["onHung"];
+  readonly #onProblem: WorkerOptions["onProblem"];
   /** Ends the wait for a start. */
   #stopWaiting = () => {};
   /** Questions in a row that it has not answered in time. */
   #misses = 0;
 
-  constructor(terms: HouseTerms, { onHung, ...options }: WorkerOptions, life = LIFE_POLICY) {
+  constructor(terms: HouseTerms, { onProblem, ...options }: WorkerOptions, life = LIFE_POLICY) {
     this.#life = life;
-    this.#onHung = onHung;
+    this.#onProblem = onProblem;
     this.supervised = new Supervised({
       ...options,
       onStart: (child) => this.#begin(child, terms),
@@ -110,7 +112,7 @@ export class WorkerProcess {
     this.#child = child;
     child.on("message", (message: FromWorker) => this.#hear(message));
     const late = setTimeout(() => {
-      this.#onHung(`has not begun to serve within ${this.#life.startMs / SECOND_MS} s and is killed`);
+      this.#onProblem(`has not begun to serve within ${this.#life.startMs / SECOND_MS} s and is killed`);
       child.kill("SIGKILL");
     }, this.#life.startMs);
     this.#stopWaiting = () => clearTimeout(late);
@@ -120,7 +122,17 @@ export class WorkerProcess {
       this.#misses = 0;
       for (const answer of this.#asked.values()) answer(null);
     });
-    this.#send(terms);
+    // Only then its last messages have been heard.
+    child.once("close", (code: number | null) => this.#blame(code !== 0));
+    const { suspects, apart } = this.#openings;
+    this.#send({ ...terms, suspects, apart });
+  }
+
+  #blame(failed: boolean): void {
+    const blamed = this.#openings.workerEnded(failed);
+    if (blamed.length > 0) this.#onProblem(`ended while it opened ${blamed.join(", ")}`);
+    for (const tenant of this.#openings.apart)
+      if (blamed.includes(tenant)) this.#onProblem(`serves ${tenant} no longer: ${apartProblem(tenant)}`);
   }
 
   /**
@@ -135,17 +147,29 @@ export class WorkerProcess {
       if (child !== this.#child || !this.#isReady) return;
       this.#misses = answer === null ? this.#misses + 1 : 0;
       if (this.#misses < misses) continue;
-      this.#onHung("does not answer and is killed");
+      this.#onProblem("does not answer and is killed");
       child.kill("SIGKILL");
       return;
     }
   }
 
   #hear(message: FromWorker): void {
-    if (message.kind === "answer") {
-      this.#asked.get(message.id)?.(message.answer);
-      return;
+    switch (message.kind) {
+      case "answer":
+        this.#asked.get(message.id)?.(message.answer);
+        break;
+      case "opening":
+        this.#openings.begin(message.tenant);
+        break;
+      case "opened":
+        this.#openings.end(message.tenant);
+        break;
+      case "ready":
+        this.#serve();
     }
+  }
+
+  #serve(): void {
     this.#stopWaiting();
     this.#isReady = true;
     this.#ready.resolve();

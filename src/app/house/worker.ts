@@ -27,12 +27,14 @@ import { acceptForwarded, Forwarding } from "../../server/shared-port/forwarding
 import { FEWEST_CONNECTIONS, USUAL_CONNECTIONS } from "../../services/tenant/connections.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import { newProofSecret } from "../doors/run-file.ts";
+import { apartProblem } from "./blame.ts";
 import { Certificates } from "./certificates.ts";
 import { DueWatch, type Watched } from "./due-watch.ts";
 import { HostedTenant } from "./hosted-tenant.ts";
 import { KnownSecrets } from "./known-secrets.ts";
 import type { Answer, HouseTerms, Question, Resident, TenantReadiness } from "./messages.ts";
 import { TenantOpener } from "./open-tenant.ts";
+import { Openings, type OpeningsOptions } from "./openings.ts";
 import { Rooms } from "./rooms.ts";
 import { announce, withdraw } from "./run-files.ts";
 
@@ -71,6 +73,7 @@ export class Worker {
   readonly #rooms: Rooms;
   readonly #secrets: KnownSecrets;
   readonly #connectionsEach: number;
+  readonly #openings: Openings;
   readonly #proofSecret = newProofSecret();
   /** The tenants that are its own. */
   readonly #own: Resident[];
@@ -85,9 +88,13 @@ export class Worker {
   /** Requests so far. */
   answered = 0;
 
-  /** @param usual the certificate for clients that ask for no name; without one the worker speaks plain HTTP */
-  constructor(terms: HouseTerms, usual: KeyPair | undefined) {
+  /**
+   * @param usual the certificate for clients that ask for no name; without one the worker speaks plain HTTP
+   * @param tell hears of each tenant that is being opened
+   */
+  constructor(terms: HouseTerms, usual: KeyPair | undefined, tell: OpeningsOptions["tell"]) {
     this.#terms = terms;
+    this.#openings = new Openings({ suspects: terms.suspects, tell });
     this.#residents = byHost(terms.residents);
     const descriptors = descriptorLimit();
     const report = new RefusalReport(openLog("", STDERR));
@@ -207,11 +214,13 @@ export class Worker {
       connections: this.#connectionsEach,
     });
     const open = async (occupant: HostedTenant) => {
-      const opened = await opener.open(occupant);
+      const opened = await this.#openings.watch(tenant, () => opener.open(occupant));
       opened.front.site.door.draining = this.#isDraining;
       return opened;
     };
-    return { hosted: new HostedTenant({ tenant, open, log }), opener };
+    const hosted = new HostedTenant({ tenant, open, log });
+    if (this.#terms.apart.includes(tenant)) hosted.setApart(apartProblem(tenant));
+    return { hosted, opener: { ask: (question) => this.#openings.watch(tenant, () => opener.ask(question)) } };
   }
 
   #handle(req: IncomingMessage, res: ServerResponse): void {

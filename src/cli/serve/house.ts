@@ -187,7 +187,7 @@ export async function runHouse(
       ],
       environment: heapEnvironment(),
       onLine: (_, line) => output.relay(`worker ${worker} | ${line}`),
-      onHung: (problem) => output.relay(`worker ${worker} ${problem}`),
+      onProblem: (problem) => output.relay(`worker ${worker} ${problem}`),
       onRestart: (ending, pauseMs) =>
         output.relay(`worker ${worker} ended (${ending}); starting it again in ${pauseMs / 1000} s`),
     }),
