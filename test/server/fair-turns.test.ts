@@ -22,6 +22,36 @@ test("a tenant's request waits for a few of another one's, however many that one
   expect(begun.filter((tenant) => tenant === "flood")).toHaveLength(1000);
 });
 
+test("a turn is no longer for many tenants than for few: they share what begins in it", async () => {
+  const turns = new FairTurns<number>();
+  const begun: number[] = [];
+  for (let tenant = 0; tenant < 8; tenant += 1)
+    for (let sent = 0; sent < 100; sent += 1) turns.begin(tenant, () => begun.push(tenant));
+  while (begun.length < 300) {
+    const before = begun.length;
+    await turn();
+    const inTurn = begun.slice(before);
+    expect(inTurn).toHaveLength(16);
+    expect(new Set(inTurn).size).toBe(8);
+  }
+});
+
+test("a tenant that does not end keeps one room, and another one makes room instead", async () => {
+  const rooms = new Rooms(2);
+  const hung: Occupant & { quietSince: number | undefined } = {
+    quietSince: 1,
+    close: () => {
+      hung.quietSince = undefined;
+      return new Promise(() => {});
+    },
+  };
+  await rooms.take("db:5432", hung);
+  const quiet: Occupant = { quietSince: 2, close: async () => leave() };
+  const leave = await rooms.take("db:5432", quiet);
+  await rooms.take("db:5432", { quietSince: undefined, close: async () => {} });
+  expect(hung.quietSince).toBeUndefined();
+});
+
 test("where all rooms are taken, the tenant asked for longest ago makes room, and openings wait in order while none can", async () => {
   const rooms = new Rooms(2);
   const closed: string[] = [];
