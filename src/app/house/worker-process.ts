@@ -184,9 +184,10 @@ export class WorkerProcess {
   }
 
   #send(message: ToWorker & Serializable, socket?: Socket, onSent?: () => void): void {
-    // A process that has just ended takes no message; its connections end with it.
-    this.#child?.send(message, socket, (error) => {
-      if (error) socket?.destroy();
+    // Node would keep a connection until the process confirms it, and for ever where that has just ended: kept open here, and
+    // closed once it is sent, it ends with the process that it was sent to.
+    this.#child?.send(message, socket, { keepOpen: true }, () => {
+      socket?.destroy();
       onSent?.();
     });
   }
