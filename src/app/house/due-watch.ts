@@ -25,6 +25,8 @@ interface Look {
 /** A tenant is opened this much before its work is due, so that it is done in time. */
 const AHEAD_MS = 15 * SECOND_MS;
 const ROUND_MS = 10 * SECOND_MS;
+/** How long a look holds up those at other tenants. One at a database that hangs ends later, by itself. */
+const PATIENCE_MS = SECOND_MS;
 
 /**
  * Opens tenants that are idle when they have work which no request asks for. What is due next is read when a tenant is looked at,
@@ -34,6 +36,7 @@ const ROUND_MS = 10 * SECOND_MS;
 export class DueWatch {
   readonly #tenants: ReadonlyMap<string, Watched>;
   readonly #looks = new Map<Watched, Look>();
+  readonly #looking = new Set<Watched>();
   readonly #ended = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -91,8 +94,15 @@ export class DueWatch {
   }
 
   async #look(watched: Watched, changes?: string): Promise<void> {
+    const { signal } = this.#ended;
+    if (!watched.hosted.isIdle || signal.aborted || this.#looking.has(watched)) return;
+    this.#looking.add(watched);
+    const looked = this.#read(watched, changes).finally(() => this.#looking.delete(watched));
+    await Promise.race([looked, delay(PATIENCE_MS, undefined, { signal, ref: false }).catch(() => undefined)]);
+  }
+
+  async #read(watched: Watched, changes: string | undefined): Promise<void> {
     const { hosted } = watched;
-    if (!hosted.isIdle || this.#ended.signal.aborted) return;
     try {
       const { connection, answer } = await watched.opener.ask(readDueIn);
       this.#looks.set(watched, { connection, dueAt: instantIn(answer), changes });
@@ -108,8 +118,13 @@ export class DueWatch {
     const [first] = looks;
     if (!first) return undefined;
     const names = looks.map(([, { connection }]) => databaseOf(connection));
-    const asked = await first[0].opener.ask((sql) => readChanges(sql, names)).catch(() => undefined);
-    return asked?.answer;
+    try {
+      return (await first[0].opener.ask((sql) => readChanges(sql, names))).answer;
+    } catch {
+      // It is looked at anew, and another one is asked the next time.
+      this.#looks.delete(first[0]);
+      return undefined;
+    }
   }
 
   /** It is looked at anew once it is closed again. */

@@ -71,7 +71,10 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     host,
     port: options.port,
     // What names no tenant is refused by any worker.
-    onConnection: (socket, head, named) => workers[residence.workerOf(named) ?? 0]?.give(socket, head),
+    onConnection: (socket, head, named) => {
+      const { worker = 0, tenant } = residence.residentOf(named) ?? {};
+      workers[worker]?.give(socket, head, tenant);
+    },
     onError: options.onError,
   });
   const ops = new HouseOps({ residents, problems, workers, scheme: https ? "https" : "http" });

@@ -14,7 +14,7 @@ export class Residence {
   /** In the order in which they came. */
   readonly residents: Resident[] = [];
   readonly problems = new Map<string, string>();
-  #workerOf: HostTable<number>;
+  #byHost: HostTable<Resident>;
 
   /** @throws ConfigError for a host of two tenants */
   constructor(directory: string, tenants: readonly string[], workers: number) {
@@ -26,12 +26,12 @@ export class Residence {
     }
     const repeated = repeatedHosts(this.configs);
     if (repeated.length > 0) throw new ConfigError(repeated);
-    this.#workerOf = this.#byHost();
+    this.#byHost = this.#tableOfHosts();
   }
 
-  /** The worker for a host; undefined for one of no tenant. */
-  workerOf(host: string): number | undefined {
-    return this.#workerOf.find(host);
+  /** The tenant of a host. */
+  residentOf(host: string): Resident | undefined {
+    return this.#byHost.find(host);
   }
 
   /**
@@ -48,7 +48,7 @@ export class Residence {
     }
     this.problems.delete(tenant);
     const resident = this.#admit(config);
-    this.#workerOf = this.#byHost();
+    this.#byHost = this.#tableOfHosts();
     return resident;
   }
 
@@ -75,7 +75,7 @@ export class Residence {
     }
   }
 
-  #byHost(): HostTable<number> {
-    return new HostTable(this.residents.flatMap(({ hosts, worker }) => hosts.map((each) => [each, worker] as const)));
+  #tableOfHosts(): HostTable<Resident> {
+    return new HostTable(this.residents.flatMap((each) => each.hosts.map((host) => [host, each] as const)));
   }
 }

@@ -15,6 +15,8 @@ interface Server {
 
 /** How often it is looked again whether a tenant can make room, while none can. */
 const STEP_MS = 20;
+/** How long one that makes room may take before another is asked too: where its database hangs, its end takes a minute. */
+const PATIENCE_MS = 500;
 
 /**
  * How many tenants of a worker may be open at each database server, so that their connections stay within what the server is
@@ -34,7 +36,10 @@ export class Rooms {
     const server = this.#servers.get(name) ?? { occupants: new Set(), asked: Promise.resolve() };
     this.#servers.set(name, server);
     server.asked = server.asked.then(async () => {
-      while (server.occupants.size >= this.#count) await (longestQuiet(server.occupants)?.close() ?? delay(STEP_MS));
+      while (server.occupants.size >= this.#count) {
+        const quiet = longestQuiet(server.occupants);
+        await (quiet ? Promise.race([quiet.close(), delay(PATIENCE_MS)]) : delay(STEP_MS));
+      }
       server.occupants.add(occupant);
     });
     await server.asked;

@@ -2,13 +2,21 @@ import type { ChildProcess, Serializable } from "node:child_process";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { SECOND_MS } from "../../domain/time/units.ts";
+import { FairQueue } from "../../server/shared-port/fair-queue.ts";
 import { Supervised, type SupervisedOptions } from "../serve/supervisor.ts";
 import { apartProblem, Blame } from "./blame.ts";
 import type { Answer, FromWorker, HouseTerms, Question, Resident, ToWorker } from "./messages.ts";
 
-/** How long a connection waits for a worker that starts. */
+/** How long a connection waits for a worker that starts, or has many to take. */
 const PATIENCE_MS = 30 * SECOND_MS;
-const MOST_HELD = 4096;
+const MOST_WAITING = 4096;
+
+interface Newcomer {
+  socket: Socket;
+  head: Buffer;
+  /** Ends the wait. */
+  timer: NodeJS.Timeout;
+}
 
 /** When a worker that runs counts as hung. */
 export interface LifePolicy {
@@ -41,8 +49,13 @@ export class WorkerProcess {
   #child: ChildProcess | undefined;
   #isReady = false;
   readonly #ready = Promise.withResolvers<void>();
-  /** Connections that wait until it is ready. */
-  readonly #held = new Set<{ socket: Socket; head: Buffer }>();
+  /**
+   * Connections that it has not been given yet. Node's channel passes one at a time, in the order of sending, and what a worker
+   * is asked waits behind them: so they wait here, where a tenant's many are not ahead of another one's few.
+   */
+  readonly #waiting = new FairQueue<string | undefined, Newcomer>();
+  /** The one that waits in the channel. */
+  #handing: Socket | undefined;
   readonly #asked = new Map<number, (answer: Answer) => void>();
   #lastAsked = 0;
   readonly #openings = new Blame();
@@ -72,16 +85,15 @@ export class WorkerProcess {
     return this.#ready.promise;
   }
 
-  /** Gives it a connection of which these bytes were read; one that comes while it starts is held. */
-  give(socket: Socket, head: Buffer): void {
-    if (this.#isReady) {
-      this.#send({ kind: "connection", head: head.toString("latin1") }, socket);
-      return;
-    }
-    if (this.#held.size >= MOST_HELD) return void socket.destroy();
-    const held = { socket, head };
-    this.#held.add(held);
-    setTimeout(() => this.#held.delete(held) && socket.destroy(), PATIENCE_MS).unref();
+  /**
+   * Gives it a connection of which these bytes were read, in turn, and once it is ready.
+   * @param tenant undefined for a host of none
+   */
+  give(socket: Socket, head: Buffer, tenant: string | undefined): void {
+    if (this.#waiting.size >= MOST_WAITING) leave(this.#waiting.drop());
+    const timer = setTimeout(() => socket.destroy(), PATIENCE_MS).unref();
+    this.#waiting.add(tenant, { socket, head, timer });
+    this.#handOver();
   }
 
   /** Tells it of a tenant more. One that starts finds it among its terms. */
@@ -120,6 +132,8 @@ export class WorkerProcess {
       this.#stopWaiting();
       this.#isReady = false;
       this.#misses = 0;
+      this.#handing?.destroy();
+      this.#handing = undefined;
       for (const answer of this.#asked.values()) answer(null);
     });
     // Only then its last messages have been heard.
@@ -174,14 +188,36 @@ export class WorkerProcess {
     this.#isReady = true;
     this.#ready.resolve();
     if (this.#child) void this.#watch(this.#child);
-    for (const { socket, head } of this.#held) this.give(socket, head);
-    this.#held.clear();
+    this.#handOver();
   }
 
-  #send(message: ToWorker & Serializable, socket?: Socket): void {
-    // A process that has just ended takes no message; its connections end with it.
-    this.#child?.send(message, socket, (error) => {
-      if (error) socket?.destroy();
+  /** While one is in the channel, and another one behind it, the channel is never idle. */
+  #handOver(): void {
+    while (this.#isReady && !this.#handing) {
+      const next = this.#waiting.take();
+      if (!next) return;
+      const { socket, head, timer } = next;
+      clearTimeout(timer);
+      if (socket.destroyed) continue;
+      this.#handing = socket;
+      this.#send({ kind: "connection", head: head.toString("latin1") }, socket, () => {
+        if (this.#handing === socket) this.#handing = undefined;
+        this.#handOver();
+      });
+    }
+  }
+
+  #send(message: ToWorker & Serializable, socket?: Socket, onSent?: () => void): void {
+    // Node would keep a connection until the process confirms it, and for ever where that has just ended: kept open here, and
+    // closed once it is sent, it ends with the process that it was sent to.
+    this.#child?.send(message, socket, { keepOpen: true }, () => {
+      socket?.destroy();
+      onSent?.();
     });
   }
+}
+
+function leave(newcomer: Newcomer | undefined): void {
+  clearTimeout(newcomer?.timer);
+  newcomer?.socket.destroy();
 }

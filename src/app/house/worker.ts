@@ -69,7 +69,8 @@ export class Worker {
   /** For requests that siblings forward: TLS has ended there. */
   readonly #plainServer: Server;
   readonly #certificates: Certificates;
-  readonly #turns = new FairTurns<HostedTenant>();
+  /** By tenant; requests for none take turns too. */
+  readonly #turns = new FairTurns<string | undefined>();
   readonly #rooms: Rooms;
   readonly #secrets: KnownSecrets;
   readonly #connectionsEach: number;
@@ -84,6 +85,8 @@ export class Worker {
   readonly #metrics = new Metrics();
   readonly #due: DueWatch;
   readonly #ended = new AbortController();
+  /** Tenants that are being looked at, or closed, because nothing was asked of them. */
+  readonly #closing = new Set<Watched>();
   #isDraining = false;
   /** Requests so far. */
   answered = 0;
@@ -226,8 +229,12 @@ export class Worker {
   #handle(req: IncomingMessage, res: ServerResponse): void {
     this.answered += 1;
     const resident = this.#residents.find(requestedHost(req.url, req.headers.host));
+    this.#turns.begin(resident?.tenant, () => this.#answer(req, res, resident));
+  }
+
+  #answer(req: IncomingMessage, res: ServerResponse, resident: Resident | undefined): void {
     const hosted = resident && this.#tenants.get(resident.tenant)?.hosted;
-    if (hosted) this.#turns.begin(hosted, () => hosted.handle(req, res, (fault) => this.#refuse(req, res, fault)));
+    if (hosted) hosted.handle(req, res, (fault) => this.#refuse(req, res, fault));
     else if (resident) this.#forward(req, res, resident);
     else this.#refuse(req, res, unknownHost());
   }
@@ -267,12 +274,18 @@ export class Worker {
     while (!signal.aborted) {
       await delay(roundMs, undefined, { signal, ref: false }).catch(() => undefined);
       for (const watched of this.#tenants.values()) {
-        const { hosted } = watched;
-        if (signal.aborted || !hosted.isQuietFor(idleMs)) continue;
-        // While its database is away it stays open, so that its state tells.
-        const isFree = await this.#due.isFree(watched).catch(() => false);
-        if (isFree && hosted.isQuietFor(idleMs)) await hosted.close();
+        if (signal.aborted || this.#closing.has(watched) || !watched.hosted.isQuietFor(idleMs)) continue;
+        // One whose database hangs holds up no other.
+        this.#closing.add(watched);
+        void this.#closeUnlessDue(watched, idleMs).finally(() => this.#closing.delete(watched));
       }
     }
+  }
+
+  async #closeUnlessDue(watched: Watched, idleMs: number): Promise<void> {
+    const { hosted } = watched;
+    // While its database is away it stays open, so that its state tells.
+    const isFree = await this.#due.isFree(watched).catch(() => false);
+    if (isFree && hosted.isQuietFor(idleMs)) await hosted.close();
   }
 }

@@ -1,6 +1,6 @@
 import { monotonicMs } from "../../domain/time/clock.ts";
 
-/** How many requests of one tenant begin in a turn of the event loop while others have some too: some milliseconds of work. */
+/** How many requests begin in a turn of the event loop while several tenants have some: about a millisecond's work. */
 const PER_TURN = 16;
 /** How long a tenant's last request makes others share. */
 const SHARING_MS = 1000;
@@ -33,11 +33,16 @@ export class FairTurns<Tenant> {
       return;
     }
     const line = this.#lineOf(tenant);
-    if (line.begun < PER_TURN && line.waiting.length === 0) {
+    if (line.begun < this.#share && line.waiting.length === 0) {
       line.begun += 1;
       request();
     } else line.waiting.push(request);
     this.#schedule();
+  }
+
+  /** How many of each tenant. */
+  get #share(): number {
+    return Math.max(1, Math.floor(PER_TURN / this.#lines.size));
   }
 
   #lineOf(tenant: Tenant): Line {
@@ -59,8 +64,9 @@ export class FairTurns<Tenant> {
   }
 
   #turn(): void {
+    const share = this.#share;
     for (const [tenant, line] of this.#lines) {
-      const due = line.waiting.splice(0, PER_TURN);
+      const due = line.waiting.splice(0, share);
       line.begun = due.length;
       if (due.length === 0) this.#lines.delete(tenant);
       for (const request of due) request();
