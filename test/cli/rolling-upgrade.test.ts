@@ -4,12 +4,17 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { eventSource } from "../../src/client/event-source.ts";
 import { WORKS } from "../../src/ledger/unchained/leases.ts";
 import { Haproxy, haproxyMissing } from "../support/haproxy.ts";
-import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
+import { marketThatCloses, newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { fund, startLoad } from "../upgrade/load.ts";
 import { layOutNext } from "../upgrade/next-release.ts";
 
 interface Ready {
   leases: { work: string; held: boolean }[];
+}
+
+interface Named {
+  name: string;
+  server: ServerProcess;
 }
 
 /** Between two requests of a client. */
@@ -27,6 +32,12 @@ begin
 end $$;
 `;
 
+/** The command line that creates a market. */
+const marketThatClosesAt = (closeAt: string) => [
+  ...["market", "create", "--question", "Will it hold?", "--category", "test", "--kind", "cpmm", "--p0", "0.5"],
+  ...["--close-at", closeAt, "--resolution-ref", "test", "--liquidity", "20000", "-o", "json"],
+];
+
 if (haproxyMissing) console.log(`skipped: three servers behind HAProxy (${haproxyMissing})`);
 
 describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", () => {
@@ -34,6 +45,10 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
   let haproxy: Haproxy;
   let secrets: Record<string, string>;
   let marketIds: string[];
+  /** Those that are there now, of the next release once the first test is done. */
+  let serving: Named[] = [];
+  /** The command line of the next release. */
+  let next: string;
   beforeAll(async () => {
     operator = await newOperator();
     // A server with a heap of its own does not start its process over.
@@ -43,23 +58,7 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
       `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),
     );
     expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
-    const market = await operator.run(
-      ...[
-        "market",
-        "create",
-        "--question",
-        "Will it hold?",
-        "--category",
-        "test",
-        "--kind",
-        "cpmm",
-        "--p0",
-        "0.5",
-        "-o",
-        "json",
-      ],
-      ...["--close-at", "2040-01-01T00:00:00Z", "--resolution-ref", "test", "--liquidity", "20000"],
-    );
+    const market = await operator.run(...marketThatClosesAt("2040-01-01T00:00:00Z"));
     expect(market).toMatchObject({ exitCode: 0 });
     marketIds = [(JSON.parse(market.stdout) as { id: string }).id];
     secrets = await operator.secrets();
@@ -80,9 +79,17 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     while ((await held()).length < WORKS.length) await delay(50);
   }
 
+  /** What the log holds of a type, by the server's answer. */
+  async function recorded(type: string, { url }: { url: string }): Promise<{ tradeId: string; marketId: string }[]> {
+    const list = ["audit", "list", "-t", "acme", "--type", type, "--limit", "1000000", "-o", "ndjson"];
+    const { stdout, stderr } = await operator.run(...list, "--url", url);
+    expect(stderr).toBe("");
+    return stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line).payload]));
+  }
+
   test("are replaced one after the other by the next release, with a migration before it: no request is refused or lost", async () => {
     const { url } = haproxy;
-    const next = await layOutNext(join(operator.directory, "next"), { name: "0999_planted.sql", text: EXPANSION });
+    next = await layOutNext(join(operator.directory, "next"), { name: "0999_planted.sql", text: EXPANSION });
     const start = async (name: string, server: Promise<ServerProcess>) => {
       await haproxy.add(name, await server);
       return { name, server: await server };
@@ -149,7 +156,7 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     const again = await start("again", operator.serve("acme", "--drain-seconds", "2"));
     expect(again.server.errors()).toContain("newer than this pmctl");
     await underLoad();
-    let serving = [again, ...old.slice(1)];
+    serving = [again, ...old.slice(1)];
     for (const leaving of serving) {
       const replacement = await start(
         `${leaving.name}-next`,
@@ -176,12 +183,63 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
       expect([args[0], exitCode, stderr]).toEqual([args[0], 0, ""]);
       return JSON.parse(stdout);
     };
-    const trades = ["--type", "trade.executed", "--limit", "1000000", "-o", "ndjson"];
-    const { stdout } = await operator.run("audit", "list", "-t", "acme", "--via", "http", ...trades);
-    const recorded = stdout.split("\n").map((line) => JSON.parse(line).payload.tradeId);
-    expect(recorded.toSorted()).toEqual(acknowledged.toSorted());
+    const trades = (await recorded("trade.executed", haproxy)).map(({ tradeId }) => tradeId);
+    expect(trades.toSorted()).toEqual(acknowledged.toSorted());
     expect(await ask("user", "show", "ann")).toMatchObject({ balanceUsd: paid });
     expect(await ask("reconcile", "--full")).toMatchObject({ ok: true });
     expect(await ask("audit", "verify")).toMatchObject({ verified: true });
+  }, 300_000);
+
+  test("one that is killed and one that is frozen are followed by another: no event is missed or told twice, and nothing is done twice", async () => {
+    const { url } = haproxy;
+    const tradeIds = async () => (await recorded("trade.executed", haproxy)).map(({ tradeId }) => tradeId);
+    const before = new Set(await tradeIds());
+    let streamed = 0;
+    const stopping = new AbortController();
+    const apiKey = secrets.ACME_PUBLIC_KEY ?? "";
+    const stream = eventSource({ url, apiKey, signal: stopping.signal, fetch, retryMs: 100 });
+    expect((await stream.next()).value).toMatchObject({ event: "snapshot" });
+    const streaming = (async () => {
+      for await (const { event } of stream) {
+        // A second snapshot would be a gap.
+        expect(event).not.toBe("snapshot");
+        if (event === "trade") streamed += 1;
+      }
+    })();
+    const load = startLoad(() => url, secrets, marketIds, { traders: [0, 1], paceMs: PACE_MS });
+    /** The servers, one that has leases first. */
+    const byLeases = async () => {
+      const held = await Promise.all(serving.map(async ({ server }) => (await readiness(server)).leases));
+      const first = serving.find((_, at) => held[at]?.some((lease) => lease.held));
+      if (!first) throw new Error("No server has a lease");
+      return [first, ...serving.filter((each) => each !== first)] as const;
+    };
+
+    const [killed, ...left] = await byLeases();
+    await killed.server.kill("SIGKILL");
+    serving = left;
+    await untilHeld(left.map(({ server }) => server));
+
+    const [frozen, awake] = await byLeases();
+    if (!awake) throw new Error("Two servers are left");
+    frozen.server.child.kill("SIGSTOP");
+    const run = (...args: string[]) => operator.runBuild(next, ...args, "-t", "acme", "--via", "db");
+    const { id } = await marketThatCloses({ ...operator, run }, marketThatClosesAt);
+    await untilHeld([awake.server]);
+    const closings = async ({ server }: Named) =>
+      (await recorded("market.closed", server)).filter(({ marketId }) => marketId === id);
+    while ((await closings(awake)).length === 0) await delay(PACE_MS);
+    frozen.server.child.kill("SIGCONT");
+    // Known by its own clock, before it has asked.
+    expect((await readiness(frozen.server)).leases.filter(({ held }) => held)).toEqual([]);
+    await haproxy.until(frozen.name, "UP");
+    await load.stop();
+    const trades = (await tradeIds()).filter((each) => !before.has(each));
+    expect(trades.toSorted()).toEqual([...load.acknowledged.values()].toSorted());
+    while (streamed < trades.length) await delay(PACE_MS);
+    stopping.abort();
+    await streaming;
+    expect(streamed).toBe(trades.length);
+    expect(await closings(frozen)).toHaveLength(1);
   }, 300_000);
 });
