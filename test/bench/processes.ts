@@ -60,11 +60,15 @@ export function familyOf(pid: number): number[] {
   return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
 }
 
-/** Memory of processes in MB (millions of bytes), in which a page that several share counts once. */
+/** Memory of processes in MB (millions of bytes), in which a page that several share counts once; 0 of one that has ended. */
 export function proportionalMb(pids: readonly number[]): number {
   const kilobytes = pids.map((pid) => {
-    const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
-    return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1]);
+    try {
+      const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+      return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0);
+    } catch {
+      return 0;
+    }
   });
   return (kilobytes.reduce((sum, each) => sum + each, 0) * 1024) / 1e6;
 }

@@ -9,6 +9,8 @@ import { openTenant } from "../../../src/services/tenant/tenant.ts";
 import { newOperator } from "../../support/operator.ts";
 import { requestBytes } from "../load.ts";
 import { createMarkets, fundTraders, TRADERS, traderOf } from "../scene.ts";
+import { endedWithBench } from "./endings.ts";
+import { runCommand } from "./listeners.ts";
 
 /** A directory with many tenants of one embedded PostgreSQL server, each with a database, a host and variables of its own. */
 export interface Estate {
@@ -62,7 +64,8 @@ server: { hosts: [${hostOf(tenant)}] }
  */
 export async function openEstate(count: number, busy: number): Promise<Estate> {
   const operator = await newOperator({ cluster: "none" });
-  const { directory, close } = operator;
+  const { directory } = operator;
+  const close = endedWithBench(operator.close);
   const cluster = embeddedCluster(directory);
   const tenants = Array.from({ length: count }, (_, index) => `t${String(index).padStart(3, "0")}`);
   const secrets = new Map(
@@ -81,8 +84,7 @@ export async function openEstate(count: number, busy: number): Promise<Estate> {
     await withClient(cluster.connection("postgres"), { name: "copy", max: 1 }, async (sql) => {
       for (const tenant of tenants) await sql`create database ${sql(tenant)} template ${sql(TEMPLATE)}`;
     });
-    const { exitCode, stderr } = await operator.run("apply", "t*");
-    if (exitCode !== 0) throw new Error(`apply: ${stderr}`);
+    await runCommand(directory, "apply", "t*", "--quiet");
     const scenes = new Map<string, readonly Buffer[]>();
     for (const tenant of tenants.slice(0, busy)) {
       const auditSecret = secret(tenant, "AUDIT_KEY");

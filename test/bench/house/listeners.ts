@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { endedWithBench } from "./endings.ts";
 
 /** The command line as it was built. */
 const PROGRAM = fileURLToPath(new URL("../../../bin/pmctl.js", import.meta.url));
@@ -23,9 +24,26 @@ export function startServer(directory: string, tenant: string): Promise<Listener
   return start(directory, ["serve", tenant, ...FREE_PORTS]);
 }
 
+/** Runs a command to its end. @throws when it does not succeed */
+export async function runCommand(directory: string, ...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
+  const ended = once(child, "exit");
+  const end = endedWithBench(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  const [code] = await ended;
+  await end();
+  if (code !== 0) throw new Error(`pmctl ${args[0]} ended with ${code}`);
+}
+
 async function start(directory: string, args: string[]): Promise<Listener> {
   const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
+  const end = endedWithBench(async () => {
+    child.kill("SIGTERM");
+    await ended;
+  });
   const [line] = await Promise.race([
     once(createInterface(child.stdout), "line"),
     ended.then(([code]) => Promise.reject(new Error(`pmctl ${args[0]} ended with ${code}`))),
@@ -34,10 +52,7 @@ async function start(directory: string, args: string[]): Promise<Listener> {
   return {
     port: Number(new URL(url).port),
     pid: child.pid ?? 0,
-    async end() {
-      child.kill("SIGTERM");
-      await ended;
-    },
+    end,
   };
 }
 
