@@ -30,6 +30,11 @@ const WATCH_MS = 15_000;
 /** Long enough for several attempts of whatever tries again. */
 const FROZEN_MS = 50_000;
 const SETTLE_MS = 5000;
+const SESSIONS = `
+  select usename as login, count(*)::int4 as sessions, (count(*) filter (where wait_event = 'SyncRep'))::int4 as waiting
+    from pg_stat_activity
+   where backend_type = 'client backend' and (usename is null or usename like 'server%')
+   group by usename`;
 
 const { values } = parseArgs({ options: { servers: { type: "string", default: "50" } } });
 const count = Number(values.servers);
@@ -104,12 +109,6 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
   const trades = load.orders.filter(({ outcome }) => outcome === "acknowledged").length;
   console.log(`storm: ${count} servers, ${trades} acknowledged trades: ${problems.length} findings`);
 }
-
-const SESSIONS = `
-  select usename as login, count(*)::int4 as sessions, (count(*) filter (where wait_event = 'SyncRep'))::int4 as waiting
-    from pg_stat_activity
-   where backend_type = 'client backend' and (usename is null or usename like 'server%')
-   group by usename`;
 
 /** Counts while the storm lasts and for a while behind it. */
 async function watched(name: string, primary: Replica, storm: () => Promise<unknown>): Promise<void> {
