@@ -13,10 +13,9 @@ import { appendFile, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import postgres from "postgres";
 import { Random } from "../model/random.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
-import { openPair, type Pair } from "../support/replica.ts";
+import { openPair, type Pair, type Replica } from "../support/replica.ts";
 import { checkBooks, compareTrades } from "./judge.ts";
 import { Load } from "./load.ts";
 import { openTenant } from "./tenant.ts";
@@ -29,8 +28,13 @@ const PACE_MS = 4000;
 /** How long each storm is watched. */
 const WATCH_MS = 15_000;
 /** Long enough for several attempts of whatever tries again. */
-const FROZEN_MS = 60_000;
+const FROZEN_MS = 50_000;
 const SETTLE_MS = 5000;
+const SESSIONS = `
+  select usename as login, count(*)::int4 as sessions, (count(*) filter (where wait_event = 'SyncRep'))::int4 as waiting
+    from pg_stat_activity
+   where backend_type = 'client backend' and (usename is null or usename like 'server%')
+   group by usename`;
 
 const { values } = parseArgs({ options: { servers: { type: "string", default: "50" } } });
 const count = Number(values.servers);
@@ -50,6 +54,8 @@ for (const name of ["SIGINT", "SIGTERM"] as const)
   process.once(name, () => void close().finally(() => process.exit(130)));
 try {
   await run(pair, operator);
+} catch (error) {
+  problems.push(`it broke off: ${error instanceof Error ? error.stack : error}`);
 } finally {
   await close();
 }
@@ -80,7 +86,7 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
   console.log(
     "| storm | most of one server | most of all | most that waited for the standby | counted |\n|---|---|---|---|---|",
   );
-  await watched("all servers start", primary.url("postgres"), startAll);
+  await watched("all servers start", primary, startAll);
   const world = { secrets: await here.secrets(), marketIds, targets: servers, random: new Random(1) };
   const load = await Load.start("storm", { ...world, paceMs: PACE_MS, mayVanish: true });
   await delay(SETTLE_MS);
@@ -96,7 +102,7 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
     "all servers are killed and start": () =>
       Promise.all(servers.map((server) => server.kill("SIGKILL"))).then(startAll),
   };
-  for (const [name, storm] of Object.entries(storms)) await watched(name, primary.url("postgres"), storm);
+  for (const [name, storm] of Object.entries(storms)) await watched(name, primary, storm);
   await load.stop();
   for (const server of servers) await server.kill("SIGTERM");
   problems.push(...load.findings, ...(await compareTrades(primary, load.orders)), ...(await checkBooks(here)));
@@ -105,28 +111,22 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
 }
 
 /** Counts while the storm lasts and for a while behind it. */
-async function watched(name: string, url: string, storm: () => Promise<unknown>): Promise<void> {
+async function watched(name: string, primary: Replica, storm: () => Promise<unknown>): Promise<void> {
   const most = { server: 0, all: 0, waiting: 0 };
   let samples = 0;
   let hasEnded = false;
-  const { hostname, port, username } = new URL(url);
-  const sql = postgres({
-    ...{ host: decodeURIComponent(hostname), port: Number(port), username, database: "postgres" },
-    ...{ max: 1, fetch_types: false, onnotice: () => undefined, backoff: () => 0.05 },
-  });
   const counting = (async () => {
     while (!hasEnded) {
-      const rows = await sql<{ login: string | null; sessions: number; waiting: number }[]>`
-        select usename as login, count(*)::int4 as sessions, (count(*) filter (where wait_event = 'SyncRep'))::int4 as waiting
-          from pg_stat_activity
-         where backend_type = 'client backend' and (usename is null or usename like 'server%')
-         group by usename`.catch(() => undefined);
+      const rows = await primary.ask(SESSIONS).catch(() => undefined);
       await delay(SAMPLE_MS);
       // The database is away.
       if (!rows) continue;
       samples += 1;
-      const sum = (of: "sessions" | "waiting") => rows.reduce((all, row) => all + row[of], 0);
-      most.server = Math.max(most.server, ...rows.map(({ login, sessions }) => (login === null ? 0 : sessions)));
+      const sum = (of: "sessions" | "waiting") => rows.reduce((all, row) => all + Number(row[of]), 0);
+      most.server = Math.max(
+        most.server,
+        ...rows.map(({ login, sessions }) => (login === null ? 0 : Number(sessions))),
+      );
       most.all = Math.max(most.all, sum("sessions"));
       most.waiting = Math.max(most.waiting, sum("waiting"));
     }
@@ -135,7 +135,6 @@ async function watched(name: string, url: string, storm: () => Promise<unknown>)
   await delay(WATCH_MS);
   hasEnded = true;
   await counting;
-  await sql.end({ timeout: 1 });
   console.log(`| ${name} | ${most.server} | ${most.all} | ${most.waiting} | ${samples} times |`);
   if (most.server > ALLOWED) problems.push(`${name}: a server had ${most.server} sessions`);
 }
