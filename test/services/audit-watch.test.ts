@@ -3,7 +3,7 @@ import { auditKey } from "../../src/domain/audit/seal.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { type Reader, readerOf } from "../../src/postgres/pool.ts";
 import { Evidence } from "../../src/services/anchors/evidence.ts";
-import { AuditWatch } from "../../src/services/audit/audit-watch.ts";
+import { AuditWatch, ChainMemory } from "../../src/services/audit/audit-watch.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
@@ -101,6 +101,17 @@ describe("a chain beyond the limit", () => {
     const { count } = await watch.status();
     await tampered(Number(count), async () => expect(await watch.round()).toMatchObject({ seq: count }));
     expect(await watch.status()).toMatchObject({ verified: false });
+  });
+
+  test("is not walked again by the next watch of a process before that is due, unless the keys have changed", async () => {
+    const options = { reader, keys: KEYS, memory: new ChainMemory(), wholeUpTo: LIMIT, sleep: async () => {} };
+    await new AuditWatch(options).round();
+    await tampered(3, async () => {
+      expect(await new AuditWatch(options).status()).toMatchObject({ verified: true });
+      const keys = [...KEYS, auditKey("another audit secret of the tests, long enough")];
+      expect(await new AuditWatch({ ...options, keys }).status()).toMatchObject({ verified: false });
+    });
+    expect(await new AuditWatch(options).round()).toBeUndefined();
   });
 
   test("a log set back to an earlier state is not taken for a shorter one", async () => {

@@ -6,6 +6,7 @@ import { type Connection, type ReadSql, withClient } from "../../postgres/connec
 import { serverOf } from "../../postgres/database.ts";
 import type { startServer } from "../../server/server.ts";
 import { createTenantFront, type Reach, type TenantFront } from "../../server/tenant-front.ts";
+import { ChainMemory } from "../../services/audit/audit-watch.ts";
 import type { ServedCertificate } from "../doors/served-certificate.ts";
 import { serveTenant } from "../serve/tenant-server.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
@@ -31,6 +32,13 @@ interface OpenerOptions {
   log: Logger;
 }
 
+/** A database as it was found, and what was learnt of it since. */
+interface KnownDatabase {
+  url: string | undefined;
+  database: TenantDatabase;
+  chainMemory: ChainMemory;
+}
+
 /** A tenant's files as they are now. */
 interface ReadTenant extends DeclaredTenant {
   secrets: TenantSecrets;
@@ -47,7 +55,7 @@ const STATEMENT_TIMEOUT_MS = 5000;
 export class TenantOpener {
   readonly #options: OpenerOptions;
   /** How its database was reached the last time, which takes several connections to find out. */
-  #known: { url: string | undefined; database: TenantDatabase } | undefined;
+  #known: KnownDatabase | undefined;
 
   constructor(options: OpenerOptions) {
     this.#options = options;
@@ -63,7 +71,7 @@ export class TenantOpener {
       close: async () => {},
     });
     try {
-      const { connection } = await this.#database(tenant);
+      const { connection } = (await this.#database(tenant)).database;
       const terms = { name: "look", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
       return { connection, answer: await withClient(connection, terms, (sql) => question(sql, receiversOf(tenant))) };
     } finally {
@@ -98,8 +106,8 @@ export class TenantOpener {
       fronts.push(front);
       return { ...this.#place(), renew: () => {}, drain: async () => {}, close: () => closeFront(front) };
     };
-    const database = await this.#database(tenant);
-    const shared = { listen, certificate, proofSecret, connections };
+    const { database, chainMemory } = await this.#database(tenant);
+    const shared = { listen, certificate, proofSecret, connections, chainMemory };
     const server = await serveTenant({ ...tenant, database, log, shared });
     const [front] = fronts;
     invariant(front, "a server that was started has been put behind the port");
@@ -123,10 +131,11 @@ export class TenantOpener {
     }
   }
 
-  async #database(tenant: ReadTenant): Promise<TenantDatabase> {
+  async #database(tenant: ReadTenant): Promise<KnownDatabase> {
     const url = tenant.secrets.databaseUrl;
-    if (!this.#known || this.#known.url !== url) this.#known = { url, database: await openAsServer(tenant, url) };
-    return this.#known.database;
+    if (!this.#known || this.#known.url !== url)
+      this.#known = { url, database: await openAsServer(tenant, url), chainMemory: new ChainMemory() };
+    return this.#known;
   }
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
 import type { startServer } from "../../server/server.ts";
+import type { ChainMemory } from "../../services/audit/audit-watch.ts";
 import type { Leases } from "../../services/leases.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import type { ServedCertificate } from "../doors/served-certificate.ts";
@@ -38,6 +39,8 @@ export interface SharedPort {
   proofSecret: string;
   /** The most connections of the tenant to its database; the file may state fewer. */
   connections: number;
+  /** What the process knows of the tenant's chain since it was open before. */
+  chainMemory: ChainMemory;
 }
 
 /** What the parts of one server share. */

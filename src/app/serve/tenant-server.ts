@@ -68,6 +68,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const stated = serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]);
   const services = await openTenant({
     ...stated,
+    chainMemory: shared?.chainMemory,
     ...(shared && { connections: Math.min(shared.connections, stated.connections ?? shared.connections) }),
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onNewerSchema: (notice) => log.warn(notice),

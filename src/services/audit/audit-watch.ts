@@ -33,8 +33,20 @@ export interface WatchOptions {
   /** Resolves once all that a read has shown would outlive the database's server; nothing is asked unless given. */
   confirm?: (() => Promise<void>) | undefined;
   wholeUpTo?: bigint | undefined;
+  /** Of the watch before, in the same process; a new one unless given. */
+  memory?: ChainMemory | undefined;
   /** Waits, or returns early when the signal aborts. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * How far a process has walked a chain, kept while its tenant is closed and opened again: the next walk of the whole is due when
+ * it would have been due in between, instead of at each opening.
+ */
+export class ChainMemory {
+  pass: Pass | undefined;
+  /** Ids of the keys that it was verified by. */
+  keys = "";
 }
 
 /** The state of the chain. */
@@ -83,26 +95,30 @@ export class AuditWatch {
   readonly #stopped = new AbortController();
   /** How far the process may sign for the log. */
   readonly vouched: VouchedHead;
-  #pass: Pass | undefined;
+  readonly #memory: ChainMemory;
   #look: Look | undefined;
   #isMine: () => boolean = () => true;
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
-  constructor({ reader, keys, evidence, confirm, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
+  constructor(options: WatchOptions) {
+    const { reader, keys, wholeUpTo = WHOLE_UP_TO, memory = new ChainMemory() } = options;
+    const ids = keys.map(({ id }) => id).join(" ");
+    if (memory.keys !== ids) Object.assign(memory, { pass: undefined, keys: ids });
+    this.#memory = memory;
     this.#reader = reader;
     this.#keys = keys;
-    this.#evidence = evidence ?? new Evidence({ reader, keys });
-    this.#confirm = confirm ?? (async () => {});
+    this.#evidence = options.evidence ?? new Evidence({ reader, keys });
+    this.#confirm = options.confirm ?? (async () => {});
     this.#wholeUpTo = wholeUpTo;
     this.#wholeEachRoundUpTo = wholeUpTo < WHOLE_EACH_ROUND_UP_TO ? wholeUpTo : WHOLE_EACH_ROUND_UP_TO;
-    this.#sleep = sleep;
+    this.#sleep = options.sleep ?? rest;
     const onPage = this.#pacing(this.#stopped.signal);
     this.vouched = new VouchedHead({ reader, keys, evidence: this.#evidence, onPage });
   }
 
   /** The problem found by the latest look or walk. */
   get problem(): ChainBreak | undefined {
-    return this.#pass?.broken ?? this.#look?.problem ?? this.vouched.problem;
+    return this.#memory.pass?.broken ?? this.#look?.problem ?? this.vouched.problem;
   }
 
   /** Verifies what the background has not: everything when the chain is short, or when no walk has ended yet. */
@@ -178,7 +194,7 @@ export class AuditWatch {
     else {
       // A problem found before is checked again: it may have been mended.
       const { end, broken } = await this.#walk(signal, pass.end);
-      this.#pass = { ...pass, end, broken };
+      this.#memory.pass = { ...pass, end, broken };
     }
     await this.#vouch(look);
     return this.problem;
@@ -256,16 +272,16 @@ export class AuditWatch {
 
   /** The last pass, unless the log has been replaced since. */
   async #usablePass(): Promise<Pass | undefined> {
-    const pass = this.#pass;
+    const pass = this.#memory.pass;
     if (!pass || pass.end.seq === 0n) return pass;
     const { head, hashes } = await this.#reader.read((sql) => readLog(sql, [pass.end]));
     const holds = head && head.seq >= pass.end.seq && hashes.get(pass.end.seq) === pass.end.hash;
-    if (!holds && this.#pass === pass) this.#pass = undefined;
-    return this.#pass;
+    if (!holds && this.#memory.pass === pass) this.#memory.pass = undefined;
+    return this.#memory.pass;
   }
 
   #keep({ askedAt, end, broken }: Verification): void {
-    this.#pass = { verifiedAt: askedAt, end, broken, endedAt: performance.now() };
+    this.#memory.pass = { verifiedAt: askedAt, end, broken, endedAt: performance.now() };
   }
 }
 

@@ -17,7 +17,7 @@ import { Evidence } from "../anchors/evidence.ts";
 import { guardJournal } from "../anchors/guarded-journal.ts";
 import type { AnchorSources } from "../anchors/known-anchors.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
-import { AuditWatch } from "../audit/audit-watch.ts";
+import { AuditWatch, type ChainMemory } from "../audit/audit-watch.ts";
 import { LedgerWatch } from "../audit/ledger-watch.ts";
 import type { ServiceContext } from "../context.ts";
 import { Cursors } from "../cursor.ts";
@@ -57,6 +57,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
    * back behind them, every change is refused; `false` is for the command that accepts this.
    */
   anchors?: Pick<AnchorSources, "directory" | "files"> | false | undefined;
+  /** What this process knows of the chain since the tenant was open before. */
+  chainMemory?: ChainMemory | undefined;
   /** For the restore that has filled the database, and has not come to its end. */
   restoring?: boolean;
   /** For a server: called with a notice where it begins on a newer schema that takes what it writes. Without it none is taken. */
@@ -120,7 +122,9 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const confirm = logConfirmer(background);
   const tail = new AuditTail(pool, onError, { acknowledged: () => evidence.acknowledged?.seq ?? 0n, confirm });
   const wholeUpTo = options.wholeAuditUpTo;
-  const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, evidence, confirm, wholeUpTo });
+  const auditWatch = new AuditWatch({
+    ...{ reader: checks, keys: auditKeys, evidence, confirm, wholeUpTo, memory: options.chainMemory },
+  });
   const views = new Views({ reader: pool, maxBytes: options.viewBytes ?? VIEW_BYTES });
   const sequencer = new Sequencer({
     journal,
