@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
+import { type Direction, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
 import { parseTimestamp } from "../../domain/time/timestamp.ts";
 import { UNIT_MS } from "../../domain/time/units.ts";
 
@@ -57,6 +58,25 @@ export function timeSpan(value: string): number {
   const unitMs = UNIT_MS[unit];
   if (unitMs === undefined) throw new InvalidArgumentError("It must be a time span such as 90s, 10m or 1h.");
   return Number(amount) * unitMs;
+}
+
+/** A time before now in any of the ways of `parseTime`, as the wire has it. */
+export function timeAgo(value: string): string {
+  return anyTime(value, "ago");
+}
+
+/** A time ahead in any of the ways of `parseTime`, as the wire has it. */
+export function timeAhead(value: string): string {
+  return anyTime(value, "ahead");
+}
+
+function anyTime(value: string, direction: Direction): string {
+  try {
+    return isoTime(parseTime(value, wallClockMs(), direction));
+  } catch (error) {
+    if (error instanceof TimeSyntaxError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
 }
 
 /** `24h` for a day ago, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
