@@ -18,7 +18,9 @@ export interface ServerFacts {
   /** Such as 18.4. */
   version: string;
   fsync: boolean;
-  /** Of the sessions that commit. */
+  /** Off, a crash of the machine may leave a page half written. */
+  fullPageWrites: boolean;
+  /** Of what is acknowledged: the session's, where that waits for a disk. Never `off`. */
   synchronousCommit: string;
   synchronousStandbyNames: string;
   /** Null when the role may not see them. */
@@ -43,7 +45,7 @@ export interface Promises {
 const WAITING = new Set(["on", "remote_write", "remote_apply"]);
 
 /** Pure. A standby that cannot be seen counts as away. */
-export function promisesOf(facts: Omit<ServerFacts, "version" | "walLevel" | "archive">): Promises {
+export function promisesOf(facts: Omit<ServerFacts, "version" | "fullPageWrites" | "walLevel" | "archive">): Promises {
   const { fsync, synchronousCommit, synchronousStandbyNames: names, standbys } = facts;
   const waits = names.trim() !== "" && WAITING.has(synchronousCommit);
   const there = (standbys ?? []).filter(({ sync }) => sync === "sync" || sync === "quorum").length;
@@ -51,7 +53,7 @@ export function promisesOf(facts: Omit<ServerFacts, "version" | "walLevel" | "ar
   return { waits, strict: waits ? isStrict(facts) : false, synchronousStandbys, survives: survival() };
 
   function survival(): Survival {
-    if (!fsync || synchronousCommit === "off") return "none";
+    if (!fsync) return "none";
     return synchronousStandbys >= 1 ? "machine" : "crash";
   }
 }
@@ -73,7 +75,7 @@ function standbysToWaitFor(names: string): number {
 }
 
 /** What a running server tells of its database. */
-export interface DatabaseState extends Omit<ServerFacts, "manager">, Promises {
+export interface DatabaseState extends Omit<ServerFacts, "manager" | "fullPageWrites">, Promises {
   /** `host:port` of the primary. */
   host: string;
   /** Standbys that the tenant file requires every acknowledged change to be on. */
@@ -104,13 +106,12 @@ export function waitsInVain({
 }
 
 /** What operators are told at the start of a server. @param state null while the database is away */
-export function warningsOf(state: Pick<DatabaseState, "fsync" | "survives" | "waits"> | null): string[] {
+export function warningsOf(state: Pick<DatabaseState, "survives" | "waits"> | null): string[] {
   if (state === null) return ["The database does not tell whether there is a synchronous standby"];
   if (state.survives === "machine") return [];
   const standby = state.waits ? "the synchronous standby is away" : "there is no synchronous standby";
   if (state.survives === "crash") return [`An acknowledged change is lost with the database's machine: ${standby}`];
-  const off = state.fsync ? "synchronous_commit" : "fsync";
-  return [`An acknowledged change may be lost in a crash: ${off} is off, and ${standby}`];
+  return [`An acknowledged change may be lost in a crash: fsync is off, and ${standby}`];
 }
 
 /** A standby as one reading of `pg_stat_replication` shows it. */

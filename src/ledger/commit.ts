@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
+import { COMMITS_TO_DISK } from "../postgres/commit-setting.ts";
 import type { TableCodec } from "./codec.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 import { CODECS, TABLES } from "./tables.ts";
@@ -81,6 +82,7 @@ function writeStatement(written: readonly TableCodec<unknown>[]): string {
   update head set seq = $1::bigint, hash = $2, ts = $3::bigint, epoch = $8::bigint
    where id = 1 and seq = $4::bigint and hash = $5 and epoch = $6::bigint
      and ($7::bigint is null or extract(epoch from clock_timestamp()) * 1000 < $7::bigint)
+     and ${COMMITS_TO_DISK}
   returning 1)${writers.map((each) => `,\n${each}`).join("")}
 select (select count(*) from swap)::int4 as swapped,
        (extract(epoch from clock_timestamp()) * 1000)::float8 as now,

@@ -2,6 +2,7 @@ import type { IsSealed } from "../domain/audit/seal.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Need } from "../engine/rows.ts";
 import { Client } from "../postgres/client.ts";
+import { COMMITS_TO_DISK } from "../postgres/commit-setting.ts";
 import { type Connection, type ConnectOptions, connect, type Row, type Sql, Unconfirmed } from "../postgres/connect.ts";
 import type { Places } from "../postgres/places.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
@@ -76,7 +77,7 @@ export interface JournalConnections {
   turns: number;
 }
 
-export interface JournalOptions extends Pick<ConnectOptions, "synchronous"> {
+export interface JournalOptions {
   restricted: boolean;
   isSealed: IsSealed;
   connections?: JournalConnections;
@@ -102,7 +103,6 @@ export function openJournal(connection: Connection, options: JournalOptions): Jo
     max: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     genericPlans: true,
-    ...(options.synchronous ? { synchronous: true } : {}),
   });
   const loader =
     loaders === 0
@@ -112,7 +112,9 @@ export function openJournal(connection: Connection, options: JournalOptions): Jo
   const loadWaitMs = (loaders === 0 ? STATEMENT_TIMEOUT_MS : LOAD_TIMEOUT_MS) + GRACE_MS;
   const turn = turns === 0 ? undefined : open(TURN_DEADLINE_MS, turns, { name: "turn", max: 1, genericPlans: true });
   const rewriteHead = (epoch: string) =>
-    writer.write((sql) => reading(sql, `update head set epoch = ${epoch} where id = 1 returning ${HEAD}`));
+    writer.write((sql) =>
+      reading(sql, `update head set epoch = ${epoch} where id = 1 and ${COMMITS_TO_DISK} returning ${HEAD}`),
+    );
   return {
     readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),
     confirmHead: () => rewriteHead("epoch"),

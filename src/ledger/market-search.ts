@@ -1,3 +1,4 @@
+import { commitsToDisk } from "../postgres/commit-setting.ts";
 import type { ReadSql, Sql } from "../postgres/connect.ts";
 
 /** Whether the database has a text search configuration of this name. */
@@ -15,5 +16,5 @@ export async function knowsTextSearch(sql: ReadSql, name: string): Promise<boole
 
 /** Brings the search of markets to the configuration that the applied document names. Nothing to do where it has that one. */
 export async function followMarketSearch(sql: Sql): Promise<void> {
-  await sql`select follow_market_search()`;
+  await sql`select follow_market_search() where ${commitsToDisk(sql)}`;
 }

@@ -48,8 +48,6 @@ export interface ConnectOptions {
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */
   restricted?: boolean;
-  /** Commits are on disk before they are acknowledged, in a database that has this turned off. */
-  synchronous?: boolean;
   /** For the commit statement: it is planned once, whatever the parameters. */
   genericPlans?: boolean;
   /** For long reads over whole tables: room for their hashes, and no compilation that takes longer than it saves. */
@@ -127,7 +125,7 @@ export async function withClient<Value>(
 
 /** The settings of a session from its start to its end. */
 function sessionSettings(
-  { statementTimeoutMs, restricted, synchronous, genericPlans, analytical }: ConnectOptions,
+  { statementTimeoutMs, restricted, genericPlans, analytical }: ConnectOptions,
   readOnly: boolean | undefined,
 ): Record<string, string | number> {
   return {
@@ -140,7 +138,6 @@ function sessionSettings(
     // A process that stalls on the slow path gives the head row back.
     idle_in_transaction_session_timeout: 5000,
     ...(restricted ? { role: APP_ROLE } : {}),
-    ...(synchronous ? { synchronous_commit: "on" } : {}),
     ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
     // The large joins of the checks are over keys in order: merging them is cheaper than hashing, which spills.
     ...(analytical ? { work_mem: "64MB", jit: "off", enable_hashjoin: "off" } : {}),

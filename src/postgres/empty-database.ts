@@ -1,5 +1,6 @@
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
+import { COMMITS_TO_DISK } from "./commit-setting.ts";
 import { type Connection, type Sql, withClient } from "./connect.ts";
 import { ensureDatabase, unusable } from "./database.ts";
 
@@ -26,9 +27,11 @@ export async function claimEmptyDatabase(connection: Connection): Promise<void> 
   });
 }
 
-/** From now on the database is opened like any other. */
+/** From now on the database is opened like any other, and all that was written into it before is on the disk. */
 export async function finishDatabase(connection: Connection): Promise<void> {
-  await withClient(connection, { name: "restore", max: 1 }, (sql) => sql`drop table unfinished_restore`);
+  await withClient(connection, { name: "restore", max: 1 }, (sql) =>
+    sql.unsafe(`select ${COMMITS_TO_DISK}; drop table unfinished_restore`),
+  );
 }
 
 /** Whether a restore into the database has not come to its end. */

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
+import { COMMITS_TO_DISK } from "./commit-setting.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { APP_ROLE, classify, confirmed, type Sql, StatementFailed } from "./connect.ts";
 import { quoted } from "./embedded/identifier.ts";
@@ -11,8 +12,11 @@ import { type NewerSchema, takesRowsOf } from "./newer-schema.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
-/** Held until the end of the message that it begins: two processes that grant at once would fail on the same catalog row. */
-const LOCK = "select pg_advisory_xact_lock(hashtext('pmctl migrate'))";
+/**
+ * Held until the end of the message that it begins: two processes that grant at once would fail on the same catalog row. What
+ * the message changes is on the disk before it is answered.
+ */
+const LOCK = `select pg_advisory_xact_lock(hashtext('pmctl migrate')), ${COMMITS_TO_DISK}`;
 
 /** Less than PostgreSQL's `deadlock_timeout`: of a migration and a statement that wait for each other the migration gives way. */
 const LOCK_TIMEOUT_MS = 250;

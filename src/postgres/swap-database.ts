@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { parseDatabaseUrl } from "../domain/access/database-address.ts";
 import { Fault } from "../domain/fault.ts";
+import { COMMITS_TO_DISK } from "./commit-setting.ts";
 import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "./connect.ts";
 import { administer, atDatabase, ensureDatabase } from "./database.ts";
 import { quoted } from "./embedded/identifier.ts";
@@ -109,7 +110,9 @@ async function swap(sql: Sql, { name, fresh, keptAs }: Swap): Promise<void> {
   try {
     await confirmed(
       sql,
-      sql.unsafe(`${keptAs === undefined ? "" : rename(name, keptAs)} ${rename(fresh, name)}`).simple(),
+      sql
+        .unsafe(`select ${COMMITS_TO_DISK}; ${keptAs === undefined ? "" : rename(name, keptAs)} ${rename(fresh, name)}`)
+        .simple(),
     );
   } catch (error) {
     if (classify(error) instanceof Unconfirmed)

@@ -1,4 +1,5 @@
 import type { ServerFacts, Standby, StandbyPosition } from "../domain/durability.ts";
+import { COMMIT_SETTING } from "../postgres/commit-setting.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 /** The PostgreSQL version of the server on the other end of the connection, such as 18.4. */
@@ -48,7 +49,8 @@ async function readServer(sql: ReadSql, seenByOwner: ReturnType<ReadSql>): Promi
   const [row] = await sql`
     select split_part(current_setting('server_version'), ' ', 1) as version,
            current_setting('fsync') = 'on' as fsync,
-           current_setting('synchronous_commit') as synchronous_commit,
+           current_setting('full_page_writes') = 'on' as full_page_writes,
+           ${sql.unsafe(COMMIT_SETTING)} as synchronous_commit,
            current_setting('synchronous_standby_names') as synchronous_standby_names,
            current_setting('wal_level') as wal_level,
            current_setting('archive_mode') as archive_mode,
@@ -83,6 +85,7 @@ async function readServer(sql: ReadSql, seenByOwner: ReturnType<ReadSql>): Promi
   return {
     version: row.version,
     fsync: row.fsync,
+    fullPageWrites: row.full_page_writes,
     synchronousCommit: row.synchronous_commit,
     synchronousStandbyNames: row.synchronous_standby_names,
     walLevel: row.wal_level,
@@ -109,12 +112,6 @@ function visible(rows: readonly ReplicationRow[]): ConnectedStandby[] | null {
 
 function timeOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
-}
-
-/** Whether a commit of this session is on disk when it is acknowledged, as far as the session decides it. */
-export async function commitsAreSynchronous(sql: ReadSql): Promise<boolean> {
-  const [row] = await sql<{ setting: string }[]>`select current_setting('synchronous_commit') as setting`;
-  return row?.setting !== "off";
 }
 
 /** Ends the statement that another session of the same login is running; nothing happens where it runs none. */

@@ -81,7 +81,8 @@ export class FrontDoor {
         answer = (fault.code !== "UNKNOWN_HOST" && route.refuse?.(exchange, fault)) || refusal(fault);
       }
       this.inFlight -= 1;
-      metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, fault?.code);
+      const result = fault?.code ?? (answer.replayed ? "REPLAYED" : undefined);
+      metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, result);
       noteRequest(this.#options.security, exchange, fault);
       return send(exchange.res, answer, this.#head(exchange, route, answer), exchange.isHead);
     };

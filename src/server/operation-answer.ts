@@ -23,7 +23,7 @@ export function wireAnswer(
   }
   if (tag !== undefined) return wired(wire, [["etag", `"${tag}"`]]);
   if (verified.length > 0) return wired(wire, verified);
-  if (replayed) return wired(wire, [["idempotent-replayed", "true"]]);
+  if (replayed) return { ...wired(wire, [["idempotent-replayed", "true"]]), replayed: true };
   const answer = wired(wire);
   // Health alone keeps its usual body when its status says that something is wrong.
   const unhealthy = operation.health && (wire.value as { ok: boolean }).ok === false;

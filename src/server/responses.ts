@@ -24,6 +24,8 @@ export interface Answer {
   /** Stated by answers that caches may keep. */
   cacheControl?: string;
   headers?: readonly Header[];
+  /** Whether the answer to an earlier request with the same key is repeated, and nothing was done. */
+  replayed?: true;
 }
 
 /** The usual answer is no page: it may not be cached, sniffed, framed, or run anything. */

@@ -10,7 +10,6 @@ const alone = {
 test.each([
   ["without standbys a change survives a crash", {}, [false, false, 0, "crash"]],
   ["without fsync nothing does", { fsync: false }, [false, false, 0, "none"]],
-  ["a commit that waits for no disk survives nothing", { synchronousCommit: "off" }, [false, false, 0, "none"]],
   ["an asynchronous standby does not count", { standbys: [standby("b", "async")] }, [false, false, 0, "crash"]],
   [
     "with a standby that each commit is on it survives the machine",
@@ -69,12 +68,12 @@ test.each([
 });
 
 test("every start without a synchronous standby says so", () => {
-  expect(warningsOf({ fsync: true, waits: true, survives: "machine" })).toEqual([]);
+  expect(warningsOf({ waits: true, survives: "machine" })).toEqual([]);
   for (const state of [
     null,
-    { fsync: true, waits: false, survives: "crash" as const },
-    { fsync: true, waits: true, survives: "crash" as const },
-    { fsync: false, waits: false, survives: "none" as const },
+    { waits: false, survives: "crash" as const },
+    { waits: true, survives: "crash" as const },
+    { waits: false, survives: "none" as const },
   ])
     expect(warningsOf(state)).toEqual([expect.stringContaining("synchronous standby")]);
 });

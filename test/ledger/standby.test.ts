@@ -125,13 +125,19 @@ test("readiness and doctor tell which standbys each change is on, although the s
   expect(metrics).toMatch(/^pmctl_database_failovers_total 0$/m);
   expect(metrics).toMatch(/^pmctl_database_connections ([3-9]|1[0-6])$/m);
   expect(metrics).toMatch(/^pmctl_replication_lag_bytes\{standby="standby"\} \d+$/m);
-  expect(await replication()).toMatchObject({
-    status: "ok",
-    found: expect.stringContaining("standby streaming, sync"),
-  });
+  const examinedWell = { status: "ok", found: expect.stringContaining("standby streaming, sync") };
+  expect(await examined("replication")).toMatchObject(examinedWell);
+  // Whatever everybody else's commits wait for: pmctl's own wait for the disk and the standby.
+  await set("set synchronous_commit = off");
+  for (let turn = 0; turn < 3; turn++) await expectDatabase({ synchronousCommit: "on", survives: "machine" });
+  expect(await examined("durability")).toMatchObject({ status: "ok" });
+  expect(await examined("replication")).toMatchObject(examinedWell);
+  await set("set synchronous_commit = remote_apply");
+  await expectDatabase({ synchronousCommit: "remote_apply", survives: "machine" });
+  await set("reset synchronous_commit");
   await pair.standby.kill("SIGINT");
   await expectDatabase({ waits: true, strict: true, synchronousStandbys: 0, standbys: [], survives: "crash" });
-  expect(await replication()).toMatchObject({ status: "warn" });
+  expect(await examined("replication")).toMatchObject({ status: "warn" });
   await pair.standby.start();
   await expectDatabase(kept);
   await pair.primary.ask("alter system set fsync = off");
@@ -179,7 +185,7 @@ test("without the standbys that the file requires changes are refused and not wr
     expect(read.status).toBe(200);
     const refused = await operator.run("serve", "acme", "--port", "0", "--ops-port", "0");
     expect(refused).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("synchronous standby") });
-    expect(await replication()).toMatchObject({ status: "fail" });
+    expect(await examined("replication")).toMatchObject({ status: "fail" });
     await pair.primary.ask("alter system set synchronous_standby_names = 'standby'");
     await pair.primary.ask("select pg_reload_conf()");
     // Now commits would wait for the standby. What pmctl only notes for itself goes on, and no session waits.
@@ -251,11 +257,29 @@ async function readiness(): Promise<unknown> {
   return response.json();
 }
 
-async function replication(): Promise<unknown> {
+async function examined(group: "durability" | "replication"): Promise<unknown> {
   const { stdout } = await operator.run("doctor", "acme", "-o", "json");
   const { checks } = JSON.parse(stdout) as { checks: { check: string }[] };
-  return checks.find(({ check }) => check === "replication");
+  return checks.find(({ check }) => check === group);
 }
+
+async function set(...settings: string[]): Promise<void> {
+  for (const setting of settings) await pair.primary.ask(`alter system ${setting}`);
+  await pair.primary.ask("select pg_reload_conf()");
+}
+
+test("a trade is on the disk when it is acknowledged, although commits stopped to wait for it while the server ran", async () => {
+  expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+  // What waits for no disk stays in the server's memory for long.
+  await set("set wal_writer_delay = '10s'", "set wal_writer_flush_after = '512MB'", "set synchronous_commit = off");
+  for (let turn = 0; turn < 5; turn++) expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+  await pair.primary.kill("SIGKILL");
+  await pair.primary.start();
+  const there = await tradesIn(pair.primary);
+  expect([...acknowledged].filter((id) => !there.has(id))).toEqual([]);
+  await set("reset wal_writer_delay", "reset wal_writer_flush_after", "reset synchronous_commit");
+  await expect.poll(async () => (await trade(randomUUID())).status, WAIT).toBe(200);
+}, 60_000);
 
 test("a trade whose wait for the standby is cancelled waits all the same, and is answered when the standby is back", async () => {
   expect(await trade(randomUUID())).toMatchObject({ status: 200 });
@@ -289,7 +313,7 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
     deadlineMs: 30_000,
   });
   // Background work sends no commit into a wait that has no end: its sessions would pile up.
-  const watch = new DurabilityWatch({ reader: pool, placeOf: () => "", synchronous: true, required: 0 });
+  const watch = new DurabilityWatch({ reader: pool, placeOf: () => "", required: 0 });
   const patient = patientPool(pool, () => watch.waitsInVain());
   await expect(confirmLog(patient)).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
   const confirmed = confirmLog(pool).catch((error: unknown) => error);

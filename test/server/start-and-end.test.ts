@@ -3,7 +3,7 @@ import { connect as connectSocket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Metrics } from "../../src/server/observe/metrics.ts";
-import type { Handlers } from "../../src/services/invoke.ts";
+import { Answered, type Caller, type Handlers } from "../../src/services/invoke.ts";
 import { ADMIN_KEY, type Backend, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { open } from "./support/sockets.ts";
@@ -233,6 +233,27 @@ describe("the operations listener", () => {
     expect(new Set(types).size).toBe(types.length);
     await server.close();
   });
+});
+
+test("a trade counts once in the metrics, however often its request is repeated", async () => {
+  const asked = new Set<string | undefined>();
+  const placeTrade = async (_input: unknown, { idempotency }: Caller) => {
+    const replayed = asked.has(idempotency?.key);
+    asked.add(idempotency?.key);
+    return new Answered("{}", replayed);
+  };
+  const server = await serve(backend, { ...handlers, placeTrade } as unknown as Handlers);
+  const headers = { "x-api-key": PUBLIC_KEY, "content-type": "application/json", "idempotency-key": "k" };
+  const authorization = `Bearer ${await userToken()}`;
+  const body = JSON.stringify({ marketId: "m", selection: { side: "yes" }, amount: 1 });
+  for (let time = 0; time < 6; time++)
+    await fetch(`${server.url}/v1/trade`, { method: "POST", body, headers: { ...headers, authorization } });
+  const shown = await (await fetch(`${server.opsUrl}/metrics`)).text();
+  expect(shown.split("\n").filter((line) => line.startsWith("pmctl_trades_total"))).toEqual([
+    'pmctl_trades_total{result="filled"} 1',
+    'pmctl_trades_total{result="replayed"} 5',
+  ]);
+  await server.close();
 });
 
 describe("API keys", () => {

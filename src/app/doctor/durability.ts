@@ -22,11 +22,16 @@ export function evaluateDurability(facts: DurabilityFacts): Check[] {
   return [evaluateDisk(facts), evaluateReplication(facts), evaluateArchive(facts)];
 }
 
-function evaluateDisk({ fsync, synchronousCommit }: DurabilityFacts): Check {
-  const off = [...(fsync ? [] : ["fsync"]), ...(synchronousCommit === "off" ? ["synchronous_commit"] : [])];
-  if (off.length === 0) return ok("durability", "a commit is on the disk before it is acknowledged");
-  const verb = off.length === 1 ? "is" : "are";
-  return fail("durability", `${off.join(" and ")} ${verb} off: a crash loses money`, "Turn it on in postgresql.conf");
+function evaluateDisk({ fsync, fullPageWrites }: DurabilityFacts): Check {
+  const remedy = "Turn it on in postgresql.conf";
+  if (!fsync) return fail("durability", "fsync is off: a crash loses money", remedy);
+  if (!fullPageWrites)
+    return warn(
+      "durability",
+      "full_page_writes is off: a crash of the machine loses money unless its file system writes pages whole",
+      remedy,
+    );
+  return ok("durability", "a commit is on the disk before it is acknowledged");
 }
 
 function evaluateReplication(facts: DurabilityFacts): Check {

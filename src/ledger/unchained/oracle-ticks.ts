@@ -1,4 +1,5 @@
 import { textArray } from "../../postgres/arrays.ts";
+import { commitsToDisk } from "../../postgres/commit-setting.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import { nullable, rowReader, text, whole } from "../codec.ts";
 import { commitsLocally } from "./local-commit.ts";
@@ -42,6 +43,7 @@ export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<
         ${column((tick) => tick.receivedAt)}::bigint[],
         ${column((tick) => tick.confirmedAt)}::bigint[]
       ) as tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
+     where ${commitsToDisk(sql)}
      -- Two processes take the rows in one order, so neither waits for the other in a circle.
      order by source, symbol, observed_at
     on conflict (source, symbol, observed_at)

@@ -1,6 +1,7 @@
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import type { Revocation } from "../../engine/rows.ts";
 import { textArray } from "../../postgres/arrays.ts";
+import { commitsToDisk } from "../../postgres/commit-setting.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
 import { instantOf, linkOf, saidBy, upToHead, userSaid } from "../on-record.ts";
@@ -117,7 +118,8 @@ export async function loadRevocations(
 export async function endSession(sql: Sql, tokenHash: string, expiresAt: number): Promise<boolean> {
   const { count } = await sql`
     insert into ended_session (token_hash, expires_at, ended_at)
-    values (${tokenHash}, ${expiresAt}, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)
+    select ${tokenHash}, ${expiresAt}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+     where ${commitsToDisk(sql)}
         on conflict (token_hash) do nothing`;
   return count > 0;
 }

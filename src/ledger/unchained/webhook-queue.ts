@@ -1,4 +1,5 @@
 import { textArray } from "../../postgres/arrays.ts";
+import { commitsToDisk } from "../../postgres/commit-setting.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 
 /** Up to which entry a receiver has its deliveries, and whether it is disabled. */
@@ -31,7 +32,7 @@ export interface NewDelivery {
 export async function registerReceiver(sql: Sql, name: string, fingerprint: string): Promise<void> {
   await sql`
     insert into webhook_receiver as r (name, position, fingerprint)
-    select ${name}, seq, ${fingerprint} from head where id = 1
+    select ${name}, seq, ${fingerprint} from head where id = 1 and ${commitsToDisk(sql)}
     on conflict (name) do update
        set fingerprint = excluded.fingerprint, disabled_at = null, failures = 0, paused_until = 0
      where r.fingerprint <> excluded.fingerprint`;
@@ -69,7 +70,7 @@ export async function fanOut(
     with moved as (
       update webhook_receiver
          set position = ${String(to)}
-       where name = ${receiver} and position = ${String(from)}
+       where name = ${receiver} and position = ${String(from)} and ${commitsToDisk(sql)}
       returning name
     )
     insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
@@ -97,6 +98,7 @@ export async function announce(
     insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
     select name, ${eventId}, ${String(seq)}, ${type}, 'pending', 0, ${createdAt}, ${createdAt}
       from unnest(${textArray(receivers)}::text[]) as asked (name)
+     where ${commitsToDisk(sql)}
     on conflict (receiver, event_id) do nothing`;
 }
 
@@ -126,7 +128,7 @@ export async function claimDeliveries(
     update webhook_delivery d
        set attempts = d.attempts + 1, next_attempt_at = ${now + leaseMs}, last_attempt_at = ${now}
       from due
-     where d.receiver = due.receiver and d.event_id = due.event_id
+     where d.receiver = due.receiver and d.event_id = due.event_id and ${commitsToDisk(sql)}
     returning d.event_id, d.seq, d.attempts`;
   return rows
     .map((row) => ({ eventId: String(row.event_id), seq: BigInt(row.seq), attempts: Number(row.attempts) }))
@@ -161,13 +163,15 @@ export async function recordAttempt(
            next_attempt_at = coalesce(${nextAttemptAt}, next_attempt_at),
            last_status = ${lastStatus},
            last_excerpt = ${lastExcerpt}
-     where receiver = ${receiver} and event_id = ${eventId} and attempts = ${attempts} and status = 'pending'`;
+     where receiver = ${receiver} and event_id = ${eventId} and attempts = ${attempts} and status = 'pending'
+       and ${commitsToDisk(sql)}`;
 }
 
 /** A receiver that answers well again is served at once. */
 export async function recordSuccess(sql: Sql, receiver: string): Promise<void> {
   await sql`
-    update webhook_receiver set failures = 0, paused_until = 0 where name = ${receiver} and failures > 0`;
+    update webhook_receiver set failures = 0, paused_until = 0
+     where name = ${receiver} and failures > 0 and ${commitsToDisk(sql)}`;
 }
 
 /** From `tolerated` failures in a row on, fresh deliveries wait for `pauseMs` after each. */
@@ -180,12 +184,14 @@ export async function recordFailure(
     update webhook_receiver
        set failures = failures + 1,
            paused_until = case when failures + 1 >= ${tolerated} then ${now + pauseMs}::bigint else 0 end
-     where name = ${receiver}`;
+     where name = ${receiver} and ${commitsToDisk(sql)}`;
 }
 
 /** Stops deliveries to a receiver until an operator enables it or its configuration changes. */
 export async function disableReceiver(sql: Sql, receiver: string, now: number): Promise<void> {
-  await sql`update webhook_receiver set disabled_at = ${now} where name = ${receiver} and disabled_at is null`;
+  await sql`
+    update webhook_receiver set disabled_at = ${now}
+     where name = ${receiver} and disabled_at is null and ${commitsToDisk(sql)}`;
 }
 
 /** For each of these receivers that has any, since when its oldest undelivered event waits. */
@@ -223,6 +229,7 @@ export async function forgetDeliveries(
                       < case status when 'delivered' then ${deliveredBefore}::bigint else ${anyBefore}::bigint end
                 and (status <> 'pending' or not receiver = any(${textArray(receivers)}::text[]))
               order by created_at
-              limit ${limit})`;
+              limit ${limit})
+       and ${commitsToDisk(sql)}`;
   return count;
 }

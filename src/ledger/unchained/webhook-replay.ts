@@ -1,3 +1,4 @@
+import { commitsToDisk } from "../../postgres/commit-setting.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
 import { integer, nullable, rowReader, text, whole } from "../codec.ts";
@@ -38,7 +39,7 @@ export async function replayDeliveries(
   const rows = await sql`
     update webhook_delivery
        set status = 'pending', attempts = 0, next_attempt_at = ${nowMs(sql)}
-     where event_id = ${eventId}
+     where event_id = ${eventId} and ${commitsToDisk(sql)}
        ${receiver === undefined ? sql`` : sql`and receiver = ${receiver}`}
     returning ${deliveryColumns(sql)}`;
   return rows.map(toDelivery);
@@ -46,5 +47,7 @@ export async function replayDeliveries(
 
 /** Serves a receiver again as if it had never failed; its deliveries go on where they ended. */
 export async function enableReceiver(sql: Sql, name: string): Promise<void> {
-  await sql`update webhook_receiver set disabled_at = null, failures = 0, paused_until = 0 where name = ${name}`;
+  await sql`
+    update webhook_receiver set disabled_at = null, failures = 0, paused_until = 0
+     where name = ${name} and ${commitsToDisk(sql)}`;
 }

@@ -2,8 +2,8 @@ import type { FaultCode } from "../../domain/fault.ts";
 
 /** Records the requests of one route. */
 export interface RouteMetrics {
-  /** @param code the refusal, if it was one */
-  observe(status: number, seconds: number, code: FaultCode | undefined): void;
+  /** @param result the refusal's code, or that an earlier answer was repeated; undefined where the request did its work */
+  observe(status: number, seconds: number, result: FaultCode | "REPLAYED" | undefined): void;
 }
 
 interface RouteCounts {
@@ -31,13 +31,13 @@ export class RequestMetrics {
     const counts: RouteCounts = { route, method, byStatus: new Map(), byBound, secondsTotal: 0 };
     this.#routes.push(counts);
     return {
-      observe: (status, seconds, code) => {
+      observe: (status, seconds, result) => {
         increment(counts.byStatus, status);
         let bound = 0;
         while (seconds > (BOUNDS_SEC[bound] ?? Number.POSITIVE_INFINITY)) bound += 1;
         byBound[bound] = (byBound[bound] ?? 0) + 1;
         counts.secondsTotal += seconds;
-        if (trades) increment(this.#trades, code?.toLowerCase() ?? "filled");
+        if (trades) increment(this.#trades, result?.toLowerCase() ?? "filled");
       },
     };
   }
@@ -60,7 +60,11 @@ export class RequestMetrics {
       ),
       ...family("pmctl_http_request_duration_seconds", "histogram", "From the request's headers to its answer."),
       ...used.flatMap(histogramLines),
-      ...family("pmctl_trades_total", "counter", "Trades over HTTP, by result: filled, or the refusal's code."),
+      ...family(
+        "pmctl_trades_total",
+        "counter",
+        "Trades over HTTP, by result: filled, replayed (an earlier answer repeated), or the refusal's code.",
+      ),
       ...[...this.#trades].map(([result, count]) => `pmctl_trades_total{result="${result}"} ${count}`),
       "",
     ].join("\n");

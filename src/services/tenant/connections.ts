@@ -8,8 +8,6 @@ import { openPool, type Pool } from "../../postgres/pool.ts";
 export interface DatabaseTerms {
   /** The server's restricted role may be taken. */
   restricted: boolean;
-  /** Commits must ask for the disk themselves. Stricter settings, such as waiting for a replica, stay. */
-  synchronous: boolean;
 }
 
 /** The connections of one server, by what they are for. */

@@ -19,8 +19,6 @@ export interface DurabilityOptions {
   reader: Reader;
   /** Names the server that answered. */
   placeOf(address: ServerReading["address"]): string;
-  /** Whether the sessions that commit ask for the disk themselves, whatever the database's setting. */
-  synchronous: boolean;
   /** Standbys without which changes are refused. */
   required: number;
 }
@@ -97,8 +95,16 @@ export class DurabilityWatch {
   }
 
   async #ask(): Promise<Durability | null> {
-    const { reader, synchronous, placeOf, required } = this.#options;
-    const { address, isStandby, timeline, manager, standbys, ...facts } = await reader.read(readDurability);
+    const { reader, placeOf, required } = this.#options;
+    const {
+      address,
+      isStandby,
+      timeline,
+      manager,
+      standbys,
+      fullPageWrites: _,
+      ...facts
+    } = await reader.read(readDurability);
     if (isStandby) return null;
     const { first = timeline, latest = timeline } = this.#timelines ?? {};
     this.#timelines = { first, latest: Math.max(latest, timeline) };
@@ -106,11 +112,10 @@ export class DurabilityWatch {
     const progress = followStandbys(this.#progress, standbys ?? [], now);
     this.#progress = progress;
     const there = standbys?.filter((standby) => !isStalled(progress, standby, now)) ?? null;
-    const synchronousCommit = synchronous ? "on" : facts.synchronousCommit;
     return {
-      ...{ host: placeOf(address), ...facts, synchronousCommit },
+      ...{ host: placeOf(address), ...facts },
       standbys: standbys?.map(({ pid: _, flushed: __, ...standby }) => standby) ?? null,
-      ...promisesOf({ ...facts, standbys: there, synchronousCommit, manager }),
+      ...promisesOf({ ...facts, standbys: there, manager }),
       required,
     };
   }

@@ -12,7 +12,6 @@ import { answersWithin, isDenied, placeOf } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
 import type { Pool } from "../../postgres/pool.ts";
-import { commitsAreSynchronous } from "../../queries/server.ts";
 import { Evidence } from "../anchors/evidence.ts";
 import { guardJournal } from "../anchors/guarded-journal.ts";
 import type { AnchorSources } from "../anchors/known-anchors.ts";
@@ -109,8 +108,6 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const durability = new DurabilityWatch({
     reader: connections.background,
     placeOf: (address) => placeOf(connection, address),
-    // A pooler drops the setting that the writer asks for.
-    synchronous: terms.synchronous && !("pooled" in connection && connection.pooled === true),
     required: options.requiredStandbys ?? 0,
   });
   const promises = (options.requiredStandbys ?? 0) > 0;
@@ -220,7 +217,7 @@ async function checkDatabase({
     await requireCurrentSchema(sql, { restoring, newer });
     // An apply may have been cut off before the search followed; the tenant works without it.
     await followMarketSearch(sql).catch(() => undefined);
-    return { restricted: await serverRoleAvailable(sql, GRANTS), synchronous: !(await commitsAreSynchronous(sql)) };
+    return { restricted: await serverRoleAvailable(sql, GRANTS) };
   } catch (error) {
     throw await refusalOf(tenantId, sql, error);
   } finally {
