@@ -4,7 +4,7 @@ import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
 import { createdMarket, policyFieldOf } from "./plan-compare.ts";
-import type { Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+import type { Desired, DesiredKey, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
 
 /** The answers that a person or flags gave to the questions of a plan. */
 export interface Choices {
@@ -45,6 +45,19 @@ export function written(plan: Plan, { onDrift }: Pick<Choices, "onDrift">): Plan
 /** Of those, the ones that need `--accept-loosening`. */
 export function loosening(plan: Plan, choices: Pick<Choices, "onDrift">): PlanItem[] {
   return written(plan, choices).filter(({ direction }) => direction === "loosens");
+}
+
+/** Everything for which {@link decide} refuses a plan under a choice; empty for a plan that an apply carries out. */
+export function refusalsOf(plan: Plan, choices: Choices): Refusal[] {
+  const stopped = choices.onDrift === "fail" ? contested(plan) : [];
+  const loosened = choices.acceptLoosening ? [] : loosening(plan, choices);
+  return [
+    ...blockers(plan).map(({ field }): Refusal => ({ reason: "conflict", field, flag: null })),
+    ...stopped.map(
+      ({ field, kind }): Refusal => ({ reason: kind === "conflict" ? kind : "drift", field, flag: "--on-drift" }),
+    ),
+    ...loosened.map(({ field }): Refusal => ({ reason: "loosening", field, flag: "--accept-loosening" })),
+  ];
 }
 
 /**

@@ -99,6 +99,16 @@ export interface PlanItem {
   problem?: string | undefined;
 }
 
+/** Why an apply that asks nobody would refuse a plan. */
+export interface Refusal {
+  /** `approval`: a rule that wants a person's yes. */
+  reason: "drift" | "conflict" | "loosening" | "rule" | "freeze" | "approval";
+  /** Such as `policy.maxTradeUsd`; null where the refusal is about the tenant as a whole. */
+  field: string | null;
+  /** What would accept it on the command line; null where only a change of the files helps. */
+  flag: string | null;
+}
+
 /** The money in a plan. */
 export interface PlanMoney {
   newMarkets: { count: number; worstCaseLossUsd: number };

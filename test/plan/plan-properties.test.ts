@@ -4,6 +4,7 @@ import { POLICY_FIELDS } from "../../src/domain/policy/fields.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch, policyPatchOf } from "../../src/domain/policy/policy.ts";
 import { directionOf, policyValue } from "../../src/domain/policy/values.ts";
 import { requireEligible } from "../../src/domain/trader.ts";
+import { refusalsOf } from "../../src/plan/plan-decision.ts";
 import { runs } from "../domain/random.ts";
 import { type Files, PlannedTenant, refusalOf } from "./plan-world.ts";
 
@@ -137,6 +138,26 @@ describe("a plan", () => {
           if (from === undefined || to === undefined || JSON.stringify(from) === JSON.stringify(to)) continue;
           expect(directionOf(field, from, to)).not.toBe("loosens");
         }
+      }),
+      eachPlan,
+    );
+  });
+
+  test("names a refusal exactly where an apply with the same flags is refused", () => {
+    const choice = fc.record({
+      onDrift: fc.constantFrom("fail" as const, "adopt" as const, "overwrite" as const),
+      acceptLoosening: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(files, policy, files, choice, (first, live, second, choices) => {
+        const tenant = new PlannedTenant();
+        tenant.apply(first);
+        tenant.put(live);
+        const refusals = refusalsOf(tenant.plan(second), choices);
+        const refused = refusalOf(() => tenant.apply(second, choices));
+        expect(refusals.length > 0).toBe(refused !== "");
+        // An apply tells of one kind at a time.
+        if (refusals[0]) expect(refused).toContain(`${refusals[0].field}: `);
       }),
       eachPlan,
     );

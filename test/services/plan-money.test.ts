@@ -47,6 +47,18 @@ test("a lower limit per trade: the executed purchases above it, in number and do
   ]);
 });
 
+test("a rule that would have changed nothing is not told", async () => {
+  for (const policy of ["{ maxTradeUsd: 499.999999 }", "{ maxTradeUsd: 501 }", "{ maxUserExposureUsd: 999 }"])
+    expect([policy, (await ruleOf(policy))?.map(({ rule }) => rule)]).toEqual([
+      policy,
+      policy === "{ maxUserExposureUsd: 999 }" ? [] : ["maxTradeUsd"],
+    ]);
+  await tenant.api().updatePolicy({ maxTradeUsd: 600 });
+  expect(await ruleOf("{ maxTradeUsd: 550 }")).toEqual([]);
+  expect(await ruleOf("{ maxTradeUsd: 650 }")).toEqual([]);
+  await tenant.api().updatePolicy({ maxTradeUsd: 500 });
+});
+
 test("a higher limit: refusals are not on record, and it says so beside what ran into the old one", async () => {
   const [rule] = (await ruleOf("{ maxTradeUsd: 600 }")) ?? [];
   expect(rule).toMatchObject({ refused: { trades: 0, usd: 0 }, note: expect.stringContaining("not on record") });

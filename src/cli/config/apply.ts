@@ -64,7 +64,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   const { options, io, interrupts } = context;
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, context);
-  if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
+  if (options.dryRun) return planTargets(workspace, targets, options, io);
   requireOneAddress(targets, options);
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");

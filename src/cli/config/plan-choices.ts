@@ -20,16 +20,18 @@ export const onDriftOption = () =>
   ]);
 export const acceptLooseningOption = () => new Option("--accept-loosening", "let limits be loosened");
 
+/** What the flags alone answer. */
+export function choicesOf({ onDrift = "fail", acceptLoosening = false }: ChoiceOptions): Choices {
+  return { onDrift, acceptLoosening };
+}
+
 /**
  * Answers by flags and, on a terminal, by questions. Without a terminal, what no flag allows is refused.
  * @throws Fault REFUSED when the answer is no
  */
 export function chooserOf(options: ChoiceOptions, io: Io): (plan: Plan) => Promise<Choices> {
   return async (plan) => {
-    const flags: Choices = {
-      onDrift: options.onDrift ?? "fail",
-      acceptLoosening: options.acceptLoosening ?? false,
-    };
+    const flags = choicesOf(options);
     return asksAbout(plan, options, io) ? ask(plan, flags, options.onDrift !== undefined, io) : flags;
   };
 }

@@ -1,7 +1,7 @@
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
 import { SEARCH } from "../../plan/plan-settings.ts";
-import type { Plan, PlanItem } from "../../plan/plan-types.ts";
+import type { Plan, PlanItem, Refusal } from "../../plan/plan-types.ts";
 import { plain, usd } from "../output/cells.ts";
 import type { Output, View } from "../output/output.ts";
 
@@ -10,6 +10,10 @@ export type Mark = "LOOSENS" | "TIGHTENS" | "loosens" | null;
 
 export interface ShownPlan extends Omit<Plan, "items"> {
   items: ShownItem[];
+}
+/** A plan with what an unattended apply would refuse it for. */
+export interface JudgedPlan extends ShownPlan {
+  refusals: Refusal[];
 }
 export type ShownItem = Omit<PlanItem, "direction"> & { mark: Mark };
 
@@ -80,6 +84,24 @@ export function restLines(plan: ShownPlan): string[] {
   ];
 }
 
+const REFUSED: Record<Refusal["reason"], string> = {
+  drift: "was changed live",
+  conflict: "was changed live and in the file",
+  loosening: "loosens a limit",
+  rule: "breaks a rule",
+  freeze: "the tenant is frozen",
+  approval: "needs a person's yes",
+};
+
+/** A line for each refusal, with the flag that accepts it. */
+export function refusalLines({ tenant, items, refusals }: JudgedPlan): string[] {
+  return refusals.map(({ reason, field, flag }) => {
+    const problem = flag === null ? items.find((item) => item.field === field)?.problem : undefined;
+    const accepted = flag === null ? "" : `; ${flag} decides it`;
+    return `  ${tenant}: ${field === null ? "" : `${field}: `}${problem ?? REFUSED[reason]}${accepted}`;
+  });
+}
+
 export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
   for (const line of restLines(plan)) output.note(line);
 }
@@ -101,10 +123,15 @@ function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
     );
   }
   for (const { rule, refused, admittedUsers, note } of trades?.rules ?? []) {
-    const admitted = admittedUsers === null ? "" : `, ${admittedUsers} more users may trade`;
-    lines.push(
-      `${rule}: ${counted(refused.trades, "trade")} of the last ${trades?.days} days (${usd(refused.usd)} USD) would have been refused${admitted} (${note})`,
-    );
+    const effects = [
+      ...(refused.trades > 0
+        ? [
+            `${counted(refused.trades, "trade")} of the last ${trades?.days} days (${usd(refused.usd)} USD) would have been refused`,
+          ]
+        : []),
+      ...(admittedUsers ? [`${counted(admittedUsers, "more user")} may trade`] : []),
+    ];
+    lines.push(`${rule}: ${effects.length === 0 ? note : `${effects.join(", ")} (${note})`}`);
   }
   if (trades && !trades.complete) lines.push(`Only the latest ${trades.examined} trades were looked at.`);
   return lines;

@@ -4,15 +4,17 @@ import { loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import { refusalsOf } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { oneByOne } from "./each-tenant.ts";
-import { ITEM_FIELDS, noteRest, planView, shownPlan } from "./plan-view.ts";
+import { acceptLooseningOption, type ChoiceOptions, choicesOf, onDriftOption } from "./plan-choices.ts";
+import { ITEM_FIELDS, noteRest, planView, refusalLines, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
-interface PlanOptions extends SelectorOptions {
+interface PlanOptions extends SelectorOptions, Omit<ChoiceOptions, "yes"> {
   out?: string;
   detailedExitcode?: boolean;
 }
@@ -22,9 +24,11 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenants...]", "tenants to plan; the only one unless given; * and ? match")
       .addOption(selectorOption())
+      .addOption(onDriftOption())
+      .addOption(acceptLooseningOption())
       .option("--out <file>", "save the plan, for pmctl apply FILE")
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
-      .description("what an apply would do; changes nothing"),
+      .description("what an apply would do; changes nothing; ends with 3 when an apply that asks nobody would refuse"),
     { names: `tenant ${ITEM_FIELDS}` },
     runPlan,
   );
@@ -51,6 +55,7 @@ export function requireOneAddress(targets: readonly Target[], { url }: Pick<Sess
 /**
  * Plans each tenant on its own: one that cannot be planned does not hide the others. A saved plan holds all that was asked
  * for, or is not written.
+ * @throws Fault REFUSED, once everything is printed and saved, when an unattended apply with the same flags would refuse
  */
 export async function planTargets(
   { directory }: Workspace,
@@ -68,7 +73,7 @@ export async function planTargets(
     async ({ tenant, confirm }) => {
       const { plan } = await withConfig(directory, tenant, { ...options, others }, io, planTenant);
       confirm?.(plan);
-      return shownPlan(plan);
+      return { ...shownPlan(plan), refusals: refusalsOf(plan, choicesOf(options)) };
     },
   );
   if (out !== undefined && failure === undefined) {
@@ -83,5 +88,7 @@ export async function planTargets(
     writeStepSummary(io.output, () => planMarkdown(plan));
   }
   if (failure !== undefined) return failure;
+  const refused = plans.flatMap((plan) => refusalLines(plan));
+  if (refused.length > 0) throw new Fault("REFUSED", ["An apply would refuse this:", ...refused].join("\n"));
   return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
 }

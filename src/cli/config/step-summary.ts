@@ -3,7 +3,7 @@ import { isErrno, stepSummaryFile } from "../../config/environment.ts";
 import { failureOf } from "../errors.ts";
 import { markdownCell } from "../output/markdown.ts";
 import type { Output } from "../output/output.ts";
-import { actionOf, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
+import { actionOf, type JudgedPlan, refusalLines, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
 
 /**
  * Writes Markdown to where the build server shows it; nothing where there is none. A report that cannot be written is told,
@@ -20,7 +20,8 @@ export function writeStepSummary(output: Pick<Output, "note">, markdown: () => s
   }
 }
 
-export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`): string {
+/** @param plan as planned, or as an apply carried it out: then it has no refusals */
+export function planMarkdown(plan: ShownPlan | JudgedPlan, title = `Plan for ${plan.tenant}`): string {
   const lines = [`### ${markdownCell(title)}`, ""];
   if (plan.items.length === 0) lines.push("No managed value differs from what is live.");
   else {
@@ -32,6 +33,9 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
       );
     }
   }
+  const refused = "refusals" in plan ? refusalLines(plan) : [];
+  if (refused.length > 0)
+    lines.push("", "**An apply would refuse this:**", "", ...refused.map((line) => `- ${markdownCell(line.trim())}`));
   const rest = restLines(plan);
   if (rest.length > 0) lines.push("", ...rest.map((line) => `- ${markdownCell(line)}`));
   return lines.join("\n");

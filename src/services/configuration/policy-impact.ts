@@ -22,7 +22,10 @@ type Rule = RuleImpact["rule"];
 
 const DAYS = 30;
 
-/** What changed rules would have done to the last 30 days. Refusals of the past are not on record. */
+/**
+ * What changed rules would have done to the last 30 days; a rule that would have changed nothing is left out. Refusals of
+ * the past are not on record.
+ */
 export async function previewPolicy(
   { pool }: Pick<ServiceContext, "pool">,
   { before, after }: Input<"previewPolicy">,
@@ -86,14 +89,14 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
   const { overTrade, atTradeLimit, overCap, usersOverCap, usersAtCap } = limits;
   const rules: RuleImpact[] = [];
   const [was, is] = [before.policy.maxTradeUsd, after.policy.maxTradeUsd];
-  if (is < was)
+  if (is < was && overTrade.count > 0)
     rules.push({
       rule: "maxTradeUsd",
       refused: { trades: overTrade.count, usd: usdFromMicro(overTrade.micro) },
       admittedUsers: null,
       note: `purchases above ${is} USD`,
     });
-  if (is > was)
+  if (is > was && atTradeLimit.count > 0)
     rules.push({
       rule: "maxTradeUsd",
       refused: { trades: 0, usd: 0 },
@@ -104,13 +107,20 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
     maxUserExposureUsd,
     suitabilityThresholds.tiers,
   ]);
-  if (!capsChange) return rules;
-  const over = `${usersOverCap.count} users hold ${usdFromMicro(usersOverCap.micro)} USD above their new cap now`;
+  if (!capsChange || (overCap.count === 0 && usersOverCap.count === 0 && usersAtCap === 0)) return rules;
+  const told = [
+    ...(overCap.count > 0 ? ["at least: purchases above the cap by themselves"] : []),
+    ...(usersOverCap.count > 0
+      ? [`${usersOverCap.count} users hold ${usdFromMicro(usersOverCap.micro)} USD above their new cap now`]
+      : []),
+    ...(usersAtCap > 0 ? [`${usersAtCap} were at their old one`] : []),
+    "refusals are not on record",
+  ];
   rules.push({
     rule: "maxUserExposureUsd",
     refused: { trades: overCap.count, usd: usdFromMicro(overCap.micro) },
     admittedUsers: null,
-    note: `at least: purchases above the cap by themselves; ${over}; ${usersAtCap} were at their old one; refusals are not on record`,
+    note: told.join("; "),
   });
   return rules;
 }
@@ -145,7 +155,7 @@ function standingImpact(groups: readonly Standing[], before: Terms, after: Terms
     }
     if (was !== undefined && is === undefined) at(was).users += group.users;
   }
-  if (listsChange) at("jurisdictions");
+  if (unknown > 0) at("jurisdictions");
   return [...impacts].map(([rule, { trades, micro, users }]) => ({
     rule,
     refused: { trades, usd: usdFromMicro(micro) },
