@@ -9,6 +9,7 @@ import type { Reader } from "./pool.ts";
 import { routeTo } from "./route/route.ts";
 
 const MISSING_DATABASE = "3D000";
+const MISSING_TABLE = "42P01";
 const DUPLICATE_DATABASE = "42P04";
 const DENIED = "42501";
 const NO_SUCH_LOGIN = "28000";
@@ -36,6 +37,11 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
 export function isMissingDatabase(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   return error.code === MISSING_DATABASE || /^database ".*" does not exist$/.test(error.message);
+}
+
+/** Whether the database lacks a table, as before its first apply and before a migration. */
+export function isMissingTable(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === MISSING_TABLE;
 }
 
 /** Whether the login lacks a right to the database or to a table, as before the apply that grants it. */

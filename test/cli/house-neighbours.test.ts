@@ -5,7 +5,10 @@ import { Agent, type OutgoingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { HostedTenant } from "../../src/app/house/hosted-tenant.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import { withClient } from "../../src/postgres/connect.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
@@ -40,6 +43,8 @@ describe("neighbours in one worker", () => {
   let secrets: Record<string, string>;
   let marketId: string;
   let token: string;
+  /** What the house wrote on stderr. */
+  let said = "";
 
   beforeAll(async () => {
     operator = await newOperator();
@@ -49,6 +54,7 @@ describe("neighbours in one worker", () => {
       await operator.edit(tenant, (text) => `${text}\nkyc: { required: false }\n${limit}`.replace('["US"]', "[]"));
     }
     expect(await operator.run("apply", "*")).toMatchObject({ exitCode: 0 });
+    await operator.run("init", "late");
     secrets = await operator.secrets();
     token = await userToken("ann", secrets);
     const acme = (...words: string[]) => operator.run("-t", "acme", ...words, "-o", "json", "--yes");
@@ -63,7 +69,10 @@ describe("neighbours in one worker", () => {
     const flags = ["--workers", "1", "--port", "0", "--ops-port", "0", "--connections", CONNECTIONS];
     house = spawn(process.execPath, [MAIN, "up", operator.directory, "-o", "ndjson", ...flags], {
       cwd: "/tmp",
-      stdio: ["ignore", "pipe", "ignore"],
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    house.stderr?.on("data", (bytes) => {
+      said += String(bytes);
     });
     const [line] = await once(createInterface(house.stdout ?? process.stdin), "line");
     const printed = JSON.parse(String(line)) as { url: string; opsUrl: string };
@@ -191,6 +200,17 @@ describe("neighbours in one worker", () => {
     for (const { body } of logs) expect(body).toMatchObject({ verified: true });
   });
 
+  test("a tenant without its first apply is waited for in one line, and answers as soon as it has had it", async () => {
+    const health = () => ask("late", "/health");
+    expect(await health()).toMatchObject({ status: 500, code: "DATABASE_UNAVAILABLE" });
+    expect(await operator.run("apply", "late")).toMatchObject({ exitCode: 0 });
+    await vi.waitFor(async () => expect(await health()).toMatchObject({ status: 200 }), { timeout: 3000 });
+    const lines = said.split("\n").filter((line) => line.includes('"late"'));
+    expect(lines.map((line) => JSON.parse(line.slice(line.indexOf("{"))) as unknown)).toEqual([
+      expect.objectContaining({ level: 30, msg: expect.stringContaining("run pmctl apply late") }),
+    ]);
+  });
+
   test("after a worker was killed each acknowledged trade of its tenants stands, once", async () => {
     const idempotencyKey = randomUUID();
     const tradeId = await trade(undefined, idempotencyKey);
@@ -209,6 +229,18 @@ describe("neighbours in one worker", () => {
       return rows.map(({ pid }) => pid);
     });
   }
+});
+
+test("what a tenant waits for is told once, until it is something else or it was opened", async () => {
+  const told: unknown[] = [];
+  const log = pino({ level: "info" }, { write: (line) => void told.push((JSON.parse(line) as { msg: string }).msg) });
+  const open = () => Promise.reject(new Error("not asked for"));
+  const hosted = new HostedTenant({ tenant: "acme", open, log });
+  for (const message of ["first", "first", "second", "second"]) hosted.fail(new Fault("REFUSED", message));
+  expect(told).toEqual(["first", "second"].map((message) => `${message}. It is served as soon as that is done`));
+  hosted.fail(new Fault("DATABASE_UNAVAILABLE", "away"));
+  hosted.fail(new Fault("DATABASE_UNAVAILABLE", "away"));
+  expect(told).toHaveLength(4);
 });
 
 function hostOf(tenant: string): string {

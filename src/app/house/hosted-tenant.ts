@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { Fault } from "../../domain/fault.ts";
+import { Fault, type FaultCode } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
+import { SECOND_MS } from "../../domain/time/units.ts";
 import type { TenantFront } from "../../server/tenant-front.ts";
 import { pauseBefore, RESTART_POLICY } from "../serve/supervisor.ts";
 import type { TenantServer } from "../serve/tenant-server.ts";
@@ -28,7 +29,11 @@ type State =
   | { kind: "idle" }
   | { kind: "opening" | "open"; opened: Promise<OpenTenant> }
   | { kind: "closing"; closed: Promise<void> }
-  | { kind: "failed"; fault: Fault; retryAt: number };
+  /** @param askAt when a request tries again; `retryAt`, when no request has to */
+  | { kind: "failed"; fault: Fault; askAt: number; retryAt: number };
+
+/** How long a tenant that waits for an operator, as for its first apply, is left alone while nobody asks for it. */
+const LONGEST_WAIT_MS = 20 * SECOND_MS;
 
 /** A tenant of a house: opened when it is asked for, closed when it is not, and tried again when it cannot be opened. */
 export class HostedTenant implements Occupant {
@@ -38,6 +43,8 @@ export class HostedTenant implements Occupant {
   /** The same as in the state, for requests, which need not wait for a promise. */
   #open: OpenTenant | undefined;
   #failures = 0;
+  /** What it waits for an operator to do, as far as the log has told. */
+  #waitsFor: string | undefined;
   /** Requests that wait until it is open. */
   #waiting = 0;
   #lastAskedAt = Number.NEGATIVE_INFINITY;
@@ -98,7 +105,7 @@ export class HostedTenant implements Occupant {
     const state = this.#state;
     if (state.kind === "opening" || state.kind === "open") return state.opened;
     if (state.kind === "closing") return state.closed.then(() => this.opened());
-    if (state.kind === "failed" && monotonicMs() < state.retryAt) throw state.fault;
+    if (state.kind === "failed" && monotonicMs() < state.askAt) throw state.fault;
     const opened = this.#begin();
     this.#state = { kind: "opening", opened };
     return opened;
@@ -116,13 +123,28 @@ export class HostedTenant implements Occupant {
     const fault = error instanceof Fault ? error : new Fault("INTERNAL", String(error), { cause: error });
     this.#failures += 1;
     const pauseMs = pauseBefore(this.#failures, RESTART_POLICY);
-    this.#state = { kind: "failed", fault, retryAt: monotonicMs() + pauseMs };
+    const now = monotonicMs();
+    if (waitsForOperator(fault)) {
+      const retryAt = now + Math.min(pauseMs, LONGEST_WAIT_MS);
+      this.#state = { kind: "failed", fault, askAt: now + RESTART_POLICY.firstPauseMs, retryAt };
+      this.#tellOnce(fault.message);
+      return;
+    }
+    this.#state = { kind: "failed", fault, askAt: now + pauseMs, retryAt: now + pauseMs };
+    this.#waitsFor = undefined;
     this.#options.log.error({ err: fault, pauseMs }, "The tenant cannot be served; it is tried again after a pause");
+  }
+
+  #tellOnce(waitsFor: string): void {
+    if (waitsFor === this.#waitsFor) return;
+    this.#waitsFor = waitsFor;
+    this.#options.log.info(`${waitsFor}. It is served as soon as that is done`);
   }
 
   /** It is not opened any more. */
   setApart(problem: string): void {
-    this.#state = { kind: "failed", fault: new Fault("INTERNAL", problem), retryAt: Number.POSITIVE_INFINITY };
+    const never = Number.POSITIVE_INFINITY;
+    this.#state = { kind: "failed", fault: new Fault("INTERNAL", problem), askAt: never, retryAt: never };
   }
 
   /** Whether nothing was asked of it for so long, and nothing is under way. */
@@ -147,6 +169,7 @@ export class HostedTenant implements Occupant {
     try {
       const open = await this.#options.open(this);
       this.#failures = 0;
+      this.#waitsFor = undefined;
       this.#lastAskedAt = Math.max(this.#lastAskedAt, monotonicMs());
       if (this.#state.kind === "opening") {
         this.#open = open;
@@ -193,8 +216,18 @@ export async function closeFront(front: TenantFront): Promise<void> {
   await front.end();
 }
 
+/** Nothing is wrong with it, and an operator has something to do first, such as its first apply or a migration. */
+function waitsForOperator({ code }: Fault): boolean {
+  return code === "REFUSED";
+}
+
 /** What the public learns of a failure to open: its code, and none of the server's own words. */
 function publicFault(error: unknown): Fault {
-  const code = error instanceof Fault && error.status >= 500 ? error.code : "INTERNAL";
-  return new Fault(code, "This tenant cannot be served now", { cause: error });
+  return new Fault(publicCode(error), "This tenant cannot be served now", { cause: error });
+}
+
+function publicCode(error: unknown): FaultCode {
+  if (!(error instanceof Fault)) return "INTERNAL";
+  if (waitsForOperator(error)) return "DATABASE_UNAVAILABLE";
+  return error.status >= 500 ? error.code : "INTERNAL";
 }

@@ -7,6 +7,7 @@ import { serverOf } from "../../postgres/database.ts";
 import type { startServer } from "../../server/server.ts";
 import { createTenantFront, type Reach, type TenantFront } from "../../server/tenant-front.ts";
 import { ChainMemory } from "../../services/audit/audit-watch.ts";
+import { unready } from "../../services/tenant/readiness.ts";
 import type { ServedCertificate } from "../doors/served-certificate.ts";
 import { serveTenant } from "../serve/tenant-server.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
@@ -73,7 +74,13 @@ export class TenantOpener {
     try {
       const { connection } = (await this.#database(tenant)).database;
       const terms = { name: "look", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
-      return { connection, answer: await withClient(connection, terms, (sql) => question(sql, receiversOf(tenant))) };
+      const answer = withClient(connection, terms, (sql) => question(sql, receiversOf(tenant)));
+      return {
+        connection,
+        answer: await answer.catch((error: unknown) => {
+          throw unready(tenant.id, error);
+        }),
+      };
     } finally {
       leave();
     }

@@ -1,5 +1,5 @@
 import { Fault } from "../../domain/fault.ts";
-import { isDenied, isMissingDatabase, unusable } from "../../postgres/database.ts";
+import { isDenied, isMissingDatabase, isMissingTable, unusable } from "../../postgres/database.ts";
 
 /** No apply has granted the server's login all of its rights. */
 export class NotGranted extends Fault {
@@ -14,6 +14,8 @@ export class NotGranted extends Fault {
 export function unready(tenant: string, error: unknown): Fault {
   if (isMissingDatabase(error))
     return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
+  if (isMissingTable(error))
+    return new Fault("REFUSED", `The database of ${tenant} lacks tables: run pmctl apply ${tenant}`, { cause: error });
   if (isDenied(error)) return new NotGranted(tenant, { cause: error });
   return unusable(error);
 }
