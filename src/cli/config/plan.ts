@@ -7,6 +7,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { ITEM_FIELDS, noteRest, planView, shownPlan } from "./plan-view.ts";
@@ -22,7 +23,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenants...]", "tenants to plan; the only one unless given; * and ? match")
       .addOption(selectorOption())
-      .option("--out <file>", "save the plan, for pmctl apply FILE")
+      .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing"),
     { names: `tenant ${ITEM_FIELDS}` },
