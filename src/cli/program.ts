@@ -6,6 +6,7 @@ import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
+import { writableFile } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
 import { exitLine, topicList } from "./output/help-topics.ts";
@@ -37,6 +38,8 @@ export async function main(
   const letThreadPoolSleep = keepThreadPoolAwake();
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
+    // Before the hooks of commands, one of which replaces the process.
+    program.hook("preAction", (_, command) => host.requireFields(command));
     // Before commander parses: `--fields ?` comes without the arguments that the command requires.
     const asked = commandAskedAbout(program, argv);
     if (asked) {
@@ -110,11 +113,22 @@ class CommandHost implements Host {
    * @throws Fault USAGE for a command that prints no data
    */
   async fieldsOf(command: Command): Promise<string[]> {
-    const prints = this.#printed.get(command);
-    if (prints === undefined)
-      throw new Fault("USAGE", `pmctl ${pathOf(command)} prints no data, so there are no fields to choose from`);
     const { fieldsOf } = await import("./output/fields.ts");
-    return fieldsOf(prints);
+    return fieldsOf(this.#printsOf(command));
+  }
+
+  /** @throws Fault USAGE when `--fields` names what the command never prints */
+  async requireFields(command: Command): Promise<void> {
+    const { fields } = command.optsWithGlobals<Globals>();
+    if (fields === undefined) return;
+    const { requireFields } = await import("./output/fields.ts");
+    requireFields(this.#printsOf(command), fields);
+  }
+
+  #printsOf(command: Command): Prints {
+    const prints = this.#printed.get(command);
+    if (prints) return prints;
+    throw new Fault("USAGE", `pmctl ${pathOf(command)} prints no data, so there are no fields to choose from`);
   }
 }
 
@@ -190,7 +204,10 @@ function globalOptions(): Option[] {
     new Option("--url <address>", "the server to talk to, such as https://predict.acme.example"),
     new Option("--key <name>", "the admin key of the tenant file to show a server (default: the first)"),
     new Option("--reason <text>", "why you do it; goes into the audit entry"),
-    new Option("--receipt <file>", "append proof of what the command put on record: audit verify --anchor takes it"),
+    new Option(
+      "--receipt <file>",
+      "append proof of what the command put on record: audit verify --anchor takes it",
+    ).argParser(writableFile),
     new Option("--yes", "confirm in advance whatever the command would ask; scripts need it"),
     new Option("--no-input", "never ask, even on a terminal: end with 6 and name the missing option"),
     new Option("--no-pager", "write long tables at once instead of page by page"),

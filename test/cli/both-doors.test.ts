@@ -36,8 +36,12 @@ const refused = (step: Step, code: number): Step => ({ ...step, name: `${step.na
 /** Every command of a tenant's daily life, in an order in which each has something to say. */
 const STEPS: Step[] = [
   changes({ name: "market create", line: () => CREATE }, "market.created"),
-  changes(read("funding", "credit", "--user", "ann", "--amount", "200", "--reason", "opening"), "wallet.credited"),
-  refused(read("funding", "credit", "--user", "ann", "--amount", "1"), 6),
+  changes(
+    read("funding", "credit", "--user", "ann", "--amount", "200", "--yes", "--reason", "opening"),
+    "wallet.credited",
+  ),
+  refused(read("funding", "credit", "--user", "ann", "--amount", "1", "--yes"), 6),
+  refused(read("funding", "credit", "--user", "ann", "--amount", "1", "--reason", "opening"), 6),
   trade("quote", "ann", "--amount", "20"),
   changes(trade("place", "ann", "--amount", "20", "--reason", "by phone"), "trade.executed"),
   changes(trade("place", "ann", "--shares", "3"), "trade.executed"),
@@ -75,10 +79,23 @@ const STEPS: Step[] = [
   refused(read("audit", "security", "--event", "nothing"), 6),
   { name: "funding list", line: () => ["funding", "list", "--status", "pending"] },
   changes(
-    { name: "funding approve", line: ({ withdrawal }) => ["funding", "approve", withdrawal] },
+    {
+      name: "funding approve",
+      line: ({ withdrawal }) => ["funding", "approve", withdrawal, "--yes", "--reason", "checked"],
+    },
     "withdrawal.approved",
   ),
-  refused({ name: "funding reject", line: ({ withdrawal }) => ["funding", "reject", withdrawal] }, 7),
+  refused(
+    {
+      name: "funding reject",
+      line: ({ withdrawal }) => ["funding", "reject", withdrawal, "--yes", "--reason", "late"],
+    },
+    7,
+  ),
+  ...["approve", "reject"].flatMap((verb) => [
+    refused(read("funding", verb, "wd_1", "--yes"), 6),
+    refused(read("funding", verb, "wd_1", "--reason", "checked"), 6),
+  ]),
   ...["overview", "house", "traders", "funding"].map((report) => read("report", report, "--days", "7")),
   ...["house", "traders"].map((report) => read("report", report, "-o", "table")),
   refused(read("report", "overview", "--days", "9999"), 6),
@@ -133,7 +150,7 @@ describe("over the database and over HTTP", () => {
       expect(db.entry?.type).toBe(entry);
       if (code !== 0) expect(db.stdout).toBe("");
       const [flag, reason] = line({ market: "", withdrawal: "", seq: 0 }).slice(-2);
-      if (flag === "--reason") expect(db.entry.payload.reason).toBe(reason);
+      if (entry && flag === "--reason") expect(db.entry.payload.reason).toBe(reason);
     },
   );
 

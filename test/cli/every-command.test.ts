@@ -5,38 +5,8 @@ import { Writable } from "node:stream";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeProgram, main, type Streams } from "../../src/cli/program.ts";
+import { type Leaf, LONG_RUNNING, leavesOf, NEEDS_STREAMS } from "./support/leaves.ts";
 import { MAIN, operatorDirectory, pmctl, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
-
-/** What an option or argument is given when a command cannot do without. */
-const VALUES: Record<string, string> = {
-  outcome: "yes",
-  side: "yes",
-  amount: "5",
-  answers: '{"q1": 3}',
-  "key=value": "feeBps=90",
-  target: "compose",
-};
-
-/** These serve until they are told to stop, which is what they are for. */
-const LONG_RUNNING = ["serve", "up", "demo", "market watch"];
-
-/** These hand the process's own streams on to a program. */
-const NEEDS_STREAMS = ["db shell"];
-
-interface Leaf {
-  path: string[];
-  /** The path with everything that the command cannot do without. */
-  line: string[];
-}
-
-function leavesOf(command: Command, path: string[] = []): Leaf[] {
-  if (command.commands.length > 0) return command.commands.flatMap((child) => leavesOf(child, [...path, child.name()]));
-  const options = command.options
-    .filter(({ mandatory }) => mandatory)
-    .flatMap((option) => [option.long ?? "", VALUES[option.attributeName()] ?? "x"]);
-  const args = command.registeredArguments.filter(({ required }) => required).map((each) => VALUES[each.name()] ?? "x");
-  return [{ path, line: [...path, ...args, ...options] }];
-}
 
 const leaves = leavesOf(await completeProgram());
 

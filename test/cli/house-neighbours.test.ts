@@ -63,7 +63,7 @@ describe("neighbours in one worker", () => {
       ...["--close-at", "2040-01-01T00:00:00Z", "--resolution-ref", "test", "--liquidity", "20000"],
     );
     marketId = (JSON.parse(market.stdout) as { id: string }).id;
-    const credit = await acme("funding", "credit", "--user", "ann", "--amount", "500", "--reason", "opening");
+    const credit = await acme("funding", "credit", "--user", "ann", "--amount", "500", "--yes", "--reason", "opening");
     expect(credit).toMatchObject({ exitCode: 0 });
 
     const flags = ["--workers", "1", "--port", "0", "--ops-port", "0", "--connections", CONNECTIONS];

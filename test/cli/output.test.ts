@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { requireFields } from "../../src/cli/output/fields.ts";
 import type { View } from "../../src/cli/output/output.ts";
 import { renderRecord } from "../../src/cli/output/table.ts";
 import { displayWidth, shorten } from "../../src/cli/output/text-width.ts";
@@ -112,7 +113,7 @@ describe("formats", () => {
     expect([shown.stdout.text, shown.stderr.text]).toEqual(["", "Nothing here.\n"]);
   });
 
-  test("fields picks, in any format, also inside; an unknown one names the known", async () => {
+  test("fields picks, in any format, also inside, and null where a row has none", async () => {
     const picked = testIo({ format: "json", fields: ["id", "nested.amount"] });
     await picked.output.print(items, view);
     expect(JSON.parse(picked.stdout.text)).toEqual([
@@ -122,10 +123,20 @@ describe("formats", () => {
     const table = testIo({ format: "table", fields: ["text", "id"] });
     await table.output.print(items.slice(0, 1), view);
     expect(table.stdout.text).toBe("text            id\nWill 東京 win?  mkt_1\n");
-    const wrong = testIo({ fields: ["prize"] });
-    await expect(wrong.output.print(items, view)).rejects.toThrow(
-      "There is no field prize; there are: id, text, nested",
-    );
+    const lacking = testIo({ format: "json", fields: ["id", "note"] });
+    await lacking.output.print(items.slice(0, 1), view);
+    expect(JSON.parse(lacking.stdout.text)).toEqual([{ id: "mkt_1", note: null }]);
+  });
+
+  test.each([
+    [{ operation: "getUser" }, "userId", "userId.x"],
+    [{ operation: "getMarket" }, "meta.source.name", "id.0"],
+    [{ operation: "listAudit", rows: "entries" }, "payload.marketId", "entries"],
+    [{ tenantFile: true, and: "file" }, "policy.feeBps", "policy.feeBsp"],
+    [{ names: "tenant plan" }, "plan.changes", "changes"],
+  ] as const)("before it runs, a command with %o takes --fields %s and refuses %s", (prints, right, wrong) => {
+    expect(() => requireFields(prints, [right])).not.toThrow();
+    expect(() => requireFields(prints, [right, wrong])).toThrow(`There is no field ${wrong}; there are: `);
   });
 
   test("a text is itself unless a format is asked for", async () => {

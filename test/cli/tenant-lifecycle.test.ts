@@ -99,7 +99,14 @@ describe("a running server and its embedded database", () => {
 
   test("a database stopped on purpose makes it unhealthy within 2 s; it is not started again, and comes back with it", async () => {
     expect((await health()).status).toBe(200);
-    expect(await operator.run("db", "stop", "--quiet")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    const asked = await operator.run("db", "stop");
+    expect(asked).toMatchObject({
+      exitCode: 6,
+      stdout: "",
+      stderr: expect.stringMatching(/pmctl \w+ \(acme\).*--yes/),
+    });
+    expect((await health()).status).toBe(200);
+    expect(await operator.run("db", "stop", "--yes", "--quiet")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     const answers = [];
     for (let ask = 0; ask < 5; ask++) answers.push(await health());
     for (const away of answers)

@@ -115,6 +115,9 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
     const listed = await json((io) => runFundingList({ status: "pending" }, api, io));
     const pending = listed.data as unknown as WireResult<"approveWithdrawal">[];
     expect(pending.map(({ withdrawalId }) => withdrawalId)).toEqual([second, first]);
+    const unsure = testIo({ answers: [false] });
+    expect(await end(unsure, () => fundingApprove.run({ id: first }, api, unsure, true))).toMatchObject({ exit: 3 });
+    expect(unsure.questions).toEqual(["10.00 USD of wim: send the money out?"]);
     expect(await json((io) => fundingApprove.run({ id: first }, api, io))).toMatchObject({
       exit: 0,
       data: { status: "approved" },

@@ -59,9 +59,9 @@ export function wordsOf({ request }: Prepared, { wish, door }: Call): string[] {
           ...flags({ outcome: wish.outcome, "expect-payouts": wish.expectPayouts }),
         ];
       case "approveWithdrawal":
-        return ["funding", "approve", String(params.id)];
+        return ["funding", "approve", String(params.id), "--reason=checked"];
       case "rejectWithdrawal":
-        return ["funding", "reject", String(params.id)];
+        return ["funding", "reject", String(params.id), "--reason=checked"];
       case "creditWallet":
         return ["funding", "credit", ...flags({ user: wish.user, amount: wish.amount, reason: wish.reason })];
       case "submitSuitability":

@@ -7,6 +7,7 @@ import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { writableFile } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 
 interface VerifyArguments {
@@ -47,7 +48,7 @@ export function registerExport(noun: Command, host: Host): void {
     noun
       .command("export")
       .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
-      .option("--out <file>", "write to a file; replaces it when it is there"),
+      .option("--out <file>", "write to a file; replaces it when it is there", writableFile),
     { names: "file entries head" },
     ({ options, io }) =>
       withSession(options, io, ({ api, logText }) => runAuditExport({ out: options.out, logText }, api(), io)),

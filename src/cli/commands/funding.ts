@@ -68,18 +68,41 @@ export async function runFundingList(options: ListOptions, api: Api, { output }:
 }
 
 /** A command that decides on a pending withdrawal. */
-const decision = (name: string, summary: string, operation: "approveWithdrawal" | "rejectWithdrawal") =>
+const decision = (
+  name: string,
+  operation: "approveWithdrawal" | "rejectWithdrawal",
+  { summary, done }: { summary: string; done: string },
+) =>
   defineCommand({
     name,
-    summary,
+    summary: `${summary}; --reason says why`,
     takes: (command) => command.argument("<id>", "the withdrawal", identifier),
     operation,
+    check: ({ options }) => void reasonOf(options, "The decision on a withdrawal"),
     input: ({ args: [id = ""] }) => ({ id }),
+    asks: async ({ id }, api) => `${await withdrawalText(id, api)}: ${done}?`,
     view: withdrawalView,
   });
 
-export const fundingApprove = decision("approve", "send a withdrawal's money out", "approveWithdrawal");
-export const fundingReject = decision("reject", "give a withdrawal's money back", "rejectWithdrawal");
+export const fundingApprove = decision("approve", "approveWithdrawal", {
+  summary: "send a withdrawal's money out",
+  done: "send the money out",
+});
+export const fundingReject = decision("reject", "rejectWithdrawal", {
+  summary: "give a withdrawal's money back",
+  done: "give it back to the wallet",
+});
+
+/** Money and owner of a pending withdrawal; one that is not found among them is refused by the operation itself. */
+async function withdrawalText(id: string, api: Api): Promise<string> {
+  for (let cursor: string | undefined; ; ) {
+    const { items, nextCursor } = await api.listWithdrawals({ status: "pending", limit: 200, cursor });
+    const found = items.find(({ withdrawalId }) => withdrawalId === id);
+    if (found) return `${usd(found.amount)} USD of ${found.userId}`;
+    if (nextCursor === null) return `The withdrawal ${id}`;
+    cursor = nextCursor;
+  }
+}
 
 export const fundingCredit = defineCommand({
   name: "credit",
@@ -91,6 +114,7 @@ export const fundingCredit = defineCommand({
   operation: "creditWallet",
   check: ({ options }: CommandContext<CreditOptions>) => void creditInput(options),
   input: ({ options }) => creditInput(options),
+  asks: async ({ id, amount }) => `Credit ${usd(amount)} USD to ${id}?`,
   view: {
     kind: "record",
     fields: ({ userId, amount, balanceUsd, ts }) => [
@@ -104,7 +128,12 @@ export const fundingCredit = defineCommand({
 
 /** @throws Fault USAGE without a reason */
 export function creditInput({ user, amount, reason }: CreditOptions): WireInput<"creditWallet"> {
+  return { id: user, amount, reason: reasonOf({ reason }, "A credit by hand") };
+}
+
+/** @throws Fault USAGE without a reason */
+function reasonOf({ reason }: { reason?: string | undefined }, what: string): string {
   if (reason === undefined || reason.trim() === "")
-    throw new Fault("USAGE", "A credit by hand needs a reason in the audit log: add --reason");
-  return { id: user, amount, reason };
+    throw new Fault("USAGE", `${what} needs a reason in the audit log: add --reason`);
+  return reason;
 }

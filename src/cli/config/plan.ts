@@ -8,6 +8,7 @@ import { refusalsOf } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { acceptLooseningOption, type ChoiceOptions, choicesOf, onDriftOption } from "./plan-choices.ts";
@@ -26,7 +27,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(selectorOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
-      .option("--out <file>", "save the plan, for pmctl apply FILE")
+      .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing; ends with 3 when an apply that asks nobody would refuse"),
     { names: `tenant ${ITEM_FIELDS}` },

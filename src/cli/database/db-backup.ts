@@ -5,7 +5,7 @@ import type { RestoreRequest } from "../../app/backup/restore-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
-import { identifier } from "../input/parsers.ts";
+import { identifier, writableFile } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -56,8 +56,8 @@ export function registerBackup(noun: Command, host: Host): void {
     noun
       .command("backup")
       .description("write the tenant's database, as of one moment, into a file")
-      .argument("[file]", "the new file (default: .pmctl/backups/TENANT-TIME.backup.gz)", identifier)
-      .option("--out <file>", "the new file, instead of the argument", identifier)
+      .argument("[file]", "the new file (default: .pmctl/backups/TENANT-TIME.backup.gz)", writableFile)
+      .option("--out <file>", "the new file, instead of the argument", writableFile)
       .option("--encrypt-to <recipient>", "encrypt it to a key of age (age1…); again: to more of them", collected)
       .addHelpText("after", BACKUP_NOTE),
     { names: `${BACKUP_FIELDS} bytes` },

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { olderServersAfter } from "../../app/database/older-servers.ts";
 import type { Migrated } from "../../app/database/owner-tasks.ts";
-import type { ClusterStatus } from "../../app/database/tenant-cluster.ts";
-import type { Host } from "../command.ts";
+import type { Cluster, ClusterStatus } from "../../app/database/tenant-cluster.ts";
+import type { Globals, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
+import { declined, mustAsk, type Prompts } from "../input/prompts.ts";
 import type { View } from "../output/output.ts";
 import { registerBackup } from "./db-backup.ts";
 
@@ -20,10 +21,11 @@ export function register(noun: Command, host: Host): void {
     host.add(
       noun.command(verb).description(summary),
       { names: "running dataDir host port url version" },
-      async ({ options, io: { output } }) => {
+      async ({ options, io: { output, prompts } }) => {
         const { openTenantCluster } = await import("../../app/database/tenant-cluster.ts");
         const { cluster, database } = openTenantCluster(options.tenant);
         if (verb === "start") await cluster.start();
+        if (verb === "stop") await confirmStop(cluster, options, prompts);
         const stopped = verb === "stop" && (await cluster.stop());
         // The end of a quiet start or stop says enough.
         if (verb === "status" || !options.quiet || options.output !== undefined)
@@ -54,6 +56,18 @@ export function register(noun: Command, host: Host): void {
     },
   );
   registerBackup(noun, host);
+}
+
+/**
+ * Asks before the database is stopped under others who use it.
+ * @throws Fault USAGE naming them where there is no terminal to ask on; REFUSED when the answer is no
+ */
+async function confirmStop(cluster: Cluster, options: Pick<Globals, "yes">, prompts: Prompts): Promise<void> {
+  const clients = await cluster.clients();
+  if (clients.length === 0) return;
+  const who = clients.map(({ name, database }) => `${name} (${database})`).join(", ");
+  if (!mustAsk(options, prompts, `Stopping the database under those who are connected to it, ${who},`)) return;
+  if (!(await prompts.confirm(`${who}: stop the database under them?`))) throw declined();
 }
 
 const statusView: View<ClusterStatus, ClusterStatus> = {

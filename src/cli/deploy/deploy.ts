@@ -10,6 +10,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";
 import { packageVersion } from "../input/package-version.ts";
+import { writableFolder } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 import { absolutePath, databaseNodes, imageReference } from "./deploy-parsers.ts";
@@ -50,7 +51,7 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenants...]", "tenants to deploy; all unless given; * and ? match")
       .addOption(selectorOption())
       .addOption(new Option("--target <name>", "what runs them").choices(TARGETS).makeOptionMandatory())
-      .option("--out <dir>", "folder for the files (default: deploy/<target>)")
+      .option("--out <dir>", "folder for the files (default: deploy/<target>)", writableFolder)
       .option("--bin <path>", "the program, where it runs", absolutePath, "/usr/local/bin/pmctl")
       .option("--dir <path>", "the operator's directory, where it runs", absolutePath, "/srv/pmctl")
       .option("--image <ref>", "the container's image", imageReference, `pmctl:${packageVersion().version}`)

@@ -1,3 +1,5 @@
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
@@ -105,4 +107,38 @@ export function jsonObject(value: string): Record<string, unknown> {
     // The error below covers text that is no JSON too.
   }
   throw new InvalidArgumentError("It must be a JSON object.");
+}
+
+/** A file to write to, there or not. Read before the command does anything, since what it did could not be kept then. */
+export function writableFile(value: string): string {
+  const file = identifier(value);
+  return writable(file, () => {
+    if (!existsSync(file)) return requireFolder(dirname(file));
+    if (statSync(file).isDirectory()) throw new Error(`${file} is a directory`);
+    accessSync(file, constants.W_OK);
+  });
+}
+
+/** A folder to write into, which may have to be created first. */
+export function writableFolder(value: string): string {
+  const folder = identifier(value);
+  return writable(folder, () => {
+    let nearest = resolve(folder);
+    while (!existsSync(nearest)) nearest = dirname(nearest);
+    requireFolder(nearest);
+  });
+}
+
+function requireFolder(path: string): void {
+  if (!statSync(path).isDirectory()) throw new Error(`${path} is not a directory`);
+  accessSync(path, constants.W_OK);
+}
+
+function writable(path: string, check: () => void): string {
+  try {
+    check();
+    return path;
+  } catch (error) {
+    throw new InvalidArgumentError(`It cannot be written: ${error instanceof Error ? error.message : String(error)}.`);
+  }
 }

@@ -119,10 +119,11 @@ function answered<T>(answer: T): Exclude<T, symbol> {
 
 /**
  * Whether a command still has to ask.
+ * @param what is to be confirmed, as the subject of a sentence
  * @throws Fault USAGE when it has to and there is no terminal to ask on
  */
-export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts): boolean {
+export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts, what = "This"): boolean {
   if (options.yes) return false;
   if (prompts.available) return true;
-  throw new Fault("USAGE", "This needs a confirmation, and there is no terminal to ask on: add --yes");
+  throw new Fault("USAGE", `${what} needs a confirmation, and there is no terminal to ask on: add --yes`);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { TenantFileSchema } from "../../config/schema/schema.ts";
 import { type OperationId, operations } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
 
 /** What a command prints. Each command declares it where it is added, and `--fields ?` lists the names. */
 export type Prints =
@@ -13,9 +14,52 @@ export type Prints =
 
 export function fieldsOf(prints: Prints): string[] {
   if ("names" in prints) return prints.names.split(" ");
-  if ("tenantFile" in prints) return [...namesIn(TenantFileSchema), ...(prints.and?.split(" ") ?? [])];
+  return [...namesIn(schemaOf(prints)), ...furtherNames(prints)];
+}
+
+/**
+ * Refuses `--fields` before the command does anything: a script that repeats what was done and then called wrong would do
+ * it twice.
+ *
+ * @throws Fault USAGE naming the first field that the command never prints, and those that it does
+ */
+export function requireFields(prints: Prints, fields: readonly string[]): void {
+  const wrong = fields.find((field) => !mayPrint(prints, field.split(".")));
+  if (wrong === undefined) return;
+  throw new Fault("USAGE", `There is no field ${wrong}; there are: ${fieldsOf(prints).join(", ")}`);
+}
+
+/** What stands inside of a field that a command declares by its name alone is not known before it is printed. */
+function mayPrint(prints: Prints, path: readonly string[]): boolean {
+  const [first = ""] = path;
+  if ("names" in prints) return prints.names.split(" ").includes(first);
+  return furtherNames(prints).includes(first) || leadsInto(elementOf(schemaOf(prints)), path);
+}
+
+function schemaOf(prints: Exclude<Prints, { names: string }>): unknown {
+  if ("tenantFile" in prints) return TenantFileSchema;
   const { output } = operations[prints.operation];
-  return namesIn(prints.rows === undefined ? output : (output as z.ZodObject).shape[prints.rows]);
+  return prints.rows === undefined ? output : (output as z.ZodObject).shape[prints.rows];
+}
+
+function furtherNames(prints: Prints): string[] {
+  return "tenantFile" in prints ? (prints.and?.split(" ") ?? []) : [];
+}
+
+function elementOf(schema: unknown): unknown {
+  const inner = unwrapped(schema);
+  return inner instanceof z.ZodArray ? inner.element : inner;
+}
+
+/** Whether a value of the schema may have something at the path. */
+function leadsInto(schema: unknown, [step, ...rest]: readonly string[]): boolean {
+  if (step === undefined) return true;
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodUnion) return inner.options.some((option) => leadsInto(option, [step, ...rest]));
+  if (inner instanceof z.ZodObject) return Object.hasOwn(inner.shape, step) && leadsInto(inner.shape[step], rest);
+  if (inner instanceof z.ZodArray) return /^\d+$/.test(step) && leadsInto(inner.element, rest);
+  if (inner instanceof z.ZodRecord) return leadsInto(inner.valueType, rest);
+  return inner instanceof z.ZodLazy || inner instanceof z.ZodUnknown;
 }
 
 function namesIn(schema: unknown, prefix = ""): string[] {

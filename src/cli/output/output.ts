@@ -3,7 +3,7 @@ import { type ExitCode, failureOf, hintsFor, stackOf } from "../errors.ts";
 import { plain } from "./cells.ts";
 import { markdownTable } from "./markdown.ts";
 import type { Pager } from "./pager.ts";
-import { fieldOf, pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
+import { pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
 
@@ -75,10 +75,7 @@ export class Output {
     return this.#asked && (this.format === "json" || this.format === "ndjson");
   }
 
-  /**
-   * Prints a result.
-   * @throws Fault USAGE when a field of `--fields` is not there
-   */
+  /** Prints a result. */
   async print<Value extends object, Row extends object = Value>(value: Value, view: View<Value, Row>): Promise<void> {
     const text = this.#harmless(await this.#render(value, view));
     this.#clearProgress();
@@ -118,7 +115,7 @@ export class Output {
   /** One line of JSON of a stream that never ends. Its lines differ, so a field that one lacks is null there. */
   line(value: Readonly<Record<string, unknown>>): void {
     const { fields, stdout } = this.#options;
-    const picked = fields ? Object.fromEntries(fields.map((field) => [field, fieldOf(value, field) ?? null])) : value;
+    const picked = fields ? pickFields([value], fields)[0] : value;
     stdout.write(`${this.#harmless(JSON.stringify(picked))}\n`);
   }
 

@@ -1,5 +1,4 @@
 import { csvOf } from "../../contract/csv.ts";
-import { Fault } from "../../domain/fault.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -32,12 +31,7 @@ export function fieldOf(row: Row, path: string): unknown {
     );
 }
 
-/** @throws Fault USAGE when no row has one of the fields */
+/** These fields of each row; null where a row lacks one. */
 export function pickFields(rows: readonly Row[], fields: readonly string[]): Row[] {
-  const missing = fields.find((field) => rows.length > 0 && rows.every((row) => fieldOf(row, field) === undefined));
-  if (missing !== undefined) {
-    const known = [...new Set(rows.flatMap((row) => Object.keys(row)))].join(", ");
-    throw new Fault("USAGE", `There is no field ${missing}; there are: ${known}`);
-  }
-  return rows.map((row) => Object.fromEntries(fields.map((field) => [field, fieldOf(row, field)])));
+  return rows.map((row) => Object.fromEntries(fields.map((field) => [field, fieldOf(row, field) ?? null])));
 }

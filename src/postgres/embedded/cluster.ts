@@ -3,7 +3,13 @@ import { type ClusterConnection, connectionTo, connectionUrl } from "./connectio
 import { ClusterError } from "./errors.ts";
 import { findSite } from "./home.ts";
 import { ensureStarted, isReady, readyPid, restartAfterCrash, stop } from "./lifecycle.ts";
-import { createDatabase, maintenanceDatabase, prepareCluster } from "./maintenance.ts";
+import {
+  type ConnectedClient,
+  connectedClients,
+  createDatabase,
+  maintenanceDatabase,
+  prepareCluster,
+} from "./maintenance.ts";
 import { type Begin, inSteps } from "./steps.ts";
 
 /** What `pmctl db status` shows. When the server is down, the fields say what they would be. */
@@ -32,6 +38,8 @@ export interface Cluster {
   stop(): Promise<boolean>;
   /** Looks, and starts nothing. */
   status(database?: string): Promise<ClusterStatus>;
+  /** Who would lose their connections by a stop; no one where the server does not run. */
+  clients(): Promise<ConnectedClient[]>;
   /** Starts the server when it ended by a crash, never when it was stopped on purpose. Resolves to true when it started it. */
   restartAfterCrash(): Promise<boolean>;
   /** Creates a database of the owner role unless it exists. The server must be running. */
@@ -86,6 +94,13 @@ export function embeddedCluster(directory: string, options: ClusterOptions = {})
     connection: (database, user) => connectionTo(site(), database, user),
     stop: () => inTime((begin) => stop(directory, begin)),
     restartAfterCrash: () => inTime((begin) => restartAfterCrash(places, begin)),
+
+    clients: () =>
+      inTime(async (begin) => {
+        if (!(await isReady(directory, begin))) return [];
+        begin("asking who is connected");
+        return connectedClients(site());
+      }),
 
     createDatabase: (name) =>
       inTime((begin) => {

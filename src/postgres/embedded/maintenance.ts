@@ -51,6 +51,26 @@ export async function createDatabase(site: Site, name: string): Promise<void> {
   });
 }
 
+/** A session's program, as it names itself, and the database that it is in. */
+export interface ConnectedClient {
+  database: string;
+  name: string;
+}
+
+/** Who is connected to the server, each once, this session left out. */
+export async function connectedClients(site: Site): Promise<ConnectedClient[]> {
+  return query(
+    site,
+    (sql) => sql<ConnectedClient[]>`
+      select distinct datname as database, coalesce(nullif(application_name, ''), 'a client without a name') as name
+        from pg_stat_activity
+       where datname is not null
+         and pid <> pg_backend_pid()
+         and (backend_type = 'client backend' or backend_type is null and usesysid is not null)
+       order by database, name`,
+  );
+}
+
 /** Passes over that another command created the same thing first, or at the same moment. */
 async function unlessThere(creation: PromiseLike<unknown>): Promise<void> {
   try {
