@@ -48,6 +48,14 @@ export function unfinished(): Fault {
   );
 }
 
+/** The database is empty: nothing was applied to it yet. */
+export class SchemaMissing extends Fault {
+  constructor() {
+    super("REFUSED", "The database has no tables yet: run pmctl apply");
+    this.name = "SchemaMissing";
+  }
+}
+
 /** Every object of a schema depends on it in the catalog. What belongs to extensions does not count. */
 async function holdsAnything(sql: Sql): Promise<boolean> {
   const rows = await sql`

@@ -7,7 +7,7 @@ import { COMMITS_TO_DISK } from "./commit-setting.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { APP_ROLE, classify, confirmed, type Sql, StatementFailed } from "./connect.ts";
 import { quoted } from "./embedded/identifier.ts";
-import { isUnfinished, unfinished } from "./empty-database.ts";
+import { isUnfinished, SchemaMissing, unfinished } from "./empty-database.ts";
 import { type NewerSchema, takesRowsOf } from "./newer-schema.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
@@ -81,6 +81,7 @@ export async function requireCurrentSchema(
   if (!restoring && (await isUnfinished(sql))) throw unfinished();
   const known = latestOf(await readMigrations());
   const version = await schemaVersion(sql);
+  if (version === 0) throw new SchemaMissing();
   if (version < known) throw new SchemaBehind();
   if (version === known) return;
   if (!newer || !(await takesRowsOf(sql, newer.writes))) throw newerSchema(version, known);

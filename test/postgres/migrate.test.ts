@@ -155,10 +155,13 @@ describe("migrate", () => {
     );
   });
 
-  test.each([0, 1])("a server does not start on a schema at version %d", async (version) => {
+  test.each([
+    [0, "run pmctl apply"],
+    [1, "pmctl db migrate"],
+  ])("a server does not start on a schema at version %d", async (version, remedy) => {
     if (version === 0) await empty();
     else await sql`delete from migration where version > ${version}`;
-    await expect(requireCurrentSchema(sql)).rejects.toEqual(refused("pmctl db migrate"));
+    await expect(requireCurrentSchema(sql)).rejects.toEqual(refused(remedy));
   });
 });
 

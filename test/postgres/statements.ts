@@ -9,7 +9,7 @@ export interface Template {
 
 /** Statements begin so; anything else that is tagged `sql` or given to `unsafe` is a piece of one. */
 const STATEMENT =
-  /^\s*(?:select|insert into|update|delete from|with\s+\w|begin|commit|rollback|create|drop|alter|truncate|grant|revoke|analyze|copy|lock|set|explain)\b/;
+  /^\s*(?:select|insert into|update|delete from|with\s+\w|begin|commit|rollback|create|drop|alter|truncate|grant|revoke|analyze|copy|lock|set(?=\s+(?:local\s|session\s|\w+\s*=|\w+\s+to\s))|explain)\b/;
 
 /** Every template of a TypeScript source that is tagged `sql`, given to `unsafe`, or reads like a statement; a template inside another one too. */
 export function templatesOf(place: string, source: string): Template[] {

@@ -27,7 +27,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #batches = new Histogram({
     name: "pmctl_sequencer_batch_commands",
-    help: "Commands per commit.",
+    help: "Commands per commit, refused and repeated ones among them.",
     buckets: BATCH_BOUNDS,
     registers: [this.#registry],
   });

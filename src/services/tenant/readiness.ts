@@ -1,5 +1,6 @@
 import { Fault } from "../../domain/fault.ts";
 import { isDenied, isMissingDatabase, isMissingTable, unusable } from "../../postgres/database.ts";
+import { SchemaMissing } from "../../postgres/empty-database.ts";
 
 /** No apply has granted the server's login all of its rights. */
 export class NotGranted extends Fault {
@@ -14,7 +15,7 @@ export class NotGranted extends Fault {
 export function unready(tenant: string, error: unknown): Fault {
   if (isMissingDatabase(error))
     return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
-  if (isMissingTable(error))
+  if (error instanceof SchemaMissing || isMissingTable(error))
     return new Fault("REFUSED", `The database of ${tenant} lacks tables: run pmctl apply ${tenant}`, { cause: error });
   if (isDenied(error)) return new NotGranted(tenant, { cause: error });
   return unusable(error);
