@@ -40,6 +40,8 @@ export interface Finding {
   code?: DiagnosticCode | undefined;
   /** The text that was probably meant, in place of what stands there. */
   meant?: string | undefined;
+  /** `error` unless given. */
+  severity?: Problem["severity"] | undefined;
 }
 
 /** One thing that is wrong in a file, as data for programs too. Neither message nor frame ever holds a secret. */
@@ -99,7 +101,11 @@ function describeProblems(problems: readonly Problem[]): string {
   return texts.join("\n\n");
 }
 
-function describeProblem({ file, line, column, path, message, frame }: Problem): string {
-  const headline = [`${file}:${line}:${column}`, path, message].filter((part) => part !== "").join("  ");
-  return frame === "" ? headline : `${headline}\n${frame}`;
+function describeProblem(problem: Problem): string {
+  return problem.frame === "" ? headlineOf(problem) : `${headlineOf(problem)}\n${problem.frame}`;
+}
+
+/** A problem in one line: its place, its path and what it is. */
+export function headlineOf({ file, line, column, path, message }: Problem): string {
+  return [`${file}:${line}:${column}`, path, message].filter((part) => part !== "").join("  ");
 }

@@ -93,7 +93,7 @@ export class YamlSource {
 
   /** Findings with their positions and frames; past the limit one last problem counts the rest. */
   problems(findings: readonly Finding[]): Problem[] {
-    const problems = findings.slice(0, MAX_PROBLEMS).map(({ path, message, atKey, code = "INVALID_VALUE", meant }) => {
+    const problems = findings.slice(0, MAX_PROBLEMS).map(({ path, message, atKey, code = "INVALID_VALUE", meant, severity = "error" }) => {
       const span = this.#spanOf(path, atKey);
       const fix = meant === undefined ? null : scalarText(meant, this.#text.charAt(span[0]));
       return this.#problem(span, { path: this.#shownPath(path), message, code, fix });
