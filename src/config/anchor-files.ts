@@ -53,14 +53,14 @@ export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, 
 }
 
 /** Warnings about anchors that go to files outside the tenant's folders, which is allowed. */
-export function anchorWarnings({ audit, source }: TenantConfig): string[] {
-  return statedFiles(audit, source.directory)
+export function anchorWarnings({ audit, source }: TenantConfig): Problem[] {
+  const findings = statedFiles(audit, source.directory)
     .filter(({ place }) => isOutside(place, source))
-    .map(({ place, path }) => {
-      const { file, line, column } = source.positionOf(path);
-      const where = `${file}:${line}:${column}  ${formatPath(path)}`;
-      return `${where}  leads out of the tenant's folder: the server appends to ${realPlace(place)}`;
+    .map(({ place, path }): Finding => {
+      const message = `leads out of the tenant's folder: the server appends to ${realPlace(place)}`;
+      return { path, message, severity: "warning" };
     });
+  return source.problems(findings);
 }
 
 function statedFiles(audit: TenantConfig["audit"], directory: string) {

@@ -9,21 +9,55 @@ export interface Position {
   column: number;
 }
 
+/** The kinds of mistakes in a file, for programs. */
+export const DIAGNOSTIC_CODES = [
+  "UNKNOWN_KEY",
+  "DUPLICATE_KEY",
+  "REQUIRED",
+  "WRONG_TYPE",
+  "OUT_OF_RANGE",
+  "NOT_ONE_OF",
+  "INVALID_VALUE",
+  "UNKNOWN_COUNTRY",
+  "UNKNOWN_FEED",
+  "LITERAL_SECRET",
+  "MISSING_SECRET",
+  "YAML_SYNTAX",
+  "CONFLICT",
+  "RULE_INVALID",
+  "RULE_DENIED",
+  "RULE_WARNED",
+] as const;
+export type DiagnosticCode = (typeof DIAGNOSTIC_CODES)[number];
+
 /** Something wrong at a place of a document, before it has a line and a column. */
 export interface Finding {
   path: Path;
   message: string;
   /** Points at the key instead of the value, such as for an unknown key. */
   atKey?: boolean;
+  /** `INVALID_VALUE` unless given. */
+  code?: DiagnosticCode | undefined;
+  /** The text that was probably meant, in place of what stands there. */
+  meant?: string | undefined;
+  /** `error` unless given. */
+  severity?: Problem["severity"] | undefined;
 }
 
-/** One thing that is wrong in a file. Neither message nor frame ever holds a secret. */
+/** One thing that is wrong in a file, as data for programs too. Neither message nor frame ever holds a secret. */
 export interface Problem extends Position {
   /** As the operator would type it. */
   file: string;
+  /** The end of what is wrong, excluded. */
+  endLine: number;
+  endColumn: number;
   /** Dotted, such as `keys.admin[0].name`; empty for the document itself. */
   path: string;
+  code: DiagnosticCode;
+  severity: "error" | "warning";
   message: string;
+  /** What may stand from the position to the end instead; null where that is not known. */
+  fix: string | null;
   /** The lines around it with a caret; empty when there is no text to show. */
   frame: string;
 }
@@ -48,8 +82,9 @@ export class ConfigError extends Fault {
 }
 
 /** A problem of a file as a whole: it is missing, too large, no text. */
-export function fileProblem(file: string, message: string): Problem {
-  return { file, line: 1, column: 1, path: "", message, frame: "" };
+export function fileProblem(file: string, message: string, code: DiagnosticCode = "INVALID_VALUE"): Problem {
+  const position = { line: 1, column: 1, endLine: 1, endColumn: 1 };
+  return { file, ...position, path: "", code, severity: "error", message, fix: null, frame: "" };
 }
 
 /** `["keys", "admin", 0]` as `keys.admin[0]`. */
@@ -66,7 +101,11 @@ function describeProblems(problems: readonly Problem[]): string {
   return texts.join("\n\n");
 }
 
-function describeProblem({ file, line, column, path, message, frame }: Problem): string {
-  const headline = [`${file}:${line}:${column}`, path, message].filter((part) => part !== "").join("  ");
-  return frame === "" ? headline : `${headline}\n${frame}`;
+function describeProblem(problem: Problem): string {
+  return problem.frame === "" ? headlineOf(problem) : `${headlineOf(problem)}\n${problem.frame}`;
+}
+
+/** A problem in one line: its place, its path and what it is. */
+export function headlineOf({ file, line, column, path, message }: Problem): string {
+  return [`${file}:${line}:${column}`, path, message].filter((part) => part !== "").join("  ");
 }

@@ -34,7 +34,7 @@ export function repeatedHosts(configs: readonly (Addressed & Pick<TenantConfig, 
       const other = tenants.get(host) ?? config.tenant;
       tenants.set(host, other);
       if (other === config.tenant) return [];
-      return [{ path, message: `${host} is a host of both ${other} and ${config.tenant}` }];
+      return [{ path, message: `${host} is a host of both ${other} and ${config.tenant}`, code: "CONFLICT" }];
     });
     return config.source.problems(findings);
   });

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { nearest } from "../domain/nearest.ts";
-import type { Finding, Path } from "./config-error.ts";
+import { DIAGNOSTIC_CODES, type DiagnosticCode, type Finding, type Path } from "./config-error.ts";
 import { isAnchorPlace } from "./schema/audit-schema.ts";
+import { LITERAL } from "./schema/scalars.ts";
 import type { SchemaGuide } from "./schema/schema-guide.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -60,18 +61,48 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
   const path = [...base, ...issue.path.map((step) => (typeof step === "symbol" ? String(step) : step))];
   const value = valueAt(root, path);
   if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => ({
-      path: [...path, key],
-      message: misplacedKey(key, path, value, guide.knownKeys(path)),
-      atKey: true,
-    }));
+    return issue.keys.map((key) => {
+      const known = guide.knownKeys(path);
+      const meant = known.includes(key) ? undefined : nearest(key, known);
+      const message = misplacedKey(key, path, value, known);
+      return { path: [...path, key], message, atKey: true, code: "UNKNOWN_KEY", meant };
+    });
   if (issue.code === "invalid_key")
     return [{ path, message: issue.issues[0]?.message ?? "is not a possible name", atKey: true }];
   if (issue.code === "invalid_union") {
     const branch = likeliestBranch(issue.errors, value);
     if (branch) return branch.flatMap((inner) => findingsOf(inner, path, root, guide));
   }
-  return [{ path, message: `${issue.message}${got(path, value, guide)}` }];
+  const code = codeOf(issue, value);
+  // A sentence about a country holds its code.
+  const message = code === "UNKNOWN_COUNTRY" ? issue.message : `${issue.message}${got(path, value, guide)}`;
+  return [{ path, message, code, meant: meantBy(issue, value) }];
+}
+
+/** The kind of mistake that an issue is; a check of our own may name it in its `params`. */
+function codeOf(issue: Issue, value: unknown): DiagnosticCode {
+  switch (issue.code) {
+    case "invalid_type":
+      return value === undefined ? "REQUIRED" : "WRONG_TYPE";
+    case "too_big":
+    case "too_small":
+      return "OUT_OF_RANGE";
+    case "invalid_value":
+      return value === undefined ? "REQUIRED" : "NOT_ONE_OF";
+    case "invalid_union":
+      if (value === undefined) return "REQUIRED";
+      return issue.message === LITERAL ? "LITERAL_SECRET" : "NOT_ONE_OF";
+    case "custom":
+      return DIAGNOSTIC_CODES.find((code) => code === issue.params?.code) ?? "INVALID_VALUE";
+    default:
+      return "INVALID_VALUE";
+  }
+}
+
+function meantBy(issue: Issue, value: unknown): string | undefined {
+  if (issue.code === "custom" && typeof issue.params?.meant === "string") return issue.params.meant;
+  if (issue.code !== "invalid_value" || typeof value !== "string") return undefined;
+  return nearest(value, issue.values.map(String));
 }
 
 /**

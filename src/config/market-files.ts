@@ -1,3 +1,5 @@
+import { nearest } from "../domain/nearest.ts";
+import { parseReference } from "../domain/reference.ts";
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { decode } from "./issues.ts";
@@ -17,23 +19,30 @@ interface CheckedMarkets {
   problems: Problem[];
 }
 
+/** What the files of a tenant are read with. */
+interface MarketContext {
+  /** Gives findings about the patterns their place in the tenant file. */
+  locate?: (findings: readonly Finding[]) => Problem[];
+  /** The keys of the tenant's feeds; undefined where something else settles markets, or they are not known. */
+  feeds?: readonly string[] | undefined;
+}
+
 /**
  * Reads the market files of a tenant, in the order of the patterns and of the names that match.
  *
  * @param directory the tenant's folder
  * @param patterns `markets.files`
- * @param locate gives findings about the patterns their place in the tenant file
  */
 export function checkMarketFiles(
   directory: string,
   patterns: readonly string[],
-  locate = (findings: readonly Finding[]) => findings.map(({ message }) => fileProblem(directory, message)),
+  { locate = (findings) => findings.map(({ message }) => fileProblem(directory, message)), feeds }: MarketContext = {},
 ): CheckedMarkets {
   const taken = new Map<string, string>();
   const { files, findings } = matchMarketFiles(directory, patterns);
   const checked = files.map((file) => {
     try {
-      return checkMarketFile(readConfigFile(file), file, taken);
+      return checkMarketFile(readConfigFile(file), file, taken, feeds);
     } catch (error) {
       if (error instanceof ConfigError) return { markets: [], problems: error.problems };
       throw error;
@@ -49,8 +58,14 @@ export function checkMarketFiles(
  * One market file: one market, or a list.
  *
  * @param taken where each key stands first; this file's keys are added
+ * @param feeds as in {@link MarketContext}
  */
-export function checkMarketFile(text: string, file: string, taken: Map<string, string>): CheckedMarkets {
+export function checkMarketFile(
+  text: string,
+  file: string,
+  taken: Map<string, string>,
+  feeds?: readonly string[],
+): CheckedMarkets {
   const guide = guideTo("market");
   const yaml = new YamlSource(text, displayPath(file), guide);
   if (yaml.syntaxProblems.length > 0) return { markets: [], problems: [...yaml.syntaxProblems] };
@@ -72,9 +87,29 @@ export function checkMarketFile(text: string, file: string, taken: Map<string, s
     const keyPath = [...path, "key"];
     const position = yaml.positionOf(keyPath);
     const earlier = taken.get(market.key);
-    if (earlier !== undefined) findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}` });
+    if (earlier !== undefined)
+      findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}`, code: "CONFLICT" });
     else taken.set(market.key, `${yaml.file}:${position.line}`);
+    if (feeds) findings.push(...unknownFeed(market, feeds, path));
     markets.push({ ...market, source: { file: yaml.file, ...position } });
   }
   return { markets, problems: yaml.problems(findings) };
+}
+
+/** A reference that compares the price of a feed which is not there: the market would wait for a person. */
+function unknownFeed({ resolutionRef, meta }: MarketEntry, feeds: readonly string[], path: Path): Finding[] {
+  const parsed = parseReference(resolutionRef);
+  const feed = parsed.kind === "reference" ? parsed.reference.feed : parsed.kind === "key" ? parsed.feed : undefined;
+  const isCompared = parsed.kind === "reference" || meta?.strike !== undefined;
+  if (feed === undefined || !isCompared || feeds.includes(feed)) return [];
+  const near = nearest(feed, feeds);
+  const hint = near === undefined ? "`pmctl oracle feeds` lists them" : `did you mean ${near}?`;
+  return [
+    {
+      path: [...path, "resolutionRef"],
+      message: `there is no feed ${feed}; ${hint}`,
+      code: "UNKNOWN_FEED",
+      meant: near && resolutionRef.replace(/[^\s<>=]+/, near),
+    },
+  ];
 }

@@ -147,7 +147,7 @@ class SecretReader {
       return value;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      this.findings.push({ path, message: error.message });
+      this.findings.push({ path, message: error.message, code: "MISSING_SECRET" });
       return "";
     }
   }

@@ -47,7 +47,8 @@ function webhookNamesAreUnique({ webhooks }: Draft): Finding[] {
 function providersHaveSecrets({ webhooks }: Draft): Finding[] {
   const { provider, secrets, genericSecrets } = webhooks?.inbound.kyc ?? {};
   const path = ["webhooks", "inbound", "kyc"];
-  if (provider && !secrets) return [{ path: [...path, "secrets"], message: `is required with provider: ${provider}` }];
+  if (provider && !secrets)
+    return [{ path: [...path, "secrets"], message: `is required with provider: ${provider}`, code: "REQUIRED" }];
   if (provider || !genericSecrets) return [];
   return [
     {
@@ -60,7 +61,7 @@ function providersHaveSecrets({ webhooks }: Draft): Finding[] {
 
 function portsDiffer({ server }: Draft): Finding[] {
   if (!server || server.port !== server.opsPort || server.port === 0) return [];
-  return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})` }];
+  return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})`, code: "CONFLICT" }];
 }
 
 /** Under another name every admin operation would be refused as one of an unknown host. */
@@ -99,7 +100,7 @@ function outgoingUrls({ audit, auth, oracle, policy, webhooks }: Draft): { path:
 }
 
 function sourcesAreComplete({ oracle }: Draft): Finding[] {
-  return Object.entries(oracle?.sources ?? {}).flatMap(([name, source]) => {
+  return Object.entries(oracle?.sources ?? {}).flatMap(([name, source]): Finding[] => {
     const path = ["oracle", "sources", name];
     const { simulated, push, upstream: _, ...described } = source;
     const stated = Object.entries(described).filter(([, value]) => value !== undefined);
@@ -113,7 +114,7 @@ function sourcesAreComplete({ oracle }: Draft): Finding[] {
     // A price without its time could be stale and still look fresh.
     return (["url", "price", "time"] as const)
       .filter((field) => source[field] === undefined)
-      .map((field) => ({ path: [...path, field], message: "is required" }));
+      .map((field) => ({ path: [...path, field], message: "is required", code: "REQUIRED" }));
   });
 }
 
@@ -137,6 +138,7 @@ function headersAreReferences({ oracle }: Draft): Finding[] {
       .map(([header]) => ({
         path: ["oracle", "sources", name, "headers", header],
         message: "must be a reference such as { env: FEED_TOKEN }; a literal secret does not belong in this file",
+        code: "LITERAL_SECRET",
       })),
   );
 }
@@ -149,7 +151,14 @@ function feedsNameKnownSources({ oracle }: Draft): Finding[] {
       if (known.includes(use)) return [];
       const meant = nearest(use, known);
       const hint = meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
-      return [{ path: [...path, "sources", index, "use"], message: `there is no source of this name; ${hint}` }];
+      return [
+        {
+          path: [...path, "sources", index, "use"],
+          message: `there is no source of this name; ${hint}`,
+          code: "NOT_ONE_OF",
+          meant,
+        },
+      ];
     }),
   );
 }
@@ -159,7 +168,7 @@ function feedsHaveSources({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   return feeds(oracle)
     .filter(({ venue, feed }) => venue !== "pm" && !feed.sources)
-    .map(({ path }) => ({ path: [...path, "sources"], message: "is required" }));
+    .map(({ path }) => ({ path: [...path, "sources"], message: "is required", code: "REQUIRED" }));
 }
 
 /** Sources of one upstream count once, and so does a source that is named twice. */
@@ -169,7 +178,7 @@ function quorumsCanBeReached({ oracle }: Draft): Finding[] {
     const voices = new Set(sources?.map(({ use }) => oracle.sources[use]?.upstream ?? use)).size;
     if (quorum === undefined || !sources || quorum <= voices) return [];
     const message = `must be at most the number of independent sources, ${voices} (got ${quorum})`;
-    return [{ path: [...path, "quorum"], message }];
+    return [{ path: [...path, "quorum"], message, code: "OUT_OF_RANGE" }];
   });
 }
 
@@ -182,7 +191,8 @@ function feeds({ venues }: TenantFile["oracle"]) {
 function repeated(entries: readonly { name: string; path: Path }[]): Finding[] {
   const seen = new Set<string>();
   return entries.flatMap(({ name, path }) => {
-    if (seen.has(name)) return [{ path, message: `must be unique: ${JSON.stringify(name)} is taken above` }];
+    if (seen.has(name))
+      return [{ path, message: `must be unique: ${JSON.stringify(name)} is taken above`, code: "CONFLICT" }];
     seen.add(name);
     return [];
   });

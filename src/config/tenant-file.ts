@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
+import { feedCatalogue } from "../domain/feeds/feed.ts";
 import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
@@ -28,9 +29,18 @@ export interface Tenant {
 export function loadTenant(file: string): Tenant {
   const { config, draft, problems, source } = checkTenantFile(readConfigFile(file), file);
   const locate = (findings: readonly Finding[]) => source.problems(findings);
-  const { markets, problems: ofMarkets } = checkMarketFiles(dirname(file), draft.markets?.files ?? [], locate);
+  const feeds = feedsThatSettle(draft);
+  const { markets, problems: ofMarkets } = checkMarketFiles(dirname(file), draft.markets?.files ?? [], {
+    locate,
+    feeds,
+  });
   if (!config || ofMarkets.length > 0) throw new ConfigError([...problems, ...ofMarkets]);
   return { config, markets };
+}
+
+/** The keys of a tenant's feeds; a custom oracle has names of its own. */
+function feedsThatSettle({ oracle, policy }: Draft): string[] | undefined {
+  return oracle && !policy?.resolution_url ? [...feedCatalogue(oracle.venues).keys()] : undefined;
 }
 
 /**

@@ -1,6 +1,9 @@
+/** Shorter words begin too many others by chance. */
+const SHORTEST_BEGINNING = 3;
+
 /**
  * The candidate that a misspelled word most likely means: the nearest by edit distance, at most a third of the word
- * away. Case does not count, so `feebps` finds `feeBps`.
+ * away, else the only one that begins with the word. Case does not count, so `feebps` finds `feeBps`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
@@ -10,7 +13,13 @@ export function nearest(word: string, candidates: readonly string[]): string | u
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance <= limit && (!best || distance < best.distance)) best = { candidate, distance };
   }
-  return best?.candidate;
+  return best?.candidate ?? onlyBeginning(word, candidates);
+}
+
+function onlyBeginning(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length < SHORTEST_BEGINNING) return undefined;
+  const [only, ...others] = candidates.filter((each) => each.toLowerCase().startsWith(word.toLowerCase()));
+  return others.length === 0 ? only : undefined;
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours between two words (Damerau, restricted). */

@@ -35,6 +35,8 @@ describe("policy set", () => {
     [["feeBps=1", "feeBps=2"], "stated twice"],
     [["suitabilityRequired=yes"], "must be true or false"],
     [["jurisdictions.blocked=Norway"], "ISO 3166"],
+    [["jurisdictions.blocked=US,uk"], "UK is not a code; GB?"],
+    [["jurisdictions.allowed=XX"], "XX is not a code of ISO 3166"],
     [['jurisdictions={"blokced":[]}'], "jurisdictions"],
     [["suitabilityThresholds={"], "JSON object"],
   ])("%j is refused with a sentence that helps", (assignments, text) => {

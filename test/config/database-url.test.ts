@@ -27,6 +27,20 @@ describe("database.url", () => {
     );
   });
 
+  test.each(["nonsense", "postgres://db:99999/acme", "http://db/acme", "postgres://u:p%ZZ@db/acme", "host=db"])(
+    "a malformed address is told with file, line and variable, and not shown: %s",
+    (address) => {
+      const error = configErrorOf(() =>
+        resolved("{ url: { env: ACME_DATABASE_URL } }", { ACME_DATABASE_URL: address }),
+      );
+      expect(error.code).toBe("CONFIG_INVALID");
+      expect(error.message).toMatch(
+        /tenant\.yaml:\d+:\d+ {2}database\.url {2}the connection string in env ACME_DATABASE_URL must/,
+      );
+      expect(error.message).not.toContain(address);
+    },
+  );
+
   describe("with a host from a variable", () => {
     const stated = (parameters: string, secret = "password: { env: ACME_DATABASE_PASSWORD }") =>
       `{ url: { hosts: [{ env: ACME_HOST }], name: db, ${secret}, parameters: { ${parameters} } } }`;

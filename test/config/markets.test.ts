@@ -68,6 +68,39 @@ describe("a market file", () => {
   });
 });
 
+describe("a reference to the price of a feed", () => {
+  const problemsOf = (resolutionRef: string, feeds?: string[]) =>
+    checkMarketFile(
+      `key: a\n${MARKET.replace("resolutionRef: r", `resolutionRef: ${resolutionRef}`)}`,
+      "markets/a.yaml",
+      new Map(),
+      feeds,
+    ).problems;
+
+  test("that is not there is refused, with the feed that was meant and the text to put there", () => {
+    expect(problemsOf('"pm:bct > 5"', ["pm:btc", "pm:eth"])).toMatchObject([
+      {
+        line: 7,
+        column: 16,
+        endLine: 7,
+        endColumn: 28,
+        code: "UNKNOWN_FEED",
+        message: "there is no feed pm:bct; did you mean pm:btc?",
+        fix: '"pm:btc > 5"',
+      },
+    ]);
+    expect(problemsOf("pm:nothing < 1", ["pm:btc"])).toMatchObject([
+      { message: "there is no feed pm:nothing; `pmctl oracle feeds` lists them", fix: null },
+    ]);
+  });
+
+  test("passes where the feed is there, where nothing is compared, and where something else settles", () => {
+    expect(problemsOf("PM:BTC > 5", ["pm:btc"])).toEqual([]);
+    expect(problemsOf("judge:jury", ["pm:btc"])).toEqual([]);
+    expect(problemsOf("pm:bct > 5")).toEqual([]);
+  });
+});
+
 describe("markets.files", () => {
   test("matches in the order of the patterns and names, each file once", () => {
     const directory = directoryWith({

@@ -87,3 +87,12 @@ describe("a limit in dollars", () => {
     expect((await readPolicy()).maxTradeUsd).toBe(0.000001);
   });
 });
+
+test("a country that ISO 3166 lacks would block nobody: it is refused and changes nothing", async () => {
+  const answer = await put({ jurisdictions: { blocked: ["UK"] } });
+  expect(await answer.clone().text()).toContain("UK is not a code; GB?");
+  await expectRefusal(answer, 400, "BAD_REQUEST");
+  expect(await readPolicy()).toEqual(DEFAULT_POLICY);
+  expect((await put({ jurisdictions: { blocked: ["gb", "US-NY"] } })).status).toBe(200);
+  expect((await readPolicy()).jurisdictions.blocked).toEqual(["GB", "US-NY"]);
+});

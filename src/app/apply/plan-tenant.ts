@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { anchorWarnings } from "../../config/anchor-files.ts";
+import { headlineOf } from "../../config/config-error.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
@@ -115,6 +116,6 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
 export async function planTenant(session: ConfigSession): Promise<PlannedTenant> {
   const source = fromFiles(session, session.keysAtHand());
   const planned = await planOn(await session.open(), source, session.feeds);
-  const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config)];
+  const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config).map(headlineOf)];
   return { ...planned, plan: { ...planned.plan, warnings } };
 }

@@ -80,6 +80,14 @@ const STRIPE_OBJECTS: Readonly<Record<string, (seed: SampleSeed) => Mapping>> = 
   }),
 };
 
+/** Fields that a server reads and a sample leaves out, by event. */
+const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
+  "kyc.passed": ["jurisdiction"],
+  "kyc.failed": ["jurisdiction"],
+  "stripe:checkout.session.completed": ["metadata.userId"],
+  "stripe:charge.refunded": ["refunds"],
+};
+
 const GENERIC: Readonly<Record<string, { endpoint: InboundEndpoint; body: (seed: SampleSeed) => Mapping }>> = {
   "kyc.passed": { endpoint: "kyc", body: kyc("passed") },
   "kyc.failed": { endpoint: "kyc", body: kyc("failed") },
@@ -89,27 +97,51 @@ const GENERIC: Readonly<Record<string, { endpoint: InboundEndpoint; body: (seed:
 /** The events that `pmctl webhook send` knows. */
 export const SAMPLE_EVENTS = [...Object.keys(GENERIC), ...Object.keys(STRIPE_OBJECTS).map((type) => STRIPE + type)];
 
+/** The fields of an event that `--set` may state, dotted. */
+export function sampleFields(event: string): string[] {
+  const body = sampleBody(event, { id: "", now: 0 });
+  return body === undefined ? [] : [...new Set([...leaves(body), ...(OPTIONAL[event] ?? [])])];
+}
+
+function sampleBody(event: string, seed: SampleSeed): Mapping | undefined {
+  if (Object.hasOwn(GENERIC, event)) return GENERIC[event]?.body(seed);
+  const type = stripeType(event);
+  return Object.hasOwn(STRIPE_OBJECTS, type) ? STRIPE_OBJECTS[type]?.(seed) : undefined;
+}
+
+function stripeType(event: string): string {
+  return event.startsWith(STRIPE) ? event.slice(STRIPE.length) : "";
+}
+
+function leaves(body: object, path = ""): string[] {
+  return Object.entries(body).flatMap(([name, value]) =>
+    typeof value === "object" && value !== null ? leaves(value, `${path}${name}.`) : [path + name],
+  );
+}
+
 /**
  * An event as its provider would send it, with some fields replaced. Fields of a Stripe event are those of its object,
  * such as `metadata.userId`.
  *
  * @param assignments `key=value` with dotted keys; the value stays text where the field is text, else it may be JSON
- * @throws Fault USAGE for an unknown event or an assignment that cannot be made
+ * @throws Fault USAGE for an unknown event or field, or an assignment that cannot be made
  */
 export function sampleWebhook(event: string, assignments: readonly string[], seed: SampleSeed): SampleWebhook {
+  const sample = sampleBody(event, seed);
+  if (!sample) throw unknownEvent(event);
+  const object = assignAll(sample, assignments, { event, known: sampleFields(event) });
   const generic = Object.hasOwn(GENERIC, event) ? GENERIC[event] : undefined;
-  if (generic) {
-    const { endpoint } = generic;
-    return { endpoint, path: `/${endpoint}/inbound/`, body: assignAll(generic.body(seed), assignments) };
-  }
-  const type = event.startsWith(STRIPE) ? event.slice(STRIPE.length) : "";
-  const makeObject = Object.hasOwn(STRIPE_OBJECTS, type) ? STRIPE_OBJECTS[type] : undefined;
-  if (!makeObject) throw unknownEvent(event);
-  const object = assignAll(makeObject(seed), assignments);
+  if (generic) return { endpoint: generic.endpoint, path: `/${generic.endpoint}/inbound/`, body: object };
   return {
     endpoint: "stripe",
     path: "/payments/stripe/",
-    body: { id: `evt_${seed.id}`, object: "event", type, created: Math.floor(seed.now / 1000), data: { object } },
+    body: {
+      id: `evt_${seed.id}`,
+      object: "event",
+      type: stripeType(event),
+      created: Math.floor(seed.now / 1000),
+      data: { object },
+    },
   };
 }
 
@@ -119,18 +151,30 @@ function unknownEvent(event: string): Fault {
   return new Fault("USAGE", `There is no event ${JSON.stringify(event)} to send; ${hint}`);
 }
 
-function assignAll(body: Mapping, assignments: readonly string[]): Mapping {
+function assignAll(
+  body: Mapping,
+  assignments: readonly string[],
+  { event, known }: { event: string; known: readonly string[] },
+): Mapping {
   for (const assignment of assignments) {
     const split = assignment.indexOf("=");
     if (split < 1)
       throw new Fault("USAGE", `--set ${JSON.stringify(assignment)} must be KEY=VALUE, such as userId=usr_1`);
-    assign(body, assignment.slice(0, split).split("."), assignment.slice(split + 1));
+    const field = assignment.slice(0, split);
+    // What no server reads would be dropped, and the sample's own value would count in its place.
+    if (!known.includes(field)) throw unknownField(field, event, known);
+    assign(body, field.split("."), assignment.slice(split + 1));
   }
   return body;
 }
 
+function unknownField(field: string, event: string, known: readonly string[]): Fault {
+  const meant = nearest(field, known);
+  const hint = meant === undefined ? `it has: ${known.join(", ")}` : `did you mean ${meant}?`;
+  return new Fault("USAGE", `--set: ${event} has no field ${JSON.stringify(field)}; ${hint}`);
+}
+
 function assign(target: Mapping, [key = "", ...rest]: readonly string[], value: string): void {
-  if (key === "__proto__") throw new Fault("USAGE", "--set: no webhook has such a field");
   if (rest.length === 0) {
     // As JSON, for numbers and null. Other text stands for itself.
     const parsed = typeof target[key] === "string" ? value : parseJson(value);

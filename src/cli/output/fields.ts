@@ -9,8 +9,8 @@ export type Prints =
   | { operation: OperationId; rows?: string }
   /** The content of a tenant file, and further names with spaces between. */
   | { tenantFile: true; and?: string }
-  /** Names of the command's own, with spaces between. */
-  | { names: string };
+  /** Names of the command's own, with spaces between; `annotates` for one that prints places of files with `-o github|sarif`. */
+  | { names: string; annotates?: true };
 
 export function fieldsOf(prints: Prints): string[] {
   if ("names" in prints) return prints.names.split(" ");

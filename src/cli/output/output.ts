@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { type ExitCode, failureOf, hintsFor, stackOf } from "../errors.ts";
+import { ANNOTATION_FORMATS, type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
 import { plain } from "./cells.ts";
 import { markdownTable } from "./markdown.ts";
 import type { Pager } from "./pager.ts";
@@ -7,7 +8,7 @@ import { pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
 
-export const FORMATS = ["table", "json", "yaml", "csv", "ndjson", "markdown"] as const;
+export const FORMATS = ["table", "json", "yaml", "csv", "ndjson", "markdown", ...ANNOTATION_FORMATS] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** What output needs of a stream; the process's own and a test's buffer have it. */
@@ -35,7 +36,12 @@ interface OutputOptions {
 type Picture<Value> = (value: Value, width: number) => string;
 
 /** How a result looks to people. Its JSON needs no description: it is the value itself. */
-export type View<Value, Row extends object> =
+export type View<Value, Row extends object> = Shape<Value, Row> & {
+  /** What it says about places of files: all that `-o github` and `-o sarif` print. */
+  annotations?: (value: Value) => readonly Annotation[];
+};
+
+type Shape<Value, Row extends object> =
   | {
       kind: "list";
       rows: (value: Value) => readonly Row[];
@@ -84,6 +90,11 @@ export class Output {
     const { stdout, pager } = this.#options;
     const isLong = stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
     if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
+  }
+
+  /** Whether places of files are printed instead of results. */
+  get annotates(): boolean {
+    return isAnnotationFormat(this.format);
   }
 
   /** Whether a live view can be drawn. */
@@ -227,6 +238,9 @@ export class Output {
         return toNdjson(picked);
       case "markdown":
         return this.#markdown(value, view, fields && picked);
+      case "github":
+      case "sarif":
+        return formatAnnotations(view.annotations?.(value) ?? [], this.format);
       case "table":
         return fields ? this.#fieldTable(picked, fields, view) : this.#table(value, view);
     }

@@ -11,7 +11,7 @@ import {
   sendAsProvider,
   signAsProvider,
 } from "../../app/webhooks/as-provider.ts";
-import { SAMPLE_EVENTS, sampleWebhook } from "../../app/webhooks/webhook-samples.ts";
+import { SAMPLE_EVENTS, sampleFields, sampleWebhook } from "../../app/webhooks/webhook-samples.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -30,7 +30,8 @@ export function registerSending(noun: Command, host: Host): void {
       .description("send an event to the running server, signed as its provider would")
       .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
       .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
-      .addOption(schemeOption("what the endpoint takes")),
+      .addOption(schemeOption("what the endpoint takes"))
+      .addHelpText("after", fieldsHelp()),
     { names: "event url status body" },
     async ({ options, args: [event = ""], io }) => {
       const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
@@ -72,6 +73,12 @@ export function registerSending(noun: Command, host: Host): void {
       await io.output.print({ valid }, validView);
     },
   );
+}
+
+/** What `--set` may state of each event. */
+function fieldsHelp(): string {
+  const lines = SAMPLE_EVENTS.map((event) => `  ${event}: ${sampleFields(event).join(", ")}`);
+  return `\nFields for --set:\n${lines.join("\n")}`;
 }
 
 function schemeOption(otherwise: string): Option {

@@ -101,7 +101,8 @@ export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {
   encode: (origin) => origin,
 });
 
-const LITERAL = "must be a reference such as { env: ACME_KEY }; a literal secret does not belong in this file";
+/** What is said of a value in place of a reference to a secret. */
+export const LITERAL = "must be a reference such as { env: ACME_KEY }; a literal secret does not belong in this file";
 
 /**
  * Where a secret is kept. `writeOnly` keeps a literal secret that is written here by mistake out of every error text;

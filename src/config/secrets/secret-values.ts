@@ -142,7 +142,13 @@ export function valueFindings(own: readonly PlacedValue[], directory: DirectoryS
       ...(problem === undefined ? [] : [{ path, message: problem }]),
       ...(other === undefined
         ? []
-        : [{ path, message: `has the same value as ${other.place}: every secret needs a value of its own` }]),
+        : [
+            {
+              path,
+              message: `has the same value as ${other.place}: every secret needs a value of its own`,
+              code: "CONFLICT" as const,
+            },
+          ]),
     ];
   });
 }

@@ -1,8 +1,16 @@
 import { createHash } from "node:crypto";
 import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
-import { type Finding, formatPath, type Path, type Position, type Problem } from "../config-error.ts";
+import {
+  type DiagnosticCode,
+  type Finding,
+  formatPath,
+  type Path,
+  type Position,
+  type Problem,
+} from "../config-error.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
-import { drawFrame, type Visibility } from "./code-frame.ts";
+import { drawFrame, type Span, type Visibility } from "./code-frame.ts";
+import { scalarText } from "./scalar-text.ts";
 import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
 
 /** Further ones are only counted: each needs a frame, and a megabyte can hold a great many. */
@@ -67,9 +75,15 @@ export class YamlSource {
 
   /** Where the value of `path` stands, or its nearest existing ancestor's key when the file does not state it. */
   positionOf(path: Path, atKey = false): Position {
+    return this.#position(this.#spanOf(path, atKey)[0]);
+  }
+
+  /** The text of what {@link positionOf} points at; of a whole document only its beginning. */
+  #spanOf(path: Path, atKey = false): Span {
     const { key, value, missing } = findNode(this.#document, path);
     const node = (atKey || missing || !value ? key : value) ?? value ?? this.#document.contents;
-    return this.#position(node?.range?.[0] ?? 0);
+    const [start = 0, end = start] = node?.range ?? [];
+    return [start, missing && node === this.#document.contents ? start : end];
   }
 
   /** Whether the text states a value for `path`, be it null; what it does not state has a default or is unmanaged. */
@@ -79,25 +93,33 @@ export class YamlSource {
 
   /** Findings with their positions and frames; past the limit one last problem counts the rest. */
   problems(findings: readonly Finding[]): Problem[] {
-    const problems = findings
-      .slice(0, MAX_PROBLEMS)
-      .map(({ path, message, atKey }) => this.#problem(this.positionOf(path, atKey), this.#shownPath(path), message));
+    const problems = findings.slice(0, MAX_PROBLEMS).map(({ path, message, atKey, code = "INVALID_VALUE", meant, severity = "error" }) => {
+      const span = this.#spanOf(path, atKey);
+      const fix = meant === undefined ? null : scalarText(meant, this.#text.charAt(span[0]));
+      return this.#problem(span, { path: this.#shownPath(path), message, code, fix });
+    });
     if (findings.length > MAX_PROBLEMS) {
       const message = `there are ${findings.length - MAX_PROBLEMS} more problems`;
-      problems.push(this.#problem(this.#position(this.#text.length), "", message));
+      const end = this.#text.length;
+      problems.push(this.#problem([end, end], { path: "", message, code: "INVALID_VALUE", fix: null }));
     }
     return problems;
   }
 
-  #problem(position: Position, path: string, message: string): Problem {
+  #problem(
+    [start, end]: Span,
+    about: { path: string; message: string; code: DiagnosticCode; fix: string | null },
+  ): Problem {
     this.#visibility ??= visibleSpans(this.#document, this.#text, this.#guide);
+    const position = this.#position(start);
+    const { line: endLine, column: endColumn } = this.#position(Math.max(start, end));
     const frame = drawFrame(this.#text, this.#lines.lineStarts, position, this.#visibility);
-    return { file: this.file, ...position, path, message, frame };
+    return { file: this.file, ...position, endLine, endColumn, ...about, severity: "error", frame };
   }
 
   #syntaxProblem({ code, message, pos }: YAMLError): Problem {
     const own = QUOTELESS.has(code) ? message.charAt(0).toLowerCase() + message.slice(1) : "this is not valid YAML";
-    return this.#problem(this.#position(pos[0]), "", SENTENCES[code] ?? own);
+    return this.#problem(pos, { path: "", message: SENTENCES[code] ?? own, code: "YAML_SYNTAX", fix: null });
   }
 
   #toPlainData(findings: Finding[]): unknown {
@@ -105,7 +127,7 @@ export class YamlSource {
       return this.#document.toJS({ maxAliasCount: 100 });
     } catch {
       // Ten nested aliases of ten make a billion nodes.
-      findings.push({ path: [], message: "the file's aliases multiply it too often" });
+      findings.push({ path: [], message: "the file's aliases multiply it too often", code: "YAML_SYNTAX" });
       return undefined;
     }
   }

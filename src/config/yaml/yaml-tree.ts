@@ -47,14 +47,16 @@ export function structureFindings(document: Document.Parsed): Finding[] {
   const findings: Finding[] = [];
   let aliases = 0;
   if (document.directives.yaml.explicit && document.directives.yaml.version !== "1.2")
-    findings.push({ path: [], message: "must be YAML 1.2: remove the %YAML line" });
+    findings.push({ path: [], message: "must be YAML 1.2: remove the %YAML line", code: "YAML_SYNTAX" });
   for (const { path, node, above } of entries(document.contents)) {
-    if (above.length > MAX_DEPTH) return [{ path, message: "the file is nested too deeply" }];
+    if (above.length > MAX_DEPTH) return [{ path, message: "the file is nested too deeply", code: "YAML_SYNTAX" }];
     if (isAlias(node)) {
       aliases += 1;
-      if (aliases > MAX_ALIASES) return [{ path, message: `the file uses more than ${MAX_ALIASES} aliases` }];
+      if (aliases > MAX_ALIASES)
+        return [{ path, message: `the file uses more than ${MAX_ALIASES} aliases`, code: "YAML_SYNTAX" }];
       findings.push(...aliasFindings(document, node, path, above));
-    } else if (node?.tag !== undefined) findings.push({ path, message: "YAML tags (!...) have no meaning here" });
+    } else if (node?.tag !== undefined)
+      findings.push({ path, message: "YAML tags (!...) have no meaning here", code: "YAML_SYNTAX" });
     if (isMap<Node, Node | null>(node)) findings.push(...keyFindings(node, path));
   }
   return findings;
@@ -62,16 +64,22 @@ export function structureFindings(document: Document.Parsed): Finding[] {
 
 function aliasFindings(document: Document.Parsed, alias: Alias, path: Path, above: readonly Node[]): Finding[] {
   const target = alias.resolve(document);
-  if (!target) return [{ path, message: "there is no anchor of this name above" }];
-  return above.includes(target) ? [{ path, message: "an alias must not stand within its own anchor" }] : [];
+  if (!target) return [{ path, message: "there is no anchor of this name above", code: "YAML_SYNTAX" }];
+  return above.includes(target)
+    ? [{ path, message: "an alias must not stand within its own anchor", code: "YAML_SYNTAX" }]
+    : [];
 }
 
 function keyFindings({ items }: YAMLMap<Node, Node | null>, parent: Path): Finding[] {
   const seen = new Set<string>();
-  return items.flatMap(({ key }) => {
-    if (!isScalar(key) || key.value === null) return [{ path: parent, message: "keys must be plain text" }];
+  return items.flatMap(({ key }): Finding[] => {
+    if (!isScalar(key) || key.value === null)
+      return [{ path: parent, message: "keys must be plain text", code: "YAML_SYNTAX" }];
     const name = String(key.value);
-    if (seen.has(name)) return [{ path: [...parent, name], message: "stands twice in the same mapping", atKey: true }];
+    if (seen.has(name))
+      return [
+        { path: [...parent, name], message: "stands twice in the same mapping", atKey: true, code: "DUPLICATE_KEY" },
+      ];
     seen.add(name);
     return [];
   });

@@ -3,7 +3,7 @@ import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { text } from "../scalars.ts";
 import { MarketInput } from "./markets.ts";
-import { PolicyPatchSchema } from "./policy.ts";
+import { AppliedPolicy } from "./policy.ts";
 
 /** A market's identity in the files. */
 const MarketKey = z
@@ -38,7 +38,7 @@ const Document = z.object({
   kyc: z.object({ required: z.boolean() }).catchall(z.json()),
   treasury: z.object({ capitalUsd: usd }).catchall(z.json()),
   markets: z.object({ liquidityUsd: usd }).catchall(z.json()),
-  policy: PolicyPatchSchema,
+  policy: AppliedPolicy,
   /** API keys by name: type, fingerprint, scopes, networks, expiry. */
   keyring: z.record(text(64), text(2000)),
   /** Markets by key. */

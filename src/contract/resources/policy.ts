@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } from "../../domain/policy/fields.ts";
+import { countryMeant, problemOfCountry } from "../../domain/policy/jurisdictions.ts";
 import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
@@ -15,16 +16,39 @@ const StatedLimit = limit(z.number().positive());
 /** A limit that may be in force: older versions allowed 0, and such a policy must stay readable. */
 const LiveLimit = limit(z.number().min(0));
 
-/** ISO 3166-1 or 3166-2. YAML 1.1 tools read NO as false, hence the hint. */
+const COUNTRY_FORM = /^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$/;
+
+/** The form of an ISO 3166-1 or 3166-2 code: where a user is, as providers and tokens say it. */
 export const CountryCode = z
-  .string({
-    error: (issue) => (typeof issue.input === "boolean" ? 'must be a text: quote the code ("NO")' : undefined),
-  })
-  .regex(/^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$/, "must be an ISO 3166 code such as US or US-NY")
+  .string()
+  .regex(COUNTRY_FORM, "must be an ISO 3166 code such as US or US-NY")
   .toUpperCase()
   .meta({
     id: "CountryCode",
     description: "ISO 3166-1 alpha-2 or 3166-2 code; `US` covers `US-NY`.",
+    examples: ["US-NY"],
+  });
+
+/** A code that ISO 3166 has: one that it lacks, such as UK, would block nobody. YAML 1.1 tools read NO as false, hence the hint. */
+const ListedCountry = z
+  .string({
+    error: (issue) => (typeof issue.input === "boolean" ? 'must be a text: quote the code ("NO")' : undefined),
+  })
+  .toUpperCase()
+  .check(({ value, issues }) => {
+    const message = problemOfCountry(value);
+    if (message === undefined) return;
+    issues.push({
+      code: "custom",
+      input: value,
+      message,
+      params: { code: "UNKNOWN_COUNTRY", meant: countryMeant(value) },
+    });
+  })
+  .meta({
+    id: "ListedCountry",
+    description: "A code of ISO 3166-1 alpha-2 or of ISO 3166-2; `US` covers `US-NY`.",
+    pattern: COUNTRY_FORM.source,
     examples: ["US-NY"],
   });
 
@@ -73,7 +97,7 @@ const jurisdictionsOf = <List extends z.ZodType>(list: List) => ({
   allowed: list.meta({ description: rowOf("jurisdictions.allowed").help }),
   blocked: list.meta({ description: rowOf("jurisdictions.blocked").help }),
 });
-const jurisdictions = jurisdictionsOf(z.array(CountryCode).max(300));
+const jurisdictions = (code: z.ZodType<string, string>) => jurisdictionsOf(z.array(code).max(300));
 const Thresholds = {
   description: rowOf("suitabilityThresholds").help,
   examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
@@ -104,7 +128,7 @@ const wholeThresholds = (usd: Limit) =>
 export const PolicySchema = z
   .strictObject({
     ...writtenFields(LiveLimit),
-    jurisdictions: z.strictObject(jurisdictions),
+    jurisdictions: z.strictObject(jurisdictions(CountryCode)),
     suitabilityThresholds: wholeThresholds(LiveLimit),
   })
   .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
@@ -131,16 +155,23 @@ export const StoredPolicy = z
 /**
  * Every field optional, unknown keys refused at any depth: a misspelt limit must not pass.
  * @param address the schema of fields that hold an address
+ * @param country the schema of the codes of countries
  */
-export function policyPatchSchema(address: AddressSchema = Address) {
+export function policyPatchSchema(
+  address: AddressSchema = Address,
+  country: z.ZodType<string, string> = ListedCountry,
+) {
   return z
     .strictObject({
       ...writtenFields(StatedLimit, address),
-      jurisdictions: z.strictObject(jurisdictions).partial(),
+      jurisdictions: z.strictObject(jurisdictions(country)).partial(),
       suitabilityThresholds: z.strictObject(thresholds(StatedLimit)).partial(),
     })
     .partial();
 }
+
+/** The policy of an earlier apply, which may hold codes that were taken before they were compared with ISO 3166. */
+export const AppliedPolicy = policyPatchSchema(Address, CountryCode);
 
 /** What `PUT /v1/policy` takes. */
 export const PolicyPatchSchema = policyPatchSchema().meta({

@@ -1,3 +1,5 @@
+import { isoCountries } from "./countries.ts";
+
 /** Whether a code names a jurisdiction: `US` covers `US-NY`, never the other way round. */
 export function covers(code: string, jurisdiction: string): boolean {
   return jurisdiction === code || jurisdiction.startsWith(`${code}-`);
@@ -6,4 +8,32 @@ export function covers(code: string, jurisdiction: string): boolean {
 /** Whether a list covers all that a code covers. */
 export function isListed(code: string, list: readonly string[]): boolean {
   return list.some((each) => covers(each, code));
+}
+
+/** What is wrong with a code of a country or a subdivision in capital letters; undefined for one of ISO 3166. */
+export function problemOfCountry(code: string): string | undefined {
+  if (isCountry(code)) return undefined;
+  if (!/^[A-Z]{2}(-[A-Z0-9]{1,3})?$/.test(code)) return "must be an ISO 3166 code such as US or US-NY";
+  const meant = countryMeant(code);
+  if (meant !== undefined) return `${code} is not a code; ${meant}?`;
+  const [country = "", subdivision] = code.split("-");
+  return isCountry(country)
+    ? `${code} is not a code: ISO 3166-2 has no ${subdivision} in ${country}`
+    : `${code} is not a code of ISO 3166`;
+}
+
+/** The code that stands for a retired or colloquial one in Unicode's list of aliases: `GB` for `UK`. */
+export function countryMeant(code: string): string | undefined {
+  const [country = "", ...subdivision] = code.split("-");
+  if (!/^[A-Z]{2}$/.test(country)) return undefined;
+  const { region = country } = new Intl.Locale(`und-${country}`);
+  const meant = [region, ...subdivision].join("-");
+  return meant !== code && isCountry(meant) ? meant : undefined;
+}
+
+function isCountry(code: string): boolean {
+  const [country = "", subdivision, ...rest] = code.split("-");
+  if (rest.length > 0) return false;
+  const subdivisions = isoCountries().get(country);
+  return subdivision === undefined ? subdivisions !== undefined : subdivisions?.has(subdivision) === true;
 }
