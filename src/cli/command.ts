@@ -10,6 +10,8 @@ import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./output/re
 
 /** Options that every command takes. */
 export interface Globals extends SessionOptions, ReceiptOptions {
+  /** The operator's directory. */
+  directory?: string;
   output?: Format;
   fields?: string[];
   yes?: boolean;

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { Command, Option } from "commander";
-import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
+import { allowExec, colorIsOff, isCi, processEnvironment, usualFormat } from "../config/environment.ts";
+import { stateDirectory } from "../config/workspace.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
@@ -10,7 +11,7 @@ import { writableFile } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
 import { exitLine, topicList } from "./output/help-topics.ts";
-import { FORMATS, Output } from "./output/output.ts";
+import { FORMATS, isFormat, Output } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
 import { NOUNS, type Noun } from "./registry.ts";
 import { keepThreadPoolAwake } from "./thread-pool.ts";
@@ -39,7 +40,12 @@ export async function main(
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
     // Before the hooks of commands, one of which replaces the process.
-    program.hook("preAction", (_, command) => host.requireFields(command));
+    program.hook("preAction", async (_, command) => {
+      const options = command.optsWithGlobals<Globals>();
+      stateDirectory(options.directory);
+      requireFormat(options);
+      await host.requireFields(command);
+    });
     // Before commander parses: `--fields ?` comes without the arguments that the command requires.
     const asked = commandAskedAbout(program, argv);
     if (asked) {
@@ -187,13 +193,29 @@ function createProgram({ stdout, stderr }: Streams): Command {
       getErrHelpWidth: () => 100,
     });
   for (const option of globals) program.addOption(option);
+  const usual = usualFormat();
+  if (usual !== undefined && isFormat(usual)) program.setOptionValueWithSource("output", usual, "env");
   return program;
+}
+
+/** @throws Fault USAGE when nothing but `PMCTL_OUTPUT` says the format, and there is no such format */
+function requireFormat({ output }: Globals): void {
+  const usual = usualFormat();
+  if (output === undefined && usual !== undefined)
+    throw new Fault("USAGE", `PMCTL_OUTPUT must be one of ${FORMATS.join(", ")} (got ${JSON.stringify(usual)})`);
 }
 
 function globalOptions(): Option[] {
   return [
+    new Option(
+      "-C, --directory <dir>",
+      "the operator's directory, with tenants in it; else the nearest one upwards (of init: this one)",
+    ),
     new Option("-t, --tenant <id>", "the tenant; else PMCTL_TENANT, else the only one there is"),
-    new Option("-o, --output <format>", "how to print; a table on a terminal, else json").choices([...FORMATS]),
+    new Option(
+      "-o, --output <format>",
+      "how to print; else PMCTL_OUTPUT, else a table on a terminal and json elsewhere",
+    ).choices([...FORMATS]),
     new Option("--fields <names>", "only these fields, such as id,yesPrice; ? lists them").argParser(splitFields),
     new Option(
       "--via <door>",

@@ -115,6 +115,11 @@ export function prefixedTenant(prefix: string): string {
   return prefix.toLowerCase().replaceAll("_", "-");
 }
 
+/** `PMCTL_OUTPUT`, the format of a command without `-o`. */
+export function usualFormat(environment = processEnvironment()): string | undefined {
+  return environment.PMCTL_OUTPUT || undefined;
+}
+
 /** False where Node is told to accept any certificate. */
 export function certificatesAreVerified(environment = processEnvironment()): boolean {
   return environment.NODE_TLS_REJECT_UNAUTHORIZED !== "0";

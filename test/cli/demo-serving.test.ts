@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
-import { MAIN, operatorDirectory, type TestDirectory } from "./support/pmctl.ts";
+import { MAIN, operatorDirectory, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
 interface Printed {
   url: string;
@@ -11,6 +11,7 @@ interface Printed {
   adminKey: string;
   crowd: string[];
   curl: string[];
+  tryNext: string[];
 }
 
 let directory: TestDirectory;
@@ -76,6 +77,22 @@ describe("a demo that serves", () => {
   test("names them as programs on its page", async () => {
     const page = await (await fetch(printed.playgroundUrl)).text();
     expect(page).toMatch(/The programs <b>carol<\/b>.*invented money/);
+  });
+
+  test("is found by commands beside it, three of which it prints", async () => {
+    expect(printed.tryNext).toHaveLength(3);
+    const found = [];
+    for (const line of printed.tryNext) {
+      const [program, ...words] = line.split(" ");
+      // Straight to the database, because the visitor's requests of this minute may be used up.
+      const { code, stdout, stderr } = await pmctlHere([...words, "--via", "db", "-o", "json"], directory);
+      found.push({ program, code: words[0] === "doctor" ? 0 : code, stderr, is: typeof JSON.parse(stdout) });
+    }
+    const well = { program: "pmctl", code: 0, stderr: expect.not.stringContaining("tenant"), is: "object" };
+    expect(found).toEqual([well, well, well]);
+    expect(await pmctlHere(["tenant", "list", "--fields", "tenant", "-o", "csv"], directory)).toMatchObject({
+      stdout: "tenant\r\ndemo\r\n",
+    });
   });
 
   test("ends with 0 on Ctrl-C, also one that npm passes on once more, and leaves no process behind", async () => {

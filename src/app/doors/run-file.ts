@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
+import { isAlive, serversFolder } from "../../config/selection/running-demo.ts";
 import { parseJson } from "../../domain/parse-json.ts";
 
 /** A server of this machine, as it is written to `.pmctl/servers/<tenant>-<pid>.json`. */
@@ -105,18 +106,4 @@ async function isPrivate(file: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Signal 0 checks for the process; EPERM means that it lives and is another user's. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return isErrno(error) && error.code === "EPERM";
-  }
-}
-
-function serversFolder(directory: string): string {
-  return join(directory, ".pmctl", "servers");
 }

@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { DEMO_ENVIRONMENT } from "../../config/environment.ts";
 import { freshSecrets } from "../../config/init.ts";
-import { tenantPath } from "../../config/workspace.ts";
+import { DEMO_TENANT, PACKAGED_DEMO } from "../../config/selection/running-demo.ts";
+import { operatorDirectory, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
@@ -16,9 +16,6 @@ import { type ReadyTenant, readyTenant } from "../tenant/tenant-database.ts";
 import { CROWD } from "./demo-crowd.ts";
 import { playgroundTokens, type Stage, setStage } from "./demo-story.ts";
 import { serveTenant, type TenantServer } from "./tenant-server.ts";
-
-const DEMO_TENANT = "demo";
-const PACKAGED = fileURLToPath(new URL(`../../../tenants/${DEMO_TENANT}/tenant.yaml`, import.meta.url));
 
 export interface DemoOptions {
   /** For a run that ends by itself; it takes any free port. */
@@ -46,7 +43,7 @@ export async function withDemo<Value>(
   note: (message: string) => void,
   work: (demo: Demo) => Promise<Value>,
 ): Promise<Value> {
-  const directory = process.cwd();
+  const directory = operatorDirectory();
   if (options.host !== undefined) await requireListenable(options.host, options.port ?? 0);
   await ensureDemoSecrets(directory);
   const cluster = embeddedCluster(directory);
@@ -81,7 +78,7 @@ async function ensureDemoSecrets(directory: string): Promise<void> {
 
 async function applyDemo(directory: string): Promise<ReadyTenant> {
   const own = tenantPath(directory, DEMO_TENANT);
-  const tenant = await readyTenant(readDeclaredTenant(directory, DEMO_TENANT, existsSync(own) ? own : PACKAGED));
+  const tenant = await readyTenant(readDeclaredTenant(directory, DEMO_TENANT, existsSync(own) ? own : PACKAGED_DEMO));
   const session = overDatabase(tenant, { reason: "demo" });
   try {
     // What a visitor changed in an earlier demo is kept, and the demo's own file may loosen anything.

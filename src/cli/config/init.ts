@@ -11,7 +11,7 @@ import {
   problemOfBaseUrl,
   writeInit,
 } from "../../config/init.ts";
-import { problemOfTenant } from "../../config/workspace.ts";
+import { newTenantsDirectory, problemOfTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Globals, Host, Io } from "../command.ts";
 import type { View } from "../output/output.ts";
@@ -68,7 +68,7 @@ export function register(noun: Command, host: Host): void {
 
 /** Asks on a terminal for what no option says. A second run finds everything in place and overwrites nothing. */
 export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<void> {
-  const directory = process.cwd();
+  const directory = newTenantsDirectory();
   const answers = await answersOf(options, args[0] ?? options.tenant, io);
   const result = writeInit(directory, planInit({ ...answers, ports: freePorts(directory, answers.tenant) }));
   await io.output.print(result, view);

@@ -6,6 +6,7 @@ import type { FileState } from "../../app/deploy/write-files.ts";
 import { displayPath } from "../../config/config-file.ts";
 import { OPERATOR_FILE } from "../../config/operator-file.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
+import { operatorDirectory } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";
@@ -69,7 +70,7 @@ export function register(noun: Command, host: Host): void {
  */
 async function runDeployRender(context: CommandContext<RenderOptions>): Promise<void> {
   const {
-    options: { target, out = join("deploy", target), bin, dir, image, nodes = [], check, yes },
+    options: { target, out = join(operatorDirectory(), "deploy", target), bin, dir, image, nodes = [], check, yes },
     io: { output },
   } = context;
   if (nodes.length > 0 && target !== "patroni") throw new Fault("USAGE", "--nodes is for --target patroni");
@@ -80,9 +81,10 @@ async function runDeployRender(context: CommandContext<RenderOptions>): Promise<
     import("../../app/deploy/notes.ts"),
     import("../../app/deploy/write-files.ts"),
   ]);
-  const workspace = process.cwd();
+  const workspace = operatorDirectory();
   const folder = resolve(out);
-  const operatorFile = existsSync(OPERATOR_FILE) ? readFileSync(OPERATOR_FILE, "utf8") : undefined;
+  const stated = join(workspace, OPERATOR_FILE);
+  const operatorFile = existsSync(stated) ? readFileSync(stated, "utf8") : undefined;
   const deployment = { tenants, workspace, operatorFile, out: folder, bin, directory: dir, image, nodes };
   const files = compareFiles(folder, renderDeployment(target, deployment));
   if (!check) writeFiles(folder, files, yes === true);

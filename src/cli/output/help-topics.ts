@@ -69,6 +69,7 @@ function codesEndingWith(exit: number): FaultCode[] {
 const ENVIRONMENT = `Variables that pmctl reads:
 
   PMCTL_TENANT          the tenant that a command without -t means
+  PMCTL_OUTPUT          how a command without -o prints, such as json
   PMCTL_URL_ACME        the https:// address of the server of the tenant acme;
                         one in .env is ignored
   ACME_READ_KEY         a key of scope read, where no other of acme is at hand

@@ -11,6 +11,10 @@ import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./tex
 export const FORMATS = ["table", "json", "yaml", "csv", "ndjson", "markdown", ...ANNOTATION_FORMATS] as const;
 export type Format = (typeof FORMATS)[number];
 
+export function isFormat(text: string): text is Format {
+  return FORMATS.some((format) => format === text);
+}
+
 /** What output needs of a stream; the process's own and a test's buffer have it. */
 export interface Sink {
   write(text: string, done?: (error?: Error | null) => void): unknown;

@@ -23,7 +23,7 @@ const summaryView: View<DemoSummary, DemoSummary> = {
 
 const addressView: View<DemoAddresses, DemoAddresses> = {
   kind: "text",
-  text: ({ url, playgroundUrl, opsUrl, adminKey, publicKey, userId, userToken, crowd, curl }) =>
+  text: ({ url, playgroundUrl, opsUrl, adminKey, publicKey, userId, userToken, crowd, curl, tryNext }) =>
     [
       `playground ${playgroundUrl}    (open it in a browser)`,
       `API        ${url}    (described at ${url}/openapi.json)`,
@@ -35,6 +35,9 @@ const addressView: View<DemoAddresses, DemoAddresses> = {
       ...(crowd.length === 0 ? [] : ["", `${listed(crowd)} are programs that make small trades, so that prices move.`]),
       "",
       ...curl,
+      "",
+      "in another terminal, in this directory:",
+      ...tryNext.map((line) => `  ${line}`),
     ].join("\n"),
 };
 
@@ -49,7 +52,7 @@ export function register(noun: Command, host: Host): void {
     .description("a tenant with markets, money and a server, from nothing");
   host.add<DemoOptions & ShowOptions>(
     addShowOptions(noun),
-    { names: "tenant url playgroundUrl opsUrl adminKey publicKey userId userToken curl" },
+    { names: "tenant url playgroundUrl opsUrl adminKey publicKey userId userToken curl tryNext" },
     runDemo,
   );
 }
@@ -118,6 +121,11 @@ async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], 
       `curl -s ${url}/v1/markets -H 'x-api-key: ${publicKey}'`,
       `curl -s ${url}/v1/trade -H 'x-api-key: ${publicKey}' -H 'authorization: Bearer ${userToken}' -H 'content-type: application/json' -d '${trade}'`,
       `curl -s -X POST ${url}/v1/reconcile -H 'x-api-key: ${adminKey}'`,
+    ],
+    tryNext: [
+      "pmctl market list",
+      `pmctl trade place --market ${marketId} --side yes --amount 5 --user ${userId}`,
+      "pmctl doctor",
     ],
   };
 }

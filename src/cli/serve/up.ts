@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { resolve } from "node:path";
 import { Command, type Option } from "commander";
 import { RESTART_POLICY, Supervised } from "../../app/serve/supervisor.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
@@ -56,7 +55,7 @@ async function runUp(context: CommandContext<UpOptions>, shared: readonly Option
     await runAsWorker(context);
     return EXIT.ok;
   }
-  const workspace = openWorkspace(resolve(args[0] ?? "."));
+  const workspace = openWorkspace(args[0]);
   const tenants = tenantsMeant(workspace, { options, args: [] }, "all");
   if (tenants.length === 0)
     throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
