@@ -37,7 +37,7 @@ export async function readPacked(sql: ReadSql, query: LinesQuery): Promise<Packe
         isWhole
           ? sql`select * from audit where seq > ${String(after)} and seq <= ${String(upTo)} order by seq limit ${limit}`
           : sql`select a.*
-                  from (${auditCandidates(sql, query)}) c
+                  from (${auditCandidates(sql, { ...query, oldestFirst: true })}) c
                   join audit a on a.seq = c.seq
                  where a.seq <= ${String(upTo)}
                  order by a.seq

@@ -1,30 +1,155 @@
 import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditType } from "../domain/audit/audit-payloads.ts";
 import type { SealedLines } from "../domain/audit/chain-walk.ts";
+import { formatTimestamp } from "../domain/time/timestamp.ts";
 import { TABLES } from "../ledger/tables.ts";
+import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 /** Which entries are meant; all unless given. */
 export interface AuditFilter {
   type?: string | undefined;
   actor?: string | undefined;
+  /** Named in the payload. */
+  userId?: string | undefined;
+  /** Named in the payload. */
+  marketId?: string | undefined;
+  /** Text in the type, the actor, the payload or the question of the market that it names. */
+  q?: string | undefined;
 }
 
 export interface AuditQuery extends AuditFilter {
-  /** Only entries before this one, newest first. */
+  /** Only entries before this one. */
   before?: bigint | undefined;
-  /** Only entries after this one, oldest first. */
+  /** Only entries after this one. */
   after?: bigint | undefined;
+  /** Newest first unless set. */
+  oldestFirst?: boolean | undefined;
   limit: number;
 }
 
-/** Entries, newest first unless `after` is given. However long the log is, a page reads about as many rows as it holds. */
+/** Some entries that match, and how far the log was looked through for them. */
+export interface AuditSearch {
+  entries: AuditEntry[];
+  /** The last entry that was looked at; undefined where no other can match. */
+  reached: bigint | undefined;
+}
+
+/** Entries that a search looks at: some 100 ms of the database's work, whatever it looks for. */
+const SEARCHED = 50_000n;
+
+/**
+ * Entries that match all of a filter. No index knows payloads, since every trade would pay for it: a part of the log is
+ * looked through, and the caller goes on from where that ended.
+ */
+export async function searchAudit(sql: ReadSql, query: AuditQuery): Promise<AuditSearch> {
+  if (!isSearch(query)) return { entries: await listAuditEntries(sql, query), reached: undefined };
+  const { after = 0n, oldestFirst, limit } = query;
+  const before = query.before ?? (await readAuditHead(sql)).seq + 1n;
+  const from = oldestFirst ? after : later(after, before - SEARCHED);
+  const to = oldestFirst ? earlier(before, after + SEARCHED) : before;
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.audit.selected("a"))}
+      from audit a
+     where a.seq > ${String(from)} and a.seq < ${String(to)} ${matching(sql, query)}
+     order by a.seq ${oldestFirst ? sql`asc` : sql`desc`}
+     limit ${limit}`;
+  const isWhole = oldestFirst ? to === before : from === after;
+  const edge = oldestFirst ? to - 1n : from + 1n;
+  return { entries: rows.map(TABLES.audit.decode), reached: isWhole ? undefined : edge };
+}
+
+/** Whether a filter asks for what no index knows. */
+export function isSearch({ userId, marketId, q }: AuditFilter): boolean {
+  return userId !== undefined || marketId !== undefined || q !== undefined;
+}
+
+/** Payloads are canonical JSON, in which a quote within a text is escaped: a field's text stands for the field alone. */
+function matching(sql: ReadSql, { type, actor, userId, marketId, q }: AuditFilter) {
+  const states = (field: string, value: string) =>
+    sql`and strpos(a.payload, ${`${JSON.stringify(field)}:${JSON.stringify(value)}`}) > 0`;
+  // By the rules of C, since folding the letters of every script takes ten times as long.
+  const holds = (text: string) =>
+    sql`strpos(lower(${sql.unsafe(text)} collate "C"), lower(${q ?? ""} collate "C")) > 0`;
+  return sql`
+    ${type === undefined ? sql`` : sql`and a.type = ${type}`}
+    ${actor === undefined ? sql`` : sql`and a.actor = ${actor}`}
+    ${userId === undefined ? sql`` : states("userId", userId)}
+    ${marketId === undefined ? sql`` : states("marketId", marketId)}
+    ${
+      q === undefined
+        ? sql``
+        : sql`and (${holds("a.type || ' ' || a.actor || ' ' || a.payload")}
+           or substring(a.payload from '"marketId":"([^"]+)"') in (select m.id from market m where ${holds("m.question")}))`
+    }`;
+}
+
+/** The higher of two numbers, one of which may not be given. */
+export function later<Other extends bigint | undefined>(a: bigint | undefined, b: Other): bigint | Other {
+  return a !== undefined && (b === undefined || a > b) ? a : b;
+}
+
+/** The lower of two numbers, one of which may not be given. */
+export function earlier<Other extends bigint | undefined>(a: bigint | undefined, b: Other): bigint | Other {
+  return a !== undefined && (b === undefined || a < b) ? a : b;
+}
+
+/** The entries that times leave: those between two others. */
+export async function boundsOf(
+  sql: ReadSql,
+  { since, until }: { since?: number | undefined; until?: number | undefined },
+): Promise<{ after: bigint | undefined; before: bigint | undefined }> {
+  return {
+    after: since === undefined ? undefined : (await firstEntrySince(sql, since)) - 1n,
+    // Times have milliseconds, so the next one is the first that is too late.
+    before: until === undefined ? undefined : await firstEntrySince(sql, until + 1),
+  };
+}
+
+/**
+ * The first entry of an instant or later; the one after the head where there is none. Times never step back along the
+ * chain, so halving finds it in some twenty probes of the primary key.
+ * @param ts milliseconds since the epoch
+ */
+async function firstEntrySince(sql: ReadSql, ts: number): Promise<bigint> {
+  const [row] = await sql<{ seq: string }[]>`
+    with recursive range (low, high) as (
+      select 1::bigint, (select coalesce(max(seq), 0) + 1 from audit)
+       union all
+      select case when probe.ts collate "C" < ${formatTimestamp(ts)} then half.seq + 1 else low end,
+             case when probe.ts collate "C" < ${formatTimestamp(ts)} then high else half.seq end
+        from range
+       cross join lateral (select (low + high) / 2 as seq) half
+       cross join lateral (select a.ts from audit a where a.seq >= half.seq order by a.seq limit 1) probe
+       where low < high
+    )
+    select low as seq from range where low = high`;
+  return BigInt(row?.seq ?? 1);
+}
+
+/** The entry of a number, if there is one. */
+export async function findAuditEntry(sql: ReadSql, seq: bigint): Promise<AuditEntry | undefined> {
+  const [row] = await sql`
+    select ${sql.unsafe(TABLES.audit.selected("a"))} from audit a where a.seq = ${String(seq)}`;
+  return row && TABLES.audit.decode(row);
+}
+
+/** The questions of markets, by their ids. */
+export async function readQuestions(sql: ReadSql, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await sql<{ id: string; question: string }[]>`
+    select id, question from market where id = any(${textArray(ids)}::text[])`;
+  return new Map(rows.map(({ id, question }) => [id, question]));
+}
+
+/**
+ * Entries by what indexes know: type and actor. However long the log is, a page reads about as many rows as it holds.
+ */
 export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.audit.selected("a"))}
       from (${auditCandidates(sql, query)}) c
       join audit a on a.seq = c.seq
-     order by a.seq ${query.after === undefined ? sql`desc` : sql`asc`}
+     order by a.seq ${query.oldestFirst ? sql`asc` : sql`desc`}
      limit ${query.limit}`;
   return rows.map(TABLES.audit.decode);
 }
@@ -36,11 +161,11 @@ const USER = "user:";
  * Where the entries are found: trades by their own table, everything else by two partial indexes that users' trades do
  * not enter. Their conditions are repeated, or the planner could not know that the index holds what is asked for.
  */
-export function auditCandidates(sql: ReadSql, { before, after, type, actor, limit }: AuditQuery) {
+export function auditCandidates(sql: ReadSql, { before, after, oldestFirst, type, actor, limit }: AuditQuery) {
   const within = (column: string) => sql`
     ${before === undefined ? sql`` : sql`and ${sql(column)} < ${String(before)}`}
     ${after === undefined ? sql`` : sql`and ${sql(column)} > ${String(after)}`}
-    order by ${sql(column)} ${after === undefined ? sql`desc` : sql`asc`}
+    order by ${sql(column)} ${oldestFirst ? sql`asc` : sql`desc`}
     limit ${limit}`;
   if (type === TRADE && actor === undefined) return sql`select seq from trade where true ${within("seq")}`;
   const byType = type === undefined ? sql`` : sql`and type = ${type}`;

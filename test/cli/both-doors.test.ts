@@ -110,6 +110,11 @@ const STEPS: Step[] = [
   changes(read("reconcile"), "reconcile.run"),
   read("audit", "list", "--limit", "5"),
   read("audit", "list", "--type", "market.settled", "--fields", "seq,type,payload", "-o", "table"),
+  read("audit", "list", "--since", "2h", "--until", "2096-01-01T00:00:00Z", "--user", "ann", "--grep", "RAIN"),
+  refused(read("audit", "list", "--type", "nosuch"), 6),
+  refused(read("audit", "list", "--since", "2026-01-31T18:00:00"), 6),
+  read("audit", "show", "2"),
+  refused(read("audit", "show", "99999"), 5),
   read("audit", "status"),
   read("audit", "verify"),
 ];

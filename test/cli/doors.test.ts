@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { auditStatus, runAuditList } from "../../src/cli/audit/audit.ts";
+import { auditStatus } from "../../src/cli/audit/audit.ts";
+import { runAuditList } from "../../src/cli/audit/audit-list.ts";
 import { positionList } from "../../src/cli/commands/position.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
 import { tradeInput, tradePlace } from "../../src/cli/commands/trade.ts";
@@ -53,7 +54,7 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
   }
 
   async function latestEntry(): Promise<{ type: string; actor: string; payload: Record<string, unknown> }> {
-    const { data } = await json((io) => runAuditList({ limit: 1 }, api, io));
+    const { data } = await json((io) => runAuditList({ limit: 1, filter: {} }, api, io));
     const [entry] = (data as WireResult<"listAudit">).entries;
     if (!entry) throw new Error("the audit log is empty");
     return entry;
@@ -258,12 +259,12 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
 
   test("the audit list filters, and pages without losing or repeating an entry", async () => {
     for (let index = 0; index < 5; index++) await json((io) => runReconcile({}, api, io));
-    const all = await json((io) => runAuditList({ limit: 1000 }, api, io));
+    const all = await json((io) => runAuditList({ limit: 1000, filter: {} }, api, io));
     const { entries, cursor } = all.data as WireResult<"listAudit">;
     expect(cursor).toBeNull();
     const newest = entries[0]?.seq ?? 0;
     expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: newest }, (_, index) => newest - index));
-    const runs = await json((io) => runAuditList({ type: "reconcile.run", limit: 3 }, api, io));
+    const runs = await json((io) => runAuditList({ filter: { type: "reconcile.run" }, limit: 3 }, api, io));
     expect((runs.data as WireResult<"listAudit">).entries.map(({ type }) => type)).toEqual(
       Array(3).fill("reconcile.run"),
     );

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { AuditType } from "../../src/domain/audit/audit-payloads.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Venues } from "../../src/domain/feeds/feed.ts";
 import type { SourceOverride } from "../../src/domain/feeds/source.ts";
@@ -140,7 +141,7 @@ export async function openStage(processes = 1): Promise<Stage> {
       clock.now = now;
       return sweep(contexts[process] as OracleContext);
     },
-    audit: async (type) => {
+    audit: async (type: AuditType) => {
       const { entries } = await scene.api().listAudit({ type, limit: 200 });
       return entries.map(({ payload }) => payload);
     },

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyOverApi } from "../../src/app/audit/walk-log.ts";
 import { auditLinesOf } from "../../src/client/audit-lines.ts";
 import { httpApi } from "../../src/client/http-api.ts";
+import type { WireInput } from "../../src/contract/operations.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { ADMIN_KEY, AUDIT_SECRET, PUBLIC_KEY } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
@@ -29,7 +30,7 @@ const ask = (query = "", headers: Record<string, string> = {}, init: RequestInit
   });
 
 /** The lines of an export that reads the list page by page. */
-async function listed(filter: { type?: string; actor?: string; after?: number } = {}): Promise<string[]> {
+async function listed(filter: Omit<WireInput<"listAudit">, "limit" | "cursor"> = {}): Promise<string[]> {
   const lines: string[] = [];
   for (let after = filter.after ?? 0; ; ) {
     const { entries } = await httpApi(access).listAudit({ ...filter, after, limit: 200 });
@@ -50,16 +51,18 @@ const verify = () =>
   verifyOverApi(httpApi(access), [auditKey(AUDIT_SECRET)], { logText: (after) => auditLinesOf(access, after) });
 
 describe("the audit log in lines", () => {
-  test.each([
+  test.each<[string, Parameters<typeof listed>[0]]>([
     ["the whole of it", {}],
     ["what an actor did", { actor: "provider:test" }],
     ["a type", { type: "wallet.credited" }],
     ["what came after an entry", { after: 20 }],
+    ["what concerns a user", { userId: "usr_7\u{1f600}" }],
+    ["what has a text", { q: "USR_4", until: "2999-01-01T00:00:00Z" }],
     ["nothing", { actor: "admin:nobody" }],
   ])("has the bytes of an export, and names its last entry: %s", async (_, filter) => {
     const expected = await listed(filter);
     const query = new URLSearchParams(
-      Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]),
+      Object.entries(filter ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
     );
     for (const encoding of ["identity", "gzip"]) {
       const response = await ask(`?${query}`, { "accept-encoding": encoding });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import type { AuditType } from "../../src/domain/audit/audit-payloads.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
@@ -187,7 +188,7 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
     expect(costs.filter(({ table }) => ["trade", "transfer", "audit"].includes(table))).toEqual([]);
   });
 
-  test.each([
+  test.each<[AuditType | undefined, string | undefined]>([
     [undefined, undefined],
     ["wallet.credited", undefined],
     ["trade.executed", undefined],

@@ -5,7 +5,7 @@ import { plain } from "./cells.ts";
 import { markdownTable } from "./markdown.ts";
 import type { Pager } from "./pager.ts";
 import { pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
-import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
+import { type Column, fieldColumns, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
 
 export const FORMATS = ["table", "json", "yaml", "csv", "ndjson", "markdown", ...ANNOTATION_FORMATS] as const;
@@ -125,6 +125,11 @@ export class Output {
     // Each line clears what it replaces: clearing the screen first would flicker.
     const drawn = [...lines, hint].map((line) => `${line}\u001b[K`).join("\r\n");
     this.#options.stdout.write(`\u001b[H${drawn}\u001b[J`);
+  }
+
+  /** Columns of the terminal that a table is fitted to; undefined where it may be as wide as it likes. */
+  get width(): number | undefined {
+    return this.#style().width;
   }
 
   /** One line of JSON of a stream that never ends. Its lines differ, so a field that one lacks is null there. */
@@ -306,8 +311,4 @@ export class Output {
     this.#options.stderr.write("\r\u001b[2K");
     this.#progressShown = false;
   }
-}
-
-function fieldColumns(fields: readonly string[]): Column<Readonly<Record<string, unknown>>>[] {
-  return fields.map((field) => ({ title: field, cell: (row) => plain(row[field]) }));
 }

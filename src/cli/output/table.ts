@@ -1,3 +1,4 @@
+import { plain } from "./cells.ts";
 import { displayWidth, sanitizeLine, shorten, wrap } from "./text-width.ts";
 
 /** One column of a table: what people see of a row. */
@@ -20,6 +21,11 @@ export interface TableStyle {
   width: number | undefined;
   /** How titles are set off. */
   title: (text: string) => string;
+}
+
+/** A column for each field that was asked for by name. */
+export function fieldColumns(fields: readonly string[]): Column<Readonly<Record<string, unknown>>>[] {
+  return fields.map((field) => ({ title: field, cell: (row) => plain(row[field]) }));
 }
 
 const GAP = "  ";

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { CHAIN_PROBLEMS } from "../../domain/audit/audit-link.ts";
+import { AUDIT_TYPES } from "../../domain/audit/sentence.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
-import { paging, Timestamp, text } from "../scalars.ts";
+import { MarketId, paging, Timestamp, text, UserId } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
 export const AuditEntry = z
@@ -20,7 +21,7 @@ export const AuditEntry = z
 
 export const AuditFilter = z.object({
   ...paging,
-  type: text(64).optional().meta({ description: "Extension: only entries of this type." }),
+  type: z.enum(AUDIT_TYPES).optional().meta({ description: "Extension: only entries of this type." }),
   actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
   after: z.coerce
     .number()
@@ -28,11 +29,39 @@ export const AuditFilter = z.object({
     .min(0)
     .optional()
     .meta({ description: "Extension: only entries after this seq, oldest first." }),
+  since: Timestamp.optional().meta({ description: "Extension: only entries from this instant on." }),
+  until: Timestamp.optional().meta({ description: "Extension: only entries up to this instant." }),
+  userId: UserId.optional().meta({ description: "Extension: only entries about this user." }),
+  marketId: MarketId.optional().meta({ description: "Extension: only entries about this market." }),
+  q: text(200).optional().meta({
+    description:
+      "Extension: only entries with this text in their type, actor, payload or market's question; A to Z match a to z.",
+  }),
 });
 
 export const AuditPage = z
-  .object({ entries: z.array(AuditEntry), cursor: z.string().nullable() })
+  .object({
+    entries: z.array(AuditEntry),
+    cursor: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          "Where the next page begins; null on the last one. With `userId`, `marketId` or `q` a page with a cursor may hold " +
+          "fewer entries than `limit`, or none, because a request looks at a bounded part of the log.",
+      }),
+    questions: z.record(z.string(), z.string()).optional().meta({
+      description: "Extension: the questions of the markets that the entries name, by market id.",
+    }),
+  })
   .meta({ id: "AuditPage" });
+
+export const AuditEntryTold = AuditEntry.extend({
+  sentence: z.string().meta({
+    description: "The entry in words.",
+    examples: ["alice bought 80.69 Yes of 'Will it rain?' for $33.33"],
+  }),
+}).meta({ id: "AuditEntryTold" });
 
 const ChainProblemFound = z
   .object({
@@ -111,6 +140,14 @@ export const auditOperations = {
     output: AuditPage,
     refusals: ["OVERLOADED"],
     lines: true,
+  }),
+  getAuditEntry: operatorRead({
+    path: "/v1/audit/:seq",
+    summary: "Get an entry of the audit log, and what it says in words.",
+    input: z.object({ seq: z.coerce.number().int().min(1).meta({ description: "The entry's number." }) }),
+    output: AuditEntryTold,
+    refusals: [],
+    extension: true,
   }),
   getAuditStatus: operatorRead({
     path: "/v1/audit/status",

@@ -37,7 +37,7 @@ export function auditRoute(services: RouteServices, reader: Reader): Route {
       adminHosts.require(exchange);
       await authenticate(exchange, operation, identities);
       const { input } = await assembleInput(exchange, plan);
-      const { type, actor, after = 0 } = decodeInput("listAudit", input);
+      const { after = 0, limit: _limit, cursor: _cursor, ...filter } = decodeInput("listAudit", input);
       for (const name of ["cursor", "limit"])
         if (Object.hasOwn(input, name))
           throw new Fault("BAD_REQUEST", `${name}: lines have no pages; after says where they begin`);
@@ -48,7 +48,7 @@ export function auditRoute(services: RouteServices, reader: Reader): Route {
       finished(exchange.res, () => {
         open -= 1;
       });
-      const { last, pages } = await openLogLines(reader, { type, actor, after: BigInt(after) });
+      const { last, pages } = await openLogLines(reader, { ...filter, after: BigInt(after) });
       return answerOf(exchange, last, pages);
     },
   };

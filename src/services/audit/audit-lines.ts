@@ -1,7 +1,15 @@
 import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { Reader } from "../../postgres/pool.ts";
-import { type AuditFilter, listAuditEntries } from "../../queries/audit.ts";
+import {
+  type AuditFilter,
+  type AuditQuery,
+  boundsOf,
+  isSearch,
+  later,
+  listAuditEntries,
+  searchAudit,
+} from "../../queries/audit.ts";
 import { ENTRY_END, type LinesQuery, readPacked } from "../../queries/audit-lines.ts";
 
 /** About 150 kB from the database. */
@@ -17,15 +25,40 @@ export interface LogLines {
   pages: AsyncGenerator<string>;
 }
 
+interface LinesFilter extends AuditFilter {
+  after: bigint;
+  /** Milliseconds since the epoch, both included. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
 /**
  * The entries after `after`, oldest first, a line of JSON each. Every page is a short statement of its own, so that a slow
  * reader holds neither a snapshot nor more than two pages; entries never change, so they still belong together.
  */
-export async function openLogLines(reader: Reader, filter: AuditFilter & { after: bigint }): Promise<LogLines> {
-  const { type, actor, after } = filter;
-  const [newest] = await reader.read((sql) => listAuditEntries(sql, { type, actor, limit: 1 }));
-  const last = newest && newest.seq > after ? newest.seq : 0n;
-  return { last, pages: pagesUpTo(reader, { ...filter, upTo: last, limit: PAGE }) };
+export async function openLogLines(reader: Reader, { since, until, ...filter }: LinesFilter): Promise<LogLines> {
+  const within = await reader.read((sql) => boundsOf(sql, { since, until }));
+  const query = { ...filter, after: later(within.after, filter.after), limit: PAGE };
+  const last = await lastMatch(reader, { ...query, before: within.before, limit: 1 });
+  return { last, pages: (isSearch(filter) ? foundUpTo : pagesUpTo)(reader, { ...query, upTo: last }) };
+}
+
+/** The last entry of a filter; 0 for none. */
+async function lastMatch(reader: Reader, query: AuditQuery): Promise<bigint> {
+  const { entries, reached } = await reader.read((sql) => searchAudit(sql, query));
+  const [newest] = entries;
+  if (newest) return newest.seq;
+  return reached === undefined ? 0n : lastMatch(reader, { ...query, before: reached });
+}
+
+/** What a search finds, part by part of the log. */
+async function* foundUpTo(reader: Reader, { upTo, limit, ...query }: LinesQuery): AsyncGenerator<string> {
+  for (let after = query.after; after < upTo; ) {
+    const terms = { ...query, after, before: upTo + 1n, oldestFirst: true, limit };
+    const { entries, reached } = await reader.read((sql) => searchAudit(sql, terms));
+    if (entries.length > 0) yield entries.map(lineOf).join("");
+    after = (entries.length === limit ? entries.at(-1)?.seq : reached) ?? upTo;
+  }
 }
 
 async function* pagesUpTo(reader: Reader, query: LinesQuery): AsyncGenerator<string> {
@@ -62,7 +95,7 @@ async function readPage(reader: Reader, query: LinesQuery): Promise<Page> {
     if (!(error instanceof Error && "code" in error && error.code === INVALID_TEXT)) throw error;
   }
   // One of the entries names an actor that JSON escapes, or was tampered with.
-  const entries = await reader.read((sql) => listAuditEntries(sql, query));
+  const entries = await reader.read((sql) => listAuditEntries(sql, { ...query, oldestFirst: true }));
   const within = entries.filter(({ seq }) => seq <= query.upTo);
   return { text: within.map(lineOf).join(""), last: within.at(-1)?.seq };
 }

@@ -1,10 +1,13 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
+import { sentenceOf } from "../../domain/audit/sentence.ts";
+import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { listSecurityRows } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
-import { listAuditEntries } from "../../queries/audit.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+import { boundsOf, earlier, findAuditEntry, later, readQuestions, searchAudit } from "../../queries/audit.ts";
 import { COUNTING_CHECKS, discrepancyOf, type ExplainedCheck } from "../../queries/reconcile/reconcile.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
@@ -15,6 +18,7 @@ const FLUSH_TIMEOUT_MS = 1_000;
 export function recordHandlers(context: ServiceContext) {
   return {
     listAudit: (input) => listAudit(context, input),
+    getAuditEntry: (input) => getAuditEntry(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
     listSecurityEvents: (input) => listSecurityEvents(context, input),
     reconcile: (input, caller) => reconcile(context, input, caller),
@@ -28,14 +32,39 @@ export function recordHandlers(context: ServiceContext) {
 
 /** Newest first, or, with `after`, oldest first, as the chain is verified and exported. */
 async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
-  const { limit, type, actor, after } = input;
+  const { limit, cursor: _, after: given, since, until, ...filter } = input;
   const list = cursors.list("listAudit", input);
-  const [seq] = list.reached(["number"]) ?? [];
-  const reached = seq === undefined ? undefined : BigInt(seq);
-  const range = after === undefined ? { before: reached } : { after: reached ?? BigInt(after) };
-  const rows = await pool.read((sql) => listAuditEntries(sql, { ...range, type, actor, limit: limit + 1 }));
-  const { page, nextCursor } = list.page(rows, limit, (last) => [Number(last.seq)]);
-  return { entries: page.map(auditItem), cursor: nextCursor };
+  const [place] = list.reached(["number"]) ?? [];
+  const reached = place === undefined ? undefined : BigInt(place);
+  const oldestFirst = given !== undefined;
+  return pool.read(async (sql) => {
+    const within = await boundsOf(sql, { since, until });
+    const after = oldestFirst ? later(within.after, reached ?? BigInt(given)) : within.after;
+    const before = oldestFirst ? within.before : earlier(within.before, reached);
+    const found = await searchAudit(sql, { ...filter, after, before, oldestFirst, limit: limit + 1 });
+    const { page, nextCursor } = list.page(found.entries, limit, (last) => [Number(last.seq)]);
+    const cursor = nextCursor ?? (found.reached === undefined ? null : list.cursorAt([Number(found.reached)]));
+    const questions = Object.fromEntries(await questionsOf(sql, page));
+    return { entries: page.map(auditItem), cursor, questions };
+  });
+}
+
+/** The questions of the markets that entries name. */
+async function questionsOf(sql: ReadSql, entries: readonly AuditEntry[]): Promise<ReadonlyMap<string, string>> {
+  const ids = new Set(entries.map((entry) => payloadOf(entry).marketId).filter((id) => typeof id === "string"));
+  return ids.size === 0 ? new Map() : readQuestions(sql, [...ids]);
+}
+
+async function getAuditEntry(
+  { pool }: ServiceContext,
+  { seq }: Input<"getAuditEntry">,
+): Promise<Result<"getAuditEntry">> {
+  return pool.read(async (sql) => {
+    const entry = await findAuditEntry(sql, BigInt(seq));
+    if (!entry) throw new Fault("NOT_FOUND", `The audit log has no entry ${seq}`);
+    const [question] = (await questionsOf(sql, [entry])).values();
+    return { ...auditItem(entry), sentence: sentenceOf(entry, question) };
+  });
 }
 
 /** An entry in wire form: the hashed text, and that text parsed. */

@@ -1,0 +1,170 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type Command, Option } from "commander";
+import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
+import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../domain/audit/sentence.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
+import { count, identifier, timeAgo } from "../input/parsers.ts";
+import { plain, time } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { sanitizeLine } from "../output/text-width.ts";
+
+type Filter = Omit<WireInput<"listAudit">, "limit" | "cursor" | "after">;
+type Page = WireResult<"listAudit">;
+type Entry = Page["entries"][number];
+
+export interface ListOptions {
+  limit?: number | undefined;
+  filter: Filter;
+}
+
+interface ListArguments {
+  limit?: number;
+  since?: string;
+  until?: string;
+  user?: string;
+  market?: string;
+  grep?: string;
+  type?: NonNullable<Filter["type"]>;
+  actor?: string;
+  follow?: boolean;
+}
+
+export function registerList(noun: Command, host: Host): void {
+  host.add<ListArguments>(
+    noun
+      .command("list")
+      .description("what happened, newest first, in sentences; data formats have the entries as they are sealed")
+      .addOption(limitOption())
+      .option("--since <when>", "only from this time on: 2h for the last two hours, or a time with its zone", timeAgo)
+      .option("--until <when>", "only up to this time", timeAgo)
+      .option("--user <user>", "only what concerns this user", identifier)
+      .option("--market <id>", "only what concerns this market", identifier)
+      .option("--grep <text>", "only entries with this text in type, actor, payload or the market's question")
+      .addOption(new Option("--type <type>", "only this type, such as market.settled").choices(AUDIT_TYPES))
+      .option("--actor <actor>", "only this actor, such as admin:ops")
+      .option("--follow", "print the last ones, then each new one as it is written, until Ctrl-C"),
+    { operation: "listAudit", rows: "entries" },
+    ({ options, io, interrupts }) => {
+      const { limit, since, until, user: userId, market: marketId, grep: q, type, actor } = options;
+      const filter = { since, until, userId, marketId, q, type, actor };
+      if (!options.follow)
+        return withSession(options, io, (session) => runAuditList({ limit, filter }, session.api(), io));
+      requireFollowable(io, filter);
+      return withSession(options, io, (session) => {
+        const pauseMs = session.services ? PAUSE_MS.database : PAUSE_MS.server;
+        return runAuditFollow({ limit, filter, stopped: interrupts.take(), pauseMs }, session.api(), io);
+      });
+    },
+  );
+}
+
+const SEQ_AND_TIME = 31;
+
+/** What happened, in sentences that end within the terminal where only their question has to be shortened for it. */
+function listView({ width }: Io["output"]): View<Page, Entry & { question: string | undefined }> {
+  const room = width === undefined ? Number.POSITIVE_INFINITY : width - SEQ_AND_TIME;
+  return {
+    kind: "list",
+    rows: ({ entries, questions }) =>
+      entries.map((entry) => ({ ...entry, question: questions?.[String(entry.payload.marketId)] })),
+    columns: [
+      { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
+      { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
+      { title: "WHAT", cell: ({ question, ...entry }) => fittedSentence(entry, question, room) },
+    ],
+    empty: "No entry matches.",
+  };
+}
+
+export async function runAuditList({ limit = DEFAULT_LIMIT, filter }: ListOptions, api: Api, io: Io): Promise<void> {
+  const { output } = io;
+  const { questions, ...page } = await readEntries(api, filter, limit);
+  await output.print(
+    output.format === "table" || output.format === "markdown" ? { ...page, questions } : page,
+    listView(output),
+  );
+  if (page.cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
+}
+
+/** The newest entries of a filter, with the questions of their markets. */
+async function readEntries(api: Api, filter: Filter, limit: number): Promise<Required<Page>> {
+  const questions: NonNullable<Page["questions"]> = {};
+  const { items: entries, nextCursor: cursor } = await readPages(limit, async (page) => {
+    const { entries: items, cursor: nextCursor, questions: known } = await api.listAudit({ ...filter, ...page });
+    Object.assign(questions, known);
+    return { items, nextCursor };
+  });
+  return { entries, cursor, questions };
+}
+
+/** A server counts requests, a database does not. */
+const PAUSE_MS = { database: 500, server: 2000 };
+const LAST_ONES = 10;
+const PAGE = 200;
+
+export interface FollowOptions extends ListOptions {
+  stopped: AbortSignal;
+  /** Between two looks for new entries. */
+  pauseMs: number;
+}
+
+/** What goes on for ever is lines for people, or lines of JSON: other formats need an end. */
+function requireFollowable({ output }: Io, { until }: Filter): void {
+  if (until !== undefined) throw new Fault("USAGE", "--follow has no end: leave out --until");
+  if (!["table", "json", "ndjson"].includes(output.format))
+    throw new Fault("USAGE", `--follow prints sentences or ndjson, not ${output.format}`);
+}
+
+/**
+ * Prints the last entries of a filter, oldest first, and from then on each new one, once and in order.
+ * @returns the exit code of an interrupted command: it ends by no other way
+ */
+export async function runAuditFollow(options: FollowOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  const { limit = LAST_ONES, filter, stopped, pauseMs } = options;
+  const show = async (entry: Entry, questions: Page["questions"]) => {
+    const sentence = sentenceOf(entry, questions?.[String(entry.payload.marketId)]);
+    if (output.format !== "table") output.line(entry);
+    else await output.stream(`${sanitizeLine(`${time(entry.ts, { seconds: true })}  ${sentence}`)}\n`);
+  };
+  // What is written between the two reads is newer than the head: it comes with the first look.
+  const [head] = (await api.listAudit({ limit: 1 })).entries;
+  const begun = await readEntries(api, filter, limit);
+  let after = head?.seq ?? 0;
+  for (const entry of begun.entries.toReversed()) if (entry.seq <= after) await show(entry, begun.questions);
+  while (!stopped.aborted) {
+    let cursor: string | undefined;
+    do {
+      const page = await api.listAudit({ ...filter, after, limit: PAGE, cursor });
+      for (const entry of page.entries) await show(entry, page.questions);
+      after = page.entries.at(-1)?.seq ?? after;
+      cursor = page.cursor ?? undefined;
+    } while (cursor !== undefined && !stopped.aborted);
+    await delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined);
+  }
+  return EXIT.interrupted;
+}
+
+export const auditShow = defineCommand({
+  name: "show",
+  summary: "one entry: what it says in words, and the payload as it is sealed",
+  takes: (command) => command.argument("<seq>", "the entry's number, as audit list shows it", count),
+  operation: "getAuditEntry",
+  input: ({ args: [seq] }) => ({ seq: Number(seq) }),
+  view: {
+    kind: "record",
+    fields: ({ seq, sentence, type, actor, ts, keyId, hash, payload }) => [
+      ["entry", String(seq)],
+      ["sentence", sentence],
+      ["type", type],
+      ["actor", actor],
+      ["time", ts],
+      ...Object.entries(payload).map(([field, value]): [string, string] => [field, plain(value)]),
+      ["key", keyId],
+      ["hash", hash],
+    ],
+  },
+});

@@ -1,0 +1,162 @@
+import { counted } from "../text.ts";
+import type { AuditEntry, Json } from "./audit-link.ts";
+import { type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
+
+/** How a sentence names whom and what it is about. */
+interface Names {
+  /** As the entry names the actor, except that a user stands by the name alone. */
+  actor: string;
+  /** The market's question in quotes, or its id where the question is not known. */
+  market: string;
+  /** ` through admin:ops` where an operator acted for the user. */
+  through: string;
+}
+
+/** An entry as people read it: who did what, to what, for how much. A new type does not compile without its sentence. */
+const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names: Names) => string } = {
+  "market.created": ({ kind, p0, closeAt, liquidity }, { actor, market }) =>
+    `${actor} created ${market}: ${kind}, Yes at ${p0}, ${money(liquidity)} of liquidity, closes ${minute(closeAt)}`,
+  "market.suspended": (_, { actor, market }) => `${actor} suspended ${market}`,
+  "market.resumed": (_, { actor, market }) => `${actor} resumed ${market}`,
+  "market.closed": ({ closeAt }, { market }) => `${market} closed at ${minute(closeAt)}`,
+  "market.settled": ({ outcome, payouts, paid, houseResult }, { actor, market }) =>
+    `${actor} settled ${market} as ${named(outcome)}: ${counted(payouts, "winner")} paid ${money(paid)}, house result ${money(houseResult)}`,
+  "oracle.held": ({ detail }, { market }) => `the oracle leaves ${market} to a person: ${detail}`,
+  "oracle.resolved": ({ outcome, ref, price, strike }, { market }) => {
+    const figures = [price && `price ${price}`, strike && `strike ${strike}`].filter(Boolean).join(", ");
+    return `the oracle found ${named(outcome)} for ${market}${ref ? ` by ${ref}` : ""}${figures && `: ${figures}`}`;
+  },
+  "trade.executed": ({ userId, side, action, amount, shares }, { market, through }) =>
+    `${userId} ${action === "sell" ? "sold" : "bought"} ${rounded(shares)} ${named(side)} of ${market} for ${money(amount)}${through}`,
+  "kyc.updated": ({ userId, status, provider, jurisdiction }) =>
+    `${userId} ${status} the identity check of ${provider}${jurisdiction ? ` (${jurisdiction})` : ""}`,
+  "suitability.submitted": ({ userId, score, passed }, { through }) =>
+    `${userId} scored ${score} in the suitability assessment: ${passed ? "passed" : "not passed"}${through}`,
+  "user.restricted": ({ userId, restricted }, { actor }) =>
+    `${actor} ${restricted ? "restricted" : "released"} ${userId}`,
+  "session.revoked": ({ userId, revokeBefore }, { actor }) =>
+    `${actor} ended the sessions of ${userId} that began before ${minute(revokeBefore)}`,
+  "wallet.credited": ({ userId, amount, creditId, provider, txRef, cause, receivable }, { actor }) => {
+    const owed = owes(receivable) ? `, ${money(receivable)} of it for what was owed` : "";
+    return creditId === undefined
+      ? `${userId} received ${money(amount)} through ${provider}${cause ? ` (${cause})` : ""}, reference ${txRef}${owed}`
+      : `${actor} credited ${userId} with ${money(amount)}${owed}`;
+  },
+  "wallet.debited": ({ userId, amount, receivable, provider, cause, txRef }) => {
+    const owed = owes(receivable) ? `, ${money(receivable)} of it is owed` : "";
+    return `${userId} was debited ${money(amount)} through ${provider} (${cause}), reference ${txRef}${owed}`;
+  },
+  "payment.conflict": ({ txRef, problem, userId, amount }) => {
+    const of = [amount && money(amount), userId && `for ${userId}`].filter(Boolean).join(" ");
+    return `the payment ${txRef}${of && ` of ${of}`} moved nothing: ${problem ?? "its reference was counted before"}`;
+  },
+  "withdrawal.requested": ({ userId, amount }, { through }) => `${userId} asked to withdraw ${money(amount)}${through}`,
+  "withdrawal.approved": ({ userId, amount }, { actor }) =>
+    `${actor} approved the withdrawal of ${money(amount)} by ${userId}`,
+  "withdrawal.rejected": ({ userId, amount }, { actor }) =>
+    `${actor} rejected the withdrawal of ${money(amount)} by ${userId}`,
+  "policy.updated": ({ changes, until, overridesEnded }, { actor }) => {
+    const changed = `${changedFields(changes)}${until ? ` until ${minute(until)}` : ""}`;
+    return overridesEnded === undefined
+      ? `${actor} changed ${changed}`
+      : `the override of ${overridesEnded.join(", ")} ended${changed && `: ${changed}`}`;
+  },
+  "config.applied": ({ gitCommit, rollbackTo, policy }, { actor }) => {
+    const fields = Object.keys(policy ?? {});
+    const set = fields.length === 0 ? "" : `: policy ${fields.join(", ")}`;
+    return rollbackTo === undefined
+      ? `${actor} applied the tenant file${gitCommit ? ` of commit ${gitCommit}` : ""}${set}`
+      : `${actor} rolled the configuration back to entry ${rollbackTo}${set}`;
+  },
+  "key.created": ({ name, type, replaces }, { actor }) =>
+    `${actor} ${replaces ? "rotated" : "created"} the ${type} key ${name}`,
+  "key.revoked": ({ name, type }, { actor }) => `${actor} revoked the ${type} key ${name}`,
+  "state.recorded": ({ keys }, { actor }) => `${actor} put the tenant's state and ${counted(keys, "key")} on record`,
+  "reconcile.run": ({ ok, discrepancy }, { actor }) =>
+    `${actor} reconciled the ledger: ${ok ? "it adds up" : `it is off by ${money(discrepancy)}`}`,
+  "rollback.accepted": ({ lost, anchorSeq }, { actor }) =>
+    `${actor} accepted that ${lost === 1 ? "1 entry" : `${lost} entries`} up to ${anchorSeq} are gone`,
+  "database.restored": ({ seq, created }, { actor }) =>
+    `${actor} restored the backup of ${minute(created)}, which ends at entry ${seq}`,
+};
+
+const LEAST_OF_QUESTION = 8;
+
+/** Every type that an entry may have. */
+export const AUDIT_TYPES = Object.keys(SENTENCES) as AuditType[];
+
+export type Told = Pick<AuditEntry, "type" | "actor" | "payloadText">;
+
+/**
+ * An entry in one sentence.
+ * @param question of the market that the entry names; the market's id stands for one that is not known
+ * @returns for an entry of another version, or one that was tampered with, its actor and type
+ */
+export function sentenceOf({ type, actor, payloadText }: Told, question?: string): string {
+  const content = Object.hasOwn(SENTENCES, type) ? contentOf({ type, payloadText }) : undefined;
+  if (content === undefined) return `${actor}: ${type}`;
+  const { marketId, userId, reason }: { [about in "marketId" | "userId" | "reason"]?: string | undefined } =
+    content.payload;
+  const names: Names = {
+    actor: actor.startsWith("user:") ? actor.slice("user:".length) : actor,
+    market: question === undefined ? `market ${marketId}` : `'${question}'`,
+    through: actor === `user:${userId}` ? "" : ` through ${actor}`,
+  };
+  const sentence = tell(content, names) ?? `${actor}: ${type}`;
+  return typeof reason === "string" ? `${sentence}: "${reason}"` : sentence;
+}
+
+/** The sentence, with a shortened question where it takes more than `room` characters: the amount at its end says more. */
+export function fittedSentence(entry: Told, question: string | undefined, room: number): string {
+  const whole = sentenceOf(entry, question);
+  const excess = whole.length - room;
+  if (question === undefined || excess <= 0) return whole;
+  const kept = Math.max(LEAST_OF_QUESTION, question.length - excess - 1);
+  return kept >= question.length - 1 ? whole : sentenceOf(entry, `${question.slice(0, kept).trimEnd()}…`);
+}
+
+function tell<T extends AuditType>(
+  { type, payload }: { type: T; payload: AuditPayloads[T] },
+  names: Names,
+): string | undefined {
+  try {
+    return SENTENCES[type](payload, names);
+  } catch {
+    // Only a tampered entry lacks fields of its type, and showing it must not fail.
+    return undefined;
+  }
+}
+
+/** `33.3` as `$33.30`; more digits where there are more. */
+function money(amount: string | undefined): string {
+  const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount ?? "") ?? [];
+  if (whole === undefined) return `${amount} USD`;
+  return `${sign}$${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`;
+}
+
+/** Shares to the hundredth, rounded down; all digits of less than one of them. */
+function rounded(amount: string): string {
+  const [whole = "", fraction = ""] = amount.replace("-", "").split(".");
+  const hundredths = fraction.slice(0, 2).replace(/0+$/, "");
+  if (whole === "0" && hundredths === "") return amount.replace("-", "");
+  return hundredths === "" ? whole : `${whole}.${hundredths}`;
+}
+
+function named(side: string): string {
+  return side === "yes" ? "Yes" : "No";
+}
+
+/** `2030-01-31 18:00Z`. */
+function minute(ts: string): string {
+  return `${ts.slice(0, 16).replace("T", " ")}Z`;
+}
+
+function owes(receivable: string | undefined): boolean {
+  return receivable !== undefined && Number(receivable) > 0;
+}
+
+function changedFields(changes: { [field: string]: { from: Json; to: Json } }): string {
+  return Object.entries(changes)
+    .map(([field, { from, to }]) => `${field} from ${JSON.stringify(from)} to ${JSON.stringify(to)}`)
+    .join(", ");
+}

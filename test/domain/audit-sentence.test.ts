@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import type { AuditPayloads, AuditType } from "../../src/domain/audit/audit-payloads.ts";
+import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../src/domain/audit/sentence.ts";
+
+const trade: AuditPayloads["trade.executed"] = {
+  tradeId: "trd_1",
+  marketId: "mkt_1",
+  userId: "alice",
+  side: "yes",
+  amount: "33.33",
+  fee: "0.3333",
+  shares: "80.697512",
+  yesPriceAfter: "0.51",
+};
+const entry = <T extends AuditType>(type: T, actor: string, payload: AuditPayloads[T] & { reason?: string }) => ({
+  type,
+  actor,
+  payloadText: JSON.stringify(payload),
+});
+const bought = entry("trade.executed", "user:alice", trade);
+
+describe("the sentence of an audit entry", () => {
+  test.each([
+    ["a purchase", bought, "alice bought 80.69 Yes of 'Will it rain?' for $33.33"],
+    [
+      "a sale that an operator placed",
+      entry("trade.executed", "admin:ops", { ...trade, side: "no", action: "sell", amount: "5", shares: "0.000012" }),
+      "alice sold 0.000012 No of 'Will it rain?' for $5.00 through admin:ops",
+    ],
+    [
+      "a settlement with a loss",
+      entry("market.settled", "cli:root", {
+        marketId: "mkt_1",
+        outcome: "yes",
+        payouts: 1,
+        paid: "98.325022",
+        returned: "951.67",
+        houseResult: "-48.32",
+      }),
+      "cli:root settled 'Will it rain?' as Yes: 1 winner paid $98.325022, house result -$48.32",
+    ],
+    [
+      "a change with its reason",
+      entry("policy.updated", "admin:ops", {
+        changes: { feeBps: { from: 100, to: 200 } },
+        until: "2030-01-31T18:00:00.000Z",
+        state: {} as AuditPayloads["policy.updated"]["state"],
+        reason: "the finals",
+      }),
+      'admin:ops changed feeBps from 100 to 200 until 2030-01-31 18:00Z: "the finals"',
+    ],
+    [
+      "a credit by hand",
+      entry("wallet.credited", "admin:ops", { creditId: "crd_1", userId: "alice", amount: "5", provider: "operator" }),
+      "admin:ops credited alice with $5.00",
+    ],
+    [
+      "a deposit that pays what was owed",
+      entry("wallet.credited", "provider:stripe", {
+        userId: "alice",
+        amount: "5.5",
+        receivable: "2",
+        txRef: "pi_1",
+        provider: "stripe",
+      }),
+      "alice received $5.50 through stripe, reference pi_1, $2.00 of it for what was owed",
+    ],
+  ])("says who did what: %s", (_, told, sentence) => {
+    expect(sentenceOf(told, "Will it rain?")).toBe(sentence);
+  });
+
+  test("names the market by its id where its question is not known", () => {
+    expect(sentenceOf(bought)).toBe("alice bought 80.69 Yes of market mkt_1 for $33.33");
+  });
+
+  test.each(AUDIT_TYPES)("of %s is its actor and type when a tampered payload lacks its fields", (type) => {
+    for (const payloadText of ["", "[]", '{"x":1}'])
+      expect(() => sentenceOf({ type, actor: "a", payloadText })).not.toThrow();
+    expect(sentenceOf({ type, actor: "a", payloadText: "no JSON" })).toBe(`a: ${type}`);
+  });
+
+  test("of a type that this version does not know is its actor and type", () => {
+    expect(sentenceOf({ type: "moon.landed", actor: "a", payloadText: '{"x":1}' })).toBe("a: moon.landed");
+  });
+
+  test("keeps its amount where there is little room: the question is shortened for it", () => {
+    const question = "Will the central bank lower its rate in December?";
+    const shown = fittedSentence(bought, question, 52);
+    expect(shown).toBe("alice bought 80.69 Yes of 'Will the cen…' for $33.33");
+    expect(shown).toHaveLength(52);
+    expect(fittedSentence(bought, question, 10)).toBe("alice bought 80.69 Yes of 'Will the…' for $33.33");
+    expect(fittedSentence(bought, "Rain?", 10)).toBe("alice bought 80.69 Yes of 'Rain?' for $33.33");
+  });
+});
