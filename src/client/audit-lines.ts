@@ -6,6 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import { parseJson } from "../domain/parse-json.ts";
 import { connectionFailure, faultFrom, retryAfterSec } from "./http-answer.ts";
 import type { HttpApiOptions } from "./http-api.ts";
+import { waitText } from "./pace.ts";
 
 const MAX_WAITS = 3;
 const NEWLINE = 0x0a;
@@ -16,7 +17,7 @@ const NEWLINE = 0x0a;
  * @throws Fault what the server refuses; UNREACHABLE when the answer ends before its last line
  */
 export async function auditLinesOf(
-  options: Pick<HttpApiOptions, "url" | "apiKey" | "fetch" | "onWait">,
+  options: Pick<HttpApiOptions, "url" | "apiKey" | "fetch" | "onWait" | "insteadOfWaiting">,
   after: bigint,
 ): Promise<AsyncIterable<string> | undefined> {
   const { url, apiKey, fetch: request, onWait } = options;
@@ -37,8 +38,9 @@ export async function auditLinesOf(
     }
     const fault = faultFrom(response, parseJson(await reached(url, response.text())));
     if (response.status !== 429 || waits === MAX_WAITS) throw fault;
-    onWait?.(`${fault.message}: trying again in ${retryAfterSec(response)} s`);
-    await delay(retryAfterSec(response) * 1000);
+    const waitMs = retryAfterSec(response) * 1000;
+    onWait?.(`${fault.message}: trying again in ${waitText(waitMs, options)}`);
+    await delay(waitMs);
   }
 }
 

@@ -7,7 +7,7 @@ import { Fault } from "../domain/fault.ts";
 import { parseJson } from "../domain/parse-json.ts";
 import { connectionFailure, faultFrom, isResultOf, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
-import { Pace } from "./pace.ts";
+import { Pace, waitText } from "./pace.ts";
 
 export interface HttpApiOptions {
   /** The server's address, such as `http://127.0.0.1:8080`. */
@@ -21,6 +21,8 @@ export interface HttpApiOptions {
   policyTtlSec?: number | undefined;
   /** Called before each wait for a rate limit or a lost connection, with its reason. */
   onWait?: ((message: string) => void) | undefined;
+  /** How the caller could do without a wait for a rate limit, such as by another way to the tenant; said with long ones. */
+  insteadOfWaiting?: string | undefined;
   /** Called with the audit entry that a call wrote. */
   onSealed?: ((seal: Seal) => void) | undefined;
   sleep?: (ms: number) => Promise<unknown>;
@@ -79,9 +81,9 @@ class Call {
         const fault = faultFrom(response, body);
         if (response.status === 429 && waits < MAX_RATE_LIMIT_WAITS) {
           waits += 1;
-          const seconds = retryAfterSec(response);
-          onWait?.(`${fault.message}: trying again in ${seconds} s`);
-          await sleep(seconds * 1000);
+          const waitMs = retryAfterSec(response) * 1000;
+          onWait?.(`${fault.message}: trying again in ${waitText(waitMs, this.#options)}`);
+          await sleep(waitMs);
         } else if (fault.code === "OUTCOME_UNKNOWN") throw new AnswerLost(fault.message, false);
         else throw fault;
       } catch (error) {

@@ -2,10 +2,19 @@ import { setTimeout as delay } from "node:timers/promises";
 
 interface PaceOptions {
   onWait?: ((message: string) => void) | undefined;
+  /** How the caller could do without a wait; said with each that is long. */
+  insteadOfWaiting?: string | undefined;
   sleep?: ((ms: number) => Promise<unknown>) | undefined;
 }
 
 const LONGEST_WINDOW_SEC = 60;
+const LONG_WAIT_MS = 2000;
+
+/** A wait for a rate limit in whole seconds, and what would avoid a long one. */
+export function waitText(waitMs: number, { insteadOfWaiting }: Pick<PaceOptions, "insteadOfWaiting">): string {
+  const seconds = `${Math.ceil(waitMs / 1000)} s`;
+  return waitMs > LONG_WAIT_MS && insteadOfWaiting !== undefined ? `${seconds}; ${insteadOfWaiting}` : seconds;
+}
 
 /**
  * Keeps many calls within the server's rate limit: after the answer that used the window up, the next request waits for a
@@ -31,7 +40,7 @@ export class Pace {
     const waitMs = (this.#nextWindowAt ?? 0) - performance.now();
     this.#nextWindowAt = undefined;
     if (waitMs <= 0) return;
-    this.#options.onWait?.(`The server's rate limit is used up: going on in ${Math.ceil(waitMs / 1000)} s`);
+    this.#options.onWait?.(`The server's rate limit is used up: going on in ${waitText(waitMs, this.#options)}`);
     await (this.#options.sleep ?? delay)(waitMs);
   }
 }

@@ -3,8 +3,11 @@ import type { Logger } from "pino";
 import { type HostNames, requestedHost } from "../domain/access/host-names.ts";
 import { Fault } from "../domain/fault.ts";
 import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
+import type { ApiKey } from "../engine/rows.ts";
 import { type RefusalLog, shownDetail } from "../services/security/refusal-log.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
+import { adminKeyOf } from "./access/authenticate.ts";
+import type { KeyRing } from "./access/key-ring.ts";
 import { isBodyOutstanding } from "./body.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Connections } from "./connections/connections.ts";
@@ -17,13 +20,25 @@ import type { RateLimiter, Standing } from "./rate-limiter.ts";
 import { type Answer, addHeaders, addRateLimit, type Head, refusal, securityHead, send, toFault } from "./responses.ts";
 import type { Route } from "./routes.ts";
 
+/** Requests a minute; what has no limit of its own counts in its address's. */
+export interface RequestLimits {
+  /** Of each client address. */
+  perMinute: number;
+  /** Of each valid admin key. */
+  adminPerMinute?: number | undefined;
+  /** Signed webhooks of each address. */
+  webhooksPerMinute?: number | undefined;
+}
+
 export interface FrontDoorOptions {
   /** Under other hosts nothing is answered; without any, under every one. */
   hosts: HostNames;
   addresses: ClientAddresses;
   connections: Connections;
   limiter: RateLimiter;
-  limits: { perMinute: number; webhooksPerMinute?: number | undefined };
+  limits: RequestLimits;
+  /** Tells whose requests count by their key. */
+  keys: KeyRing;
   cors: Cors;
   metrics: Metrics;
   refusals: RefusalLog;
@@ -115,7 +130,13 @@ export class FrontDoor {
         `options ${exchange.address}`,
         this.#options.limits.perMinute * PREFLIGHTS_PER_REQUEST,
       );
-    return route.countsItself ? undefined : this.count(exchange, false);
+    if (route.countsItself) return undefined;
+    const { adminPerMinute } = this.#options.limits;
+    if (adminPerMinute === undefined) return this.count(exchange, false);
+    const countBy = (key: ApiKey | undefined): Promise<void> | undefined =>
+      key ? this.#take(exchange, `admin ${key.hash}`, adminPerMinute) : this.count(exchange, false);
+    const key = adminKeyOf(exchange, this.#options);
+    return key instanceof Promise ? key.then(countBy) : countBy(key);
   }
 
   /** Counts bytes that are no request against their address, whose requests are refused too when it sends many. */

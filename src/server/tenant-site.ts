@@ -33,7 +33,7 @@ import type { OnRefused } from "./connections/connection-refusals.ts";
 import type { Connections } from "./connections/connections.ts";
 import { type StreamLimits, StreamSeats } from "./connections/stream-seats.ts";
 import { Cors } from "./cors.ts";
-import { FrontDoor, type StrictTransport } from "./front-door.ts";
+import { FrontDoor, type RequestLimits, type StrictTransport } from "./front-door.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { openApiRoutes } from "./openapi/document-routes.ts";
@@ -88,7 +88,7 @@ export interface TenantSiteOptions {
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
   trustProxy: readonly string[];
-  rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
+  rateLimit: RequestLimits;
   /** How long a request waits for the shared request count before this process counts alone; 250 ms by default. */
   countTimeoutMs?: number | undefined;
   /** Host names, with `*.` for one label, under which anything is answered; all names unless given. */
@@ -141,8 +141,10 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   watchSecurity(security, metrics, options.log);
   const { rateLimit: limits, strictTransport, log } = options;
   const hosts = new HostNames(options.hosts ?? []);
+  const keys = new KeyRing(pool, services.isSealed);
   const door = new FrontDoor({
     ...surroundings,
+    keys,
     hosts,
     cors,
     limiter,
@@ -153,7 +155,6 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     log,
   });
   const outgoing = new OutgoingHttp(options.network);
-  const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);
   // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
   const handlers = sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers;

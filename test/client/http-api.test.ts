@@ -177,8 +177,11 @@ describe("refusals", () => {
   );
 });
 
+const limitedFor = (seconds: number) =>
+  refuse(429, "RATE_LIMITED", "Too many requests", { "retry-after": String(seconds) });
+
 describe("the rate limit", () => {
-  const limited = refuse(429, "RATE_LIMITED", "Too many requests", { "retry-after": "7" });
+  const limited = limitedFor(7);
 
   test("is waited for as long as the server says, and the wait is told", async () => {
     const { url, seen } = await serve(limited, limited, json({ feeBps: 1 }));
@@ -216,6 +219,18 @@ describe("the pace", () => {
     // Less what has passed since the answer.
     expect(slept[0]).toBeGreaterThan(30_000);
     expect(slept[0]).toBeLessThanOrEqual(59_000);
+  });
+
+  test("a wait of more than two seconds names the way that has none, where there is one", async () => {
+    const insteadOfWaiting = "--via db would not wait";
+    const { url } = await serve(limitedFor(2), limitedFor(3), answer(0), json({ feeBps: 1 }));
+    const { api, waits } = connectTo(url, { insteadOfWaiting });
+    for (let call = 0; call < 2; call++) await api.getPolicy({});
+    expect(waits).toEqual([
+      "Too many requests: trying again in 2 s",
+      `Too many requests: trying again in 3 s; ${insteadOfWaiting}`,
+      `The server's rate limit is used up: going on in 59 s; ${insteadOfWaiting}`,
+    ]);
   });
 
   test("the last answer of a command is not waited for", async () => {

@@ -4,7 +4,16 @@ import { connect } from "../../src/postgres/connect.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { poolOf } from "../support/pool.ts";
-import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, sha256, WEBHOOK_SECRET } from "./support/harness.ts";
+import {
+  ADMIN_KEY,
+  type Backend,
+  insertKey,
+  openBackend,
+  PUBLIC_KEY,
+  serve,
+  sha256,
+  WEBHOOK_SECRET,
+} from "./support/harness.ts";
 import { exchangeRaw, expectRefusal } from "./support/requests.ts";
 
 const handlers = {
@@ -177,7 +186,37 @@ describe("without the database", () => {
   });
 });
 
-test("keys do not matter: an admin is limited like anybody", async () => {
+describe("admin keys with a bucket of their own", () => {
+  const ask = (server: RunningServer, key: string) =>
+    fetch(`${server.url}/health`, { headers: { "x-api-key": key, connection: "close" } });
+
+  test("pass when traders have used up their address's window, each up to its own limit", async () => {
+    const second = "sk_second-0123456789-abcdefghijklmnopqrstuvwxyz";
+    await insertKey(backend.sql, second, "second", "admin");
+    const server = await fresh(2, { rateLimit: { perMinute: 2, adminPerMinute: 3 } });
+    // The last of these is the first that the server learns of any key.
+    expect(await statuses([PUBLIC_KEY, "forged", PUBLIC_KEY].map((key) => ask(server, key)))).toContain(429);
+    const all = await statuses([1, 2, 3, 4].map(() => ask(server, ADMIN_KEY)));
+    expect([count(all, 200), count(all, 429)]).toEqual([3, 1]);
+    const refused = await ask(server, ADMIN_KEY);
+    expect(refused.headers.get("ratelimit-limit")).toBe("3");
+    await expectRefusal(refused, 429, "RATE_LIMITED");
+    expect((await ask(server, second)).status).toBe(200);
+    await server.close();
+  });
+
+  test("leave the address's window to traders, and forged or foreign keys count in it", async () => {
+    const away = "sk_away-0123456789-abcdefghijklmnopqrstuvwxyz00";
+    await insertKey(backend.sql, away, "away", "admin", null, { from: ["203.0.113.0/24"] });
+    const server = await fresh(2, { rateLimit: { perMinute: 2, adminPerMinute: 3 } });
+    for (let n = 0; n < 3; n += 1) expect((await ask(server, ADMIN_KEY)).status).toBe(200);
+    for (const key of ["sk_forged", away]) expect((await ask(server, key)).headers.get("ratelimit-limit")).toBe("2");
+    await expectRefusal(await ask(server, PUBLIC_KEY), 429, "RATE_LIMITED");
+    await server.close();
+  });
+});
+
+test("keys do not matter unless admin keys have a limit: an admin is limited like anybody", async () => {
   const server = await fresh(1);
   const headers = { "x-api-key": ADMIN_KEY };
   expect((await fetch(`${server.url}/health`, { headers: { "x-api-key": PUBLIC_KEY } })).status).toBe(200);

@@ -27,7 +27,13 @@ export interface DoorOptions {
 
 /** A server of the tenant, and what an operator's requests to it need. */
 export interface ServerDoor extends HttpDoor {
-  access: { url: string; apiKey: string; fetch: typeof fetch; onWait: (message: string) => void };
+  access: {
+    url: string;
+    apiKey: string;
+    fetch: typeof fetch;
+    onWait: (message: string) => void;
+    insteadOfWaiting: string | undefined;
+  };
 }
 
 /**
@@ -53,7 +59,10 @@ export async function openDoor(
   const { protocol, hostname } = new URL(door.url);
   if (protocol === "http:" && !isLoopback(hostname))
     note("The admin key travels unencrypted: this address begins with http://");
-  return { ...door, access: { url: door.url, apiKey, fetch: await tenantFetch(tenant, door), onWait: note } };
+  // Where the operator asked for this server, the database may be out of reach from here.
+  const insteadOfWaiting = door.asked ? undefined : "--via db would not wait";
+  const fetch = await tenantFetch(tenant, door);
+  return { ...door, access: { url: door.url, apiKey, fetch, onWait: note, insteadOfWaiting } };
 }
 
 /**

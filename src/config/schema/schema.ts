@@ -235,6 +235,10 @@ export const TenantFileSchema = z
     rateLimit: z
       .strictObject({
         perMinute: PerMinute.default(20).meta({ description: "Requests a minute and client address." }),
+        adminPerMinute: PerMinute.optional().meta({
+          description:
+            "A bucket of its own for each valid admin key, so that traders at its address do not slow it down.",
+        }),
         webhooksPerMinute: PerMinute.optional().meta({ description: "A bucket of their own for signed webhooks." }),
       })
       .prefault({})

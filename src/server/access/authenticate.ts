@@ -107,12 +107,35 @@ function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
 function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
   const text = exchange.header("x-api-key");
   const key = text === undefined ? undefined : keys.find(text);
-  const isInNetworks =
-    !key?.from.length ||
-    isFrom(addresses.addressOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for")), key.from);
-  if (key && isInNetworks) return key;
+  if (key && isInNetworks(exchange, key, addresses)) return key;
   const detail = key ? { reason: "network", keyName: key.name } : {};
   throw new Fault("KEY_INVALID", "A valid x-api-key is required", { detail });
+}
+
+function isInNetworks(exchange: Exchange, { from }: ApiKey, addresses: ClientAddresses): boolean {
+  return (
+    from.length === 0 ||
+    isFrom(addresses.addressOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for")), from)
+  );
+}
+
+/**
+ * The admin key whose limit a request counts in; undefined for one that counts in its address's. A key in the copy at hand
+ * needs no fresh one, as it opens nothing here: the answer to a valid key never waits for the database. Others wait for a
+ * fresh copy, since the key may be new.
+ */
+export function adminKeyOf(
+  exchange: Exchange,
+  { keys, addresses }: Pick<Identities, "keys" | "addresses">,
+): ApiKey | undefined | Promise<ApiKey | undefined> {
+  const text = exchange.header("x-api-key");
+  if (text === undefined) return undefined;
+  const find = (): ApiKey | undefined => {
+    const key = keys.find(text);
+    return key?.type === "admin" && isInNetworks(exchange, key, addresses) ? key : undefined;
+  };
+  const refreshing = keys.find(text) ? undefined : keys.ready();
+  return refreshing ? refreshing.then(find, () => undefined) : find();
 }
 
 /**
