@@ -93,14 +93,27 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
 
   // Through this door the command walks the chain by itself, with the keys that it has.
   if (name === "http") {
-    test("another key verifies nothing, and the report says that it is the key", async () => {
-      const { exit, report } = await verify("the audit secret of somebody else");
-      expect(exit).toBe(8);
+    test("another key verifies nothing, and the report says that it is the key, with both fingerprints and 6", async () => {
+      const other = "the audit secret of somebody else";
+      const { exit, report } = await verify(other);
+      expect(exit).toBe(6);
       expect(report.broken).toEqual({
         kind: "broken",
         seq: 1,
-        problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among those given`,
+        problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among those given: ${auditKey(other).id}`,
+        sealedWith: auditKey(AUDIT_SECRET).id,
       });
+    });
+
+    test("one entry that names an unknown key was altered, whatever the key that it names", async () => {
+      const entries = await owner<
+        { seq: string; key_id: string }[]
+      >`select seq, key_id from audit order by seq limit 2`;
+      for (const { seq, key_id: keyId } of entries) {
+        await owner`update audit set key_id = 'ak_000000000000' where seq = ${seq}`;
+        expect(await verify()).toMatchObject({ exit: 8, report: { broken: { seq: Number(seq), kind: "broken" } } });
+        await owner`update audit set key_id = ${keyId} where seq = ${seq}`;
+      }
     });
 
     test("an entry that is written during the walk does not disturb it", async () => {

@@ -30,7 +30,15 @@ export interface ChainReport {
   head: string;
   count: number;
   /** The first entry that does not hold, and why; with the hash that stands there and the one that should. */
-  broken?: { kind: ChainProblem; seq: number; problem: string; stored?: string; computed?: string };
+  broken?: {
+    kind: ChainProblem;
+    seq: number;
+    problem: string;
+    stored?: string;
+    computed?: string;
+    /** The key that sealed the log, where another one is given: the record itself may be whole. */
+    sealedWith?: string;
+  };
 }
 
 /** Where to begin, and the anchors that the chain must hold. */
@@ -73,7 +81,9 @@ async function beyondHead(api: Api, count: number): Promise<ChainBreak | undefin
 
 /** A problem that only the server knows, such as that its log was replaced by an older one. */
 function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | undefined {
-  return problem ? { kind: problem.kind, seq: BigInt(problem.seq), problem: problem.text } : undefined;
+  if (!problem) return undefined;
+  const { kind, seq, text, sealedWith } = problem;
+  return { kind, seq: BigInt(seq), problem: text, ...(sealedWith === undefined ? {} : { sealedWith }) };
 }
 
 /**

@@ -131,10 +131,16 @@ export function evaluateRecord(facts: RecordFacts): Check[] {
 function evaluateTail(tail: RecordFacts["tail"]): Check {
   if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
+  if (tail.broken.sealedWith !== undefined)
+    return fail(
+      "audit key",
+      `it is not the one of this log: ${operatorText(tail.broken)}`,
+      "Put the value back that sealed this log where audit.key reads it; if it was replaced, list it under audit.previous",
+    );
   return fail(
     "audit chain",
     `${tail.broken.kind}: ${operatorText(tail.broken)}`,
-    "If the audit key was changed, put the old one back; else keep every program away from the database: pmctl audit verify",
+    "Keep every program away from the database: pmctl audit verify",
   );
 }
 

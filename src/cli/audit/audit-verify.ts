@@ -5,6 +5,7 @@ import type { Verification } from "../../app/audit/verify-log.ts";
 import type { ChainReport, Entry, LogText } from "../../app/audit/walk-log.ts";
 import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
+import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { writableFile } from "../input/parsers.ts";
@@ -21,7 +22,9 @@ export function registerVerify(noun: Command, host: Host): void {
   host.add<VerifyArguments>(
     noun
       .command("verify")
-      .description("recompute every link of the chain; exit code 8 when one does not hold")
+      .description(
+        "recompute every link of the chain; exit code 8 when one does not hold, 6 when the audit key is another one",
+      )
       .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
       .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
       .option("--incremental", "only what was written since this directory's last verification")
@@ -73,7 +76,19 @@ const reportView: View<ChainReport, ChainReport> = {
   ],
 };
 
-/** @throws Fault INTEGRITY after printing, naming the first entry that does not hold */
+/** What is wrong with a log, as reports and the status say it. */
+type Problem = Pick<ChainBreak, "kind" | "problem"> & { sealedWith?: string | undefined };
+
+/** @returns CONFIG_INVALID where the keys are another log's, else INTEGRITY: nothing speaks against the record itself in the first */
+export function brokenLog({ kind, problem, sealedWith }: Problem): Fault {
+  if (sealedWith === undefined) return new Fault("INTEGRITY", `The audit log does not hold (${kind}): ${problem}`);
+  return new Fault(
+    "CONFIG_INVALID",
+    `The audit key is not the one of this log: ${problem}. Put its value back where audit.key reads it, or, if it was replaced, list it under audit.previous`,
+  );
+}
+
+/** @throws Fault CONFIG_INVALID for the keys of another log, or INTEGRITY, after printing, naming the first entry that does not hold */
 export async function runAuditVerify(options: Verification, api: Api, { output }: Io): Promise<void> {
   const { verify, from, anchors, keep } = options;
   const onProgress = (checked: number, entries: number) => output.progress(`${checked} of ${entries} entries verified`);
@@ -82,7 +97,7 @@ export async function runAuditVerify(options: Verification, api: Api, { output }
   if (from && report.broken) report = await verify(api, { anchors, onProgress });
   await output.print(report, reportView);
   const { broken } = report;
-  if (broken) throw new Fault("INTEGRITY", `The audit log does not hold (${broken.kind}): ${broken.problem}`);
+  if (broken) throw brokenLog(broken);
   await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be kept: ${error.message}`));
 }
 

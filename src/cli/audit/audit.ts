@@ -11,7 +11,7 @@ import { mustAsk } from "../input/prompts.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { auditShow, registerList } from "./audit-list.ts";
-import { registerExport, registerVerify } from "./audit-verify.ts";
+import { brokenLog, registerExport, registerVerify } from "./audit-verify.ts";
 
 type SecurityPage = WireResult<"listSecurityEvents">;
 type SecurityEntry = SecurityPage["entries"][number];
@@ -26,7 +26,7 @@ export function register(noun: Command, host: Host): void {
   registerAcceptRollback(noun, host);
 }
 
-/** Ends with 8, INTEGRITY, after printing, when the chain does not hold. */
+/** Ends with 8, INTEGRITY, after printing, when the chain does not hold, and with 6 when the audit key is another one. */
 export const auditStatus = defineCommand({
   name: "status",
   summary: "head, count, and whether the chain holds",
@@ -44,8 +44,8 @@ export const auditStatus = defineCommand({
   },
   after: ({ verified, problem }) => {
     if (verified) return;
-    const { kind, text } = problem ?? { kind: "broken", text: "pmctl audit verify shows where" };
-    throw new Fault("INTEGRITY", `The audit log does not hold (${kind}): ${text}`);
+    const { text, ...known } = problem ?? { kind: "broken", text: "pmctl audit verify shows where" };
+    throw brokenLog({ ...known, problem: text });
   },
 });
 

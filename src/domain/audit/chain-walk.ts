@@ -26,6 +26,8 @@ export interface ChainBreak {
   stored?: string;
   /** The hash that should stand there. */
   computed?: string;
+  /** The id of a key that is not among those given, where that says nothing about the record: they are another log's. */
+  sealedWith?: string;
   /** Where the missing anchor is kept. It may name a file of this machine, so callers of the server never see it. */
   source?: string;
 }
@@ -59,18 +61,16 @@ class ChainWalk {
     return { seq: this.#seq, hash: this.#hash };
   }
 
-  /** @returns what is wrong with the next entry, or undefined when it holds. */
-  follow({ lines, hash }: SealedLines): ChainBreak | undefined {
+  /**
+   * @param next the entry after it, where the caller has it
+   * @returns what is wrong with the next entry, or undefined when it holds.
+   */
+  follow({ lines, hash }: SealedLines, next?: SealedLines): ChainBreak | undefined {
     const seq = this.#seq + 1n;
     const [keyId = "", text = ""] = lines.split("\n", 2);
     if (text !== String(seq)) return { kind: "gap", seq, problem: `entry ${seq} is missing` };
     const key = this.#keys.get(keyId);
-    if (!key)
-      return {
-        kind: "broken",
-        seq,
-        problem: `entry ${seq} is sealed with the key ${keyId}, which is not among those given`,
-      };
+    if (!key) return this.#sealedElsewhere(seq, keyId, next);
     const computed = auditHash(key, this.#hash, lines);
     if (computed !== hash) {
       const problem = `entry ${seq} or its link to the one before was altered`;
@@ -79,6 +79,17 @@ class ChainWalk {
     this.#hash = hash;
     this.#seq = seq;
     return undefined;
+  }
+
+  /**
+   * One entry that names an unknown key was altered. Where the one after it names the same key, or there is no other entry, it
+   * is the keys that are wrong.
+   */
+  #sealedElsewhere(seq: bigint, keyId: string, next: SealedLines | undefined): ChainBreak {
+    const isKey = next === undefined ? seq === 1n : next.lines.startsWith(`${keyId}\n`);
+    const given = [...this.#keys.keys()].join(", ");
+    const problem = `entry ${seq} is sealed with the key ${keyId}, which is not among those given: ${given}`;
+    return { kind: "broken", seq, problem, ...(isKey ? { sealedWith: keyId } : {}) };
   }
 }
 
@@ -112,8 +123,8 @@ export async function walkChain(
   const watched = new AnchorWatch(anchors.filter(({ seq }) => seq > from.seq));
   if (head === undefined || head.seq > from.seq)
     for await (const page of pages) {
-      for (const entry of page) {
-        const broken = walk.follow(entry);
+      for (const [index, entry] of page.entries()) {
+        const broken = walk.follow(entry, page[index + 1]);
         if (broken) return { end: walk.point, broken };
         watched.see(walk.point, entry);
         if (walk.seq === head?.seq) break;

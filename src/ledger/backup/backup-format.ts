@@ -39,15 +39,15 @@ export function backupMac({ key }: AuditKey, sha256: string): string {
 
 /**
  * Whether the file carries a `mac` at all.
- * @throws Fault INTEGRITY when it carries one that does not hold
+ * @throws Fault INTEGRITY when it carries one that does not hold, CONFIG_INVALID when it was made with another key
  */
 export function isAuthenticated({ sha256, keyId, mac }: Trailer, keys: readonly AuditKey[]): boolean {
   if (mac === undefined && keyId === undefined) return false;
   const key = keys.find(({ id }) => id === keyId);
   if (!key)
     throw new Fault(
-      "INTEGRITY",
-      `The backup is authenticated with the key ${JSON.stringify(keyId ?? null)}, which is not among the tenant's audit keys`,
+      "CONFIG_INVALID",
+      `The backup is authenticated with the key ${JSON.stringify(keyId ?? null)}, which is not among the tenant's audit keys: ${keys.map(({ id }) => id).join(", ")}`,
     );
   const expected = Buffer.from(backupMac(key, sha256));
   const given = Buffer.from(String(mac));

@@ -1,6 +1,7 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
+import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
 import { sentenceOf } from "../../domain/audit/sentence.ts";
 import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
@@ -83,9 +84,13 @@ async function getAuditStatus(
     verified,
     head,
     count: Number(count),
-    problem: problem ? { kind: problem.kind, seq: Number(problem.seq), text: problem.problem } : null,
+    problem: problem ? problemItem(problem) : null,
     anchor: anchor ? { seq: Number(anchor.seq), hash: anchor.hash, ts: anchor.ts } : null,
   };
+}
+
+function problemItem({ kind, seq, problem: text, sealedWith }: ChainBreak) {
+  return { kind, seq: Number(seq), text, ...(sealedWith === undefined ? {} : { sealedWith }) };
 }
 
 async function listSecurityEvents(
