@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Session } from "../app/tenant/session.ts";
 import type { Api, OperationId, WireInput, WireResult } from "../contract/operations.ts";
 import { type CommandContext, type Host, type Io, withSession } from "./command.ts";
 import { declined, mustAsk } from "./input/prompts.ts";
@@ -17,7 +18,7 @@ interface Definition<Id extends OperationId, Options extends object, Row extends
   /** Refuses a command line before the tenant is opened. */
   check?: (context: CommandContext<Options>) => void;
   /** The operation's input, which the operator may have to choose from what the tenant has. */
-  input: (context: CommandContext<Options>, api: Api) => WireInput<Id> | Promise<WireInput<Id>>;
+  input: (context: CommandContext<Options>, api: Api, session: Session) => WireInput<Id> | Promise<WireInput<Id>>;
   /** The user on whose behalf the operation is called; the operator stays the actor on record. */
   onBehalfOf?: (options: Options) => string | undefined;
   /** The question that a yes answers before the operation is called; `--yes` answers it in advance. */
@@ -58,7 +59,7 @@ export function defineCommand<Id extends OperationId, Options extends object, Ro
       const ask = asks !== undefined && mustAsk(options, io.prompts);
       return withSession(options, io, async (session) => {
         const api = session.api(onBehalfOf?.(options));
-        return run(await input(context, api), api, io, ask);
+        return run(await input(context, api, session), api, io, ask);
       });
     });
   }

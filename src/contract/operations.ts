@@ -5,6 +5,7 @@ import { configOperations } from "./resources/config.ts";
 import { deliveryOperations } from "./resources/deliveries.ts";
 import { explainOperations } from "./resources/explain.ts";
 import { healthOperations } from "./resources/health.ts";
+import { idOperations } from "./resources/ids.ts";
 import { inboundOperations } from "./resources/inbound.ts";
 import { keyOperations } from "./resources/keys.ts";
 import { marketOperations } from "./resources/markets.ts";
@@ -38,6 +39,7 @@ export const operations = {
   ...explainOperations,
   ...keyOperations,
   ...deliveryOperations,
+  ...idOperations,
   ...configOperations,
 } satisfies Record<string, Operation>;
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { normalRange } from "../domain/access/networks.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../domain/market/market-makers.ts";
+import { STATUS_WORDS, statusWordsProblem } from "../domain/market/status-filter.ts";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
@@ -162,6 +163,19 @@ export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A sid
 const kinds = MARKET_KINDS.map((kind) => `\`${kind}\` (${MARKET_MAKERS[kind].title})`);
 export const MarketKind = z.enum(MARKET_KINDS).meta({ id: "MarketKind", description: `${kinds.join(" or ")}.` });
 export const MarketStatus = z.enum(["open", "suspended", "closed", "settled"]).meta({ id: "MarketStatus" });
+
+/** Which markets a list takes in. */
+export const StatusWords = z
+  .string()
+  .max(128)
+  .check((context) => {
+    const message = statusWordsProblem(context.value);
+    if (message) context.issues.push({ code: "custom", input: context.value, message });
+  })
+  .meta({
+    description: `Extension: of ${STATUS_WORDS.join(", ")}, with commas between. \`unsettled\` means the first three; \`waiting\` the markets that are closed and left to a person, or held. Beyond \`open\` it needs an admin key. Items get their state.`,
+    examples: ["closed,suspended"],
+  });
 
 export const CategorySlug = z
   .string()

@@ -112,6 +112,7 @@ const FAULTS = {
   UNREACHABLE: { status: 500, exit: 9, meaning: "no answer came from the server" },
   SERVER_UNPROVEN: { status: 500, exit: 9, meaning: "the server did not prove that it serves this tenant" },
   USAGE: { status: 400, exit: 6, meaning: "the command line is not valid; the text names what" },
+  AMBIGUOUS: { status: 400, exit: 6, meaning: "several ids begin so; the text names them" },
   CONFIG_INVALID: { status: 400, exit: 6, meaning: "the configuration is not valid; the text names where" },
   REFUSED: {
     status: 400,

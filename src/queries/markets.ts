@@ -1,9 +1,11 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
+import type { StatusFilter, WaitingFor } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { bigint, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
+import { hasStatus, waitingFor } from "./markets/market-status.ts";
 import { PRICED, pricedColumns } from "./priced.ts";
 import { marketHours } from "./rollups.ts";
 
@@ -15,6 +17,7 @@ const MARKET = {
   resolutionRef: text(),
   meta: text(),
   createdAt: whole(),
+  fileKey: nullable(text()),
   status: text<StoredStatus>(),
   ...PRICED,
   volumeMicro: bigint(),
@@ -24,14 +27,17 @@ const MARKET = {
   now: whole(),
 };
 const toMarket = rowReader(MARKET);
-const toListed = rowReader({ ...MARKET, volume24hMicro: named("volume_24h", bigint()) });
+const LISTED = { ...MARKET, volume24hMicro: named("volume_24h", bigint()) };
+const toListed = rowReader(LISTED);
+const toChosen = rowReader({ ...LISTED, waitingFor: nullable(text<WaitingFor>()) });
 
 /** A market with its state, as the views need it. */
 export type MarketRow = ReturnType<typeof toMarket>;
 export type MarketListRow = ReturnType<typeof toListed>;
+export type ChosenMarket = ReturnType<typeof toChosen>;
 
 function columns(sql: ReadSql) {
-  return sql`m.id, m.question, m.category, m.close_at, m.resolution_ref, m.meta, m.created_at, b.status, b.volume_micro,
+  return sql`m.id, m.question, m.category, m.close_at, m.resolution_ref, m.meta, m.created_at, m.file_key, b.status, b.volume_micro,
              b.outcome, b.settled_at, ${pricedColumns(sql)}, ${nowMs(sql)} as now`;
 }
 
@@ -60,27 +66,64 @@ export interface MarketQuery {
 }
 
 /** Markets that take trades now, by closing time. Volumes come from the hourly rollup, whole hours back from now. */
-export async function listOpenMarkets(
-  sql: ReadSql,
-  { category, kind, q, limit, after }: MarketQuery,
-): Promise<MarketListRow[]> {
+export async function listOpenMarkets(sql: ReadSql, query: MarketQuery): Promise<MarketListRow[]> {
   const rows = await sql`
     select ${columns(sql)}, coalesce(v.volume_micro, 0)::bigint as volume_24h
       from market m
       join book b on b.market_id = m.id
-      left join lateral (
+      left join lateral ${lastDay(sql)} v on true
+     where b.status = 'open'
+       and m.close_at > ${nowMs(sql)}
+       ${matches(sql, query)}
+     order by m.close_at, m.id
+     limit ${query.limit}`;
+  return rows.map(toListed);
+}
+
+/**
+ * Markets in the states of a filter, by closing time: those that have waited longest come first. The page is found
+ * before its volumes are added up, so that a sort adds up none of the markets beyond it.
+ */
+export async function listMarketsByStatus(
+  sql: ReadSql,
+  filter: StatusFilter,
+  query: MarketQuery,
+): Promise<ChosenMarket[]> {
+  const rows = await sql`
+    with page as materialized (
+      select m.id
+        from market m
+        join book b on b.market_id = m.id
+       where ${hasStatus(sql, filter)}
+         ${matches(sql, query)}
+       order by m.close_at, m.id
+       limit ${query.limit}
+    )
+    select ${columns(sql)}, coalesce(v.volume_micro, 0)::bigint as volume_24h,
+           ${filter.waiting ? waitingFor(sql) : sql`null`} as waiting_for
+      from page
+      join market m on m.id = page.id
+      join book b on b.market_id = m.id
+      left join lateral ${lastDay(sql)} v on true
+     order by m.close_at, m.id`;
+  return rows.map(toChosen);
+}
+
+/** What a query asks for beyond the state of a market `m`, each part after an `and`. */
+function matches(sql: ReadSql, { category, kind, q, after }: MarketQuery) {
+  return sql`
+       ${category ? sql`and m.category = ${category}` : sql``}
+       ${kind ? sql`and m.kind = ${kind}` : sql``}
+       ${q ? sql`and market_words(m.question, m.meta) @@ market_query(${q})` : sql``}
+       ${after ? sql`and (m.close_at, m.id) > (${after.closeAt}, ${after.id})` : sql``}`;
+}
+
+/** The volume of a market `m` in whole hours of the last day. */
+function lastDay(sql: ReadSql) {
+  return sql`(
         select sum(h.volume_micro) as volume_micro
           from ${marketHours(sql)} h
          where h.market_id = m.id
            and h.hour > ${nowMs(sql)} - ${DAY_MS}::bigint
-      ) v on true
-     where b.status = 'open'
-       and m.close_at > ${nowMs(sql)}
-       ${category ? sql`and m.category = ${category}` : sql``}
-       ${kind ? sql`and m.kind = ${kind}` : sql``}
-       ${q ? sql`and market_words(m.question, m.meta) @@ market_query(${q})` : sql``}
-       ${after ? sql`and (m.close_at, m.id) > (${after.closeAt}, ${after.id})` : sql``}
-     order by m.close_at, m.id
-     limit ${limit}`;
-  return rows.map(toListed);
+      )`;
 }

@@ -49,8 +49,8 @@ const toHeld = rowReader({
 });
 export type HeldRow = ReturnType<typeof toHeld>;
 
-/** A failed request to `resolution_url` holds nothing any more once the address is cleared. */
-function isHeld(sql: ReadSql) {
+/** Whether an oracle left the market of a watch `w` to a person. A failed request to `resolution_url` holds nothing any more once the address is cleared. */
+export function isHeld(sql: ReadSql) {
   return sql`w.reason is not null and not w.settled
        and (w.reason <> 'resolution_url failed'
             or exists (select 1 from tenant where policy::jsonb ->> 'resolution_url' is not null))`;

@@ -1,8 +1,11 @@
+import type { Side, StoredStatus } from "../domain/market/market.ts";
+import type { StatusFilter } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { accountOf, isOfKind } from "../ledger/account-sql.ts";
-import { bigint, integer, named, rowReader, text } from "../ledger/codec.ts";
+import { bigint, integer, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
+import { hasStatus } from "./markets/market-status.ts";
 import { marketHours } from "./rollups.ts";
 
 /**
@@ -100,25 +103,30 @@ const toRisk = rowReader({
   noPayoutMicro: named("no_payout", bigint()),
   /** What traders have paid into the market, fees aside, less what it has paid out to them. */
   stakesMicro: named("stakes", bigint()),
+  status: text<StoredStatus>(),
+  outcome: nullable(text<Side>()),
+  closeAt: whole(),
+  /** The database's clock. */
+  now: whole(),
 });
 export type RiskRow = ReturnType<typeof toRisk>;
 
 /**
- * Open markets with what traders hold of each side. Escrow = YES outstanding = NO outstanding, so their shares are what
+ * Markets with what traders hold of each side; nothing once they are settled. Escrow = YES outstanding = NO outstanding, so their shares are what
  * the pool and the house do not hold; no position is read.
  */
-export async function listRisks(sql: ReadSql): Promise<RiskRow[]> {
+export async function listRisks(sql: ReadSql, filter: StatusFilter): Promise<RiskRow[]> {
+  const held = (amount: ReturnType<ReadSql>) => sql`case when b.status = 'settled' then 0 else ${amount} end`;
   const rows = await sql`
-    select m.id, m.question,
-           a.balance_micro - b.yes_micro - m.house_yes_micro as yes_payout,
-           a.balance_micro - b.no_micro - m.house_no_micro as no_payout,
-           a.balance_micro - m.fund_micro as stakes
+    select m.id, m.question, m.close_at, b.status, b.outcome, ${nowMs(sql)} as now,
+           ${held(sql`a.balance_micro - b.yes_micro - m.house_yes_micro`)} as yes_payout,
+           ${held(sql`a.balance_micro - b.no_micro - m.house_no_micro`)} as no_payout,
+           ${held(sql`a.balance_micro - m.fund_micro`)} as stakes
       from book b
       join market m on m.id = b.market_id
       -- Looked up market by market: accounts are as many as users.
      cross join lateral (select balance_micro from account where id = ${accountOf(sql, "escrow", "m.id")} limit 1) a
-     where b.status = 'open'
-       and m.close_at > ${nowMs(sql)}
+     where ${hasStatus(sql, filter)}
      order by m.close_at, m.id`;
   return rows.map(toRisk);
 }

@@ -1,4 +1,5 @@
 import type { OperationId, Result } from "../contract/operations.ts";
+import { requireScopes } from "../domain/access/scopes.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Command, Results } from "../engine/commands.ts";
@@ -72,6 +73,15 @@ export async function submit<Id extends OperationId, C extends Command>(
   if (replayed) return new Answered(replayed.body, true);
   invariant(rendered, "what is submitted with a rendering is answered with it");
   return new Answered(rendered.body, false);
+}
+
+/**
+ * For a read that public keys may make too, where it goes beyond what they may see.
+ * @throws Fault FORBIDDEN, or SCOPE_REQUIRED for an admin key that may not read
+ */
+export function requireOperator({ actor, scopes }: Caller): void {
+  if (!/^(admin|cli):/.test(actor)) throw new Fault("FORBIDDEN", "This needs an admin key");
+  if (scopes) requireScopes(scopes, ["read"]);
 }
 
 /** The trader on whose behalf the caller acts; server and client have checked that there is one. */

@@ -1,4 +1,6 @@
 import type { Input, Result } from "../contract/operations.ts";
+import { statusAt } from "../domain/market/market.ts";
+import { statusFilter } from "../domain/market/status-filter.ts";
 import { centsFromMicro, roundPrice } from "../domain/money.ts";
 import {
   type CategoryRow,
@@ -23,7 +25,7 @@ export function reportHandlers(context: ServiceContext) {
     getHouseReport: (input) => house(context, input),
     getTradersReport: (input) => traders(context, input),
     getFundingReport: (input) => funding(context, input),
-    listRisk: () => risk(context),
+    listRisk: (input) => risk(context, input),
     getHedgeExposure: () => hedgeExposure(context),
   } satisfies Handlers;
 }
@@ -125,9 +127,9 @@ async function funding(
 /**
  * The most that the house can lose if a market settles now: the payout of the worse outcome less what traders paid in.
  */
-async function risk({ pool }: ServiceContext): Promise<Result<"listRisk">> {
-  const rows = await pool.read(listRisks);
-  return rows.map(({ marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro }) => {
+async function risk({ pool }: ServiceContext, { status }: Input<"listRisk">): Promise<Result<"listRisk">> {
+  const rows = await pool.read((sql) => listRisks(sql, statusFilter(status ?? "open")));
+  return rows.map(({ marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro, ...market }) => {
     const worstMicro = yesPayoutMicro > noPayoutMicro ? yesPayoutMicro : noPayoutMicro;
     const lossMicro = worstMicro - stakesMicro;
     return {
@@ -136,6 +138,7 @@ async function risk({ pool }: ServiceContext): Promise<Result<"listRisk">> {
       maxLiability: lossMicro > 0n ? lossMicro : 0n,
       yesPayout: yesPayoutMicro,
       noPayout: noPayoutMicro,
+      ...(status === undefined ? {} : { status: statusAt(market, market.now), outcome: market.outcome }),
     };
   });
 }

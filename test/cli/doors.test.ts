@@ -5,14 +5,9 @@ import { positionList } from "../../src/cli/commands/position.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
 import { tradeInput, tradePlace } from "../../src/cli/commands/trade.ts";
 import { policyShow, runPolicySet } from "../../src/cli/config/policy.ts";
-import {
-  marketResume,
-  marketSuspend,
-  runMarketCreate,
-  runMarketList,
-  runMarketShow,
-} from "../../src/cli/market/market.ts";
+import { marketResume, marketSuspend, runMarketCreate, runMarketShow } from "../../src/cli/market/market.ts";
 import { marketInput } from "../../src/cli/market/market-input.ts";
+import { runMarketList } from "../../src/cli/market/market-list.ts";
 import { runMarketSettle } from "../../src/cli/market/market-settle.ts";
 import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
@@ -78,6 +73,9 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
         yesPrice: 0.5,
         volume24h: 0,
         closeAt: "2096-01-01T00:00:00.000Z",
+        status: "open",
+        outcome: null,
+        key: null,
       },
     ]);
     const shown = await json((io) => runMarketShow({ id }, api, io));

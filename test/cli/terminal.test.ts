@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chooseMarket, marketArgument, suspendedMarkets } from "../../src/cli/market/market-choice.ts";
+import { chooseMarket, marketArgument, marketsIn } from "../../src/cli/market/market-choice.ts";
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
@@ -59,8 +59,8 @@ describe.each(doors)("choosing a market through the %s door", (_name, open) => {
     if (first === undefined || second === undefined) throw new Error("there are no markets");
     for (const id of [first, second]) await api.suspendMarket({ id });
     await api.resumeMarket({ id: first });
-    expect((await suspendedMarkets(api)).map(({ id }) => id)).toEqual([second]);
-    expect(await chooseMarket(api, testIo({ answers: ["bern"] }), suspendedMarkets)).toBe(second);
+    expect((await marketsIn("suspended")(api)).map(({ id }) => id)).toEqual([second]);
+    expect(await chooseMarket(api, testIo({ answers: ["bern"] }), marketsIn("suspended"))).toBe(second);
   });
 
   test("without anybody to ask it is refused, naming what to type", () => {

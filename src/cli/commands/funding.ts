@@ -3,6 +3,7 @@ import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { resolveId } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, identifier } from "../input/parsers.ts";
 import { time, usd } from "../output/cells.ts";
@@ -76,10 +77,10 @@ const decision = (
   defineCommand({
     name,
     summary: `${summary}; --reason says why`,
-    takes: (command) => command.argument("<id>", "the withdrawal", identifier),
+    takes: (command) => command.argument("<id>", "the withdrawal, or the beginning of its id", identifier),
     operation,
     check: ({ options }) => void reasonOf(options, "The decision on a withdrawal"),
-    input: ({ args: [id = ""] }) => ({ id }),
+    input: async ({ args: [id = ""] }, api, session) => ({ id: await resolveId("withdrawal", id, api, session) }),
     asks: async ({ id }, api) => `${await withdrawalText(id, api)}: ${done}?`,
     view: withdrawalView,
   });

@@ -1,22 +1,30 @@
+import type { CommandContext } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { cents } from "../output/cells.ts";
+import { statusOption, UNSETTLED } from "../market/market-list.ts";
+import { cents, orDash } from "../output/cells.ts";
 import { barOf } from "../output/charts.ts";
 
 export const risk = defineCommand({
   operation: "listRisk",
-  input: () => ({}),
+  takes: (command) => command.addOption(statusOption()),
+  input: ({ options: { status = UNSETTLED } }: CommandContext<{ status?: string }>) => ({ status }),
   view: {
     kind: "list",
     rows: (risks) => risks,
     columns: [
-      { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
-      { title: "QUESTION", cell: ({ question }) => question, least: 16 },
+      { title: "QUESTION", cell: ({ question }) => question, least: 35 },
+      {
+        title: "STATUS",
+        cell: ({ status, outcome }) => (outcome ? `${outcome.toUpperCase()} won` : orDash(status)),
+        whole: true,
+      },
       { title: "MAX LOSS", cell: ({ maxLiability }) => cents(maxLiability), align: "right" },
       { title: "IF YES", cell: ({ yesPayout }) => cents(yesPayout), align: "right", optional: true },
       { title: "IF NO", cell: ({ noPayout }) => cents(noPayout), align: "right", optional: true },
+      { title: "MARKET", cell: ({ marketId }) => marketId, whole: true, optional: true },
       { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
     ],
-    empty: "No market is open.",
+    empty: "No market matches.",
   },
 });
 

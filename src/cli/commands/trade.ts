@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { WireInput, WireResult } from "../../contract/operations.ts";
 import type { Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { resolveId } from "../input/names.ts";
 import { decimal, identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
 
@@ -26,7 +27,7 @@ export function register(noun: Command, host: Host): void {
 
 function withTerms(command: Command): Command {
   return command
-    .requiredOption("--market <id>", "the market", identifier)
+    .requiredOption("--market <id>", "the market: its id, the beginning of it, its key or @last", identifier)
     .addOption(new Option("--side <side>", "which shares").choices(["yes", "no"]).makeOptionMandatory())
     .option("--amount <usd>", "buy for this much, fee included; this or --shares", decimal)
     .option("--shares <number>", "sell this many instead", decimal)
@@ -59,7 +60,8 @@ export const tradeQuote = defineCommand({
   takes: (command) =>
     withTerms(command).option("--user <id>", "for whom; else only the market's own limits are checked", identifier),
   operation: "quoteTrade",
-  input: ({ options }) => tradeInput(options),
+  input: async ({ options }, api, session) =>
+    tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
   onBehalfOf: ({ user }: TradeOptions & { user?: string }) => user,
   view: { kind: "record", fields: fillFields },
 });
@@ -69,7 +71,8 @@ export const tradePlace = defineCommand({
   summary: "buy or sell shares for a user; recorded with you as the actor",
   takes: (command) => withTerms(command).requiredOption("--user <id>", "who trades", identifier),
   operation: "placeTrade",
-  input: ({ options }) => tradeInput(options),
+  input: async ({ options }, api, session) =>
+    tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
   onBehalfOf: ({ user }: TradeOptions & { user: string }) => user,
   view: {
     kind: "record",

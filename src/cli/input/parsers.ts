@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
+import { statusWordsProblem } from "../../domain/market/status-filter.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type Direction, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
 import { parseTimestamp } from "../../domain/time/timestamp.ts";
@@ -79,6 +80,13 @@ function anyTime(value: string, direction: Direction): string {
     if (error instanceof TimeSyntaxError) throw new InvalidArgumentError(error.message);
     throw error;
   }
+}
+
+/** A comma list of the words by which lists of markets are chosen. */
+export function statusWords(value: string): string {
+  const problem = statusWordsProblem(value);
+  if (problem !== undefined) throw new InvalidArgumentError(`It ${problem}.`);
+  return value;
 }
 
 /** `24h` for a day ago, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */

@@ -40,7 +40,7 @@ export function registerSettle(noun: Command, host: Host): void {
       if (!options.preview) mustAsk(options, io.prompts);
       return withSession(options, io, async (session) => {
         const api = session.api();
-        const { id } = await theMarket.input({ args, io }, api);
+        const { id } = await theMarket.input({ args, io }, api, session);
         return runMarketSettle({ ...options, id }, api, io);
       });
     },

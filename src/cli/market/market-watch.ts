@@ -5,6 +5,7 @@ import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { resolveId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, price, time } from "../output/cells.ts";
 import { areaChart, sparkline } from "../output/charts.ts";
@@ -23,16 +24,18 @@ export function registerWatch(noun: Command, host: Host): void {
     noun
       .command("watch")
       .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
-      .argument("[id]", "only this market", identifier),
+      .argument("[id]", "only this market: its id, the beginning of it, its key or @last", identifier),
     {
       names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets",
     },
     ({ options, args: [id], io, interrupts }) => {
       requireFormat(io);
-      return withSession(options, io, (session) => {
+      return withSession(options, io, async (session) => {
         const stopped = interrupts.take();
         const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
-        return runMarketWatch({ id, events }, session.api(), io);
+        const api = session.api();
+        const market = id === undefined ? undefined : await resolveId("market", id, api, session);
+        return runMarketWatch({ id: market, events }, api, io);
       });
     },
   );

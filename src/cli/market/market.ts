@@ -1,43 +1,24 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
-import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
+import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, jsonObject } from "../input/parsers.ts";
-import { cents, day, orDash, price, time, usd } from "../output/cells.ts";
+import { cents, orDash, price, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
-import { marketArgument, suspendedMarkets } from "./market-choice.ts";
+import { marketArgument, marketsIn } from "./market-choice.ts";
 import type { MarketFlags } from "./market-input.ts";
+import { recentLines, registerList } from "./market-list.ts";
 import { registerSettle } from "./market-settle.ts";
 import { registerWatch } from "./market-watch.ts";
 
-type MarketItem = WireResult<"listMarkets">["items"][number];
 type MarketDetail = WireResult<"getMarket">;
 type Created = WireResult<"createMarket">;
 type StatusChange = WireResult<"suspendMarket">;
 
-export interface ListOptions {
-  category?: string | undefined;
-  kind?: MarketKind | undefined;
-  q?: string | undefined;
-  limit?: number | undefined;
-}
-
 export function register(noun: Command, host: Host): void {
-  host.add<ListOptions>(
-    noun
-      .command("list")
-      .description("open markets, by closing time")
-      .option("--category <slug>", "only this category")
-      .addOption(new Option("--kind <kind>", "only this kind").choices(MARKET_KINDS))
-      .option("--q <words>", "search in questions and descriptions")
-      .addOption(limitOption()),
-    { operation: "listMarkets" },
-    ({ options, io }) => withSession(options, io, (session) => runMarketList(options, session.api(), io)),
-  );
+  registerList(noun, host);
   const { takes, check, input } = marketArgument("show");
   const show = noun.command("show").description("one market");
   host.add(takes(show), { operation: "getMarket" }, (context) => {
@@ -45,7 +26,7 @@ export function register(noun: Command, host: Host): void {
     const { options, io } = context;
     return withSession(options, io, async (session) => {
       const api = session.api();
-      return runMarketShow(await input(context, api), api, io);
+      return runMarketShow(await input(context, api, session), api, io);
     });
   });
   for (const command of [marketHistory, marketDepth, marketTrending]) command.register(noun, host);
@@ -75,35 +56,22 @@ function registerCreate(noun: Command, host: Host): void {
       const { marketInput } = await import("./market-input.ts");
       const input = marketInput(options);
       return withSession(options, io, async (session) => {
-        const { marketWarnings } = await import("../../app/apply/market-warnings.ts");
+        const [{ marketWarnings }, { keepLastMarket }] = await Promise.all([
+          import("../../app/apply/market-warnings.ts"),
+          import("../../app/tenant/last-market.ts"),
+        ]);
         for (const warning of await marketWarnings(input, session)) io.output.note(warning);
-        return runMarketCreate(input, session.api(), io);
+        return runMarketCreate(input, session.api(), io, (id) => keepLastMarket(session.tenant, id));
       });
     },
   );
 }
 
-/** @param lines the last day's prices by market; empty where they are not drawn */
-const listView = (lines: ReadonlyMap<string, readonly number[]>): View<readonly MarketItem[], MarketItem> => ({
-  kind: "list",
-  rows: (markets) => markets,
-  columns: [
-    { title: "ID", cell: ({ id }) => id, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
-    { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
-    { title: "LAST DAY", cell: ({ id }) => sparkline(lines.get(id) ?? [], 12), picture: true },
-    { title: "CLOSES", cell: ({ closeAt }) => day(closeAt), whole: true, optional: true },
-    { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
-    { title: "KIND", cell: ({ kind }) => kind, optional: true },
-    { title: "CATEGORY", cell: ({ category }) => category, optional: true },
-  ],
-  empty: "No open market matches.",
-});
-
 const detailView = (line: readonly number[]): View<MarketDetail, MarketDetail> => ({
   kind: "record",
   fields: (market) => [
     ["id", market.id],
+    ["key", orDash(market.key)],
     ["question", market.question],
     ["status", market.outcome === null ? market.status : `${market.status}: ${market.outcome}`],
     ["yes", price(market.yesPrice)],
@@ -119,13 +87,6 @@ const detailView = (line: readonly number[]): View<MarketDetail, MarketDetail> =
     ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],
   ],
 });
-
-/** The last day's prices by market, one request for all of them; none unless they are going to be drawn. */
-async function recentLines(ids: readonly string[], api: Api, { output }: Io): Promise<Map<string, number[]>> {
-  if (!output.showsPictures || ids.length === 0) return new Map();
-  const recent = await api.listRecentPrices({ ids: ids.slice(0, RECENT_MARKETS).join(",") });
-  return new Map(recent.map(({ id, yes }) => [id, yes]));
-}
 
 const createdView: View<Created, Created> = {
   kind: "record",
@@ -146,7 +107,7 @@ const statusView: View<StatusChange, StatusChange> = {
 };
 
 export const marketSuspend = defineCommand({
-  ...marketArgument("suspend"),
+  ...marketArgument("suspend", marketsIn("open")),
   name: "suspend",
   summary: "halt trading at once; never asks for a confirmation",
   operation: "suspendMarket",
@@ -154,7 +115,7 @@ export const marketSuspend = defineCommand({
 });
 
 export const marketResume = defineCommand({
-  ...marketArgument("resume", suspendedMarkets),
+  ...marketArgument("resume", marketsIn("suspended")),
   name: "resume",
   summary: "let a suspended market trade again",
   operation: "resumeMarket",
@@ -224,17 +185,6 @@ export const marketTrending = defineCommand({
   },
 });
 
-export async function runMarketList(options: ListOptions, api: Api, io: Io): Promise<void> {
-  const { output } = io;
-  const { category, kind, q, limit = DEFAULT_LIMIT } = options;
-  const { items: markets, nextCursor } = await readPages(limit, (page) =>
-    api.listMarkets({ category, kind, q, ...page }),
-  );
-  const ids = markets.map(({ id }) => id);
-  await output.print(markets, listView(await recentLines(ids, api, io)));
-  if (nextCursor !== null) output.note(`There are more than these ${markets.length}: raise --limit.`);
-}
-
 export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): Promise<void> {
   const market = await api.getMarket({ id });
   const lines = await recentLines([id], api, io);
@@ -247,10 +197,14 @@ export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): P
     );
 }
 
+/** @param remember keeps the id for `@last`, before anything else can fail */
 export async function runMarketCreate(
   input: Parameters<Api["createMarket"]>[0],
   api: Api,
   { output }: Io,
+  remember: (id: string) => Promise<void> = async () => {},
 ): Promise<void> {
-  await output.print(await api.createMarket(input), createdView);
+  const created = await api.createMarket(input);
+  await remember(created.id);
+  await output.print(created, createdView);
 }

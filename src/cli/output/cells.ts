@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time/units.ts";
+
 /** Numbers and times as people read them in a table. */
 
 /** US dollars: two decimals, more only when there are more. */
@@ -27,6 +29,22 @@ export function time(timestamp: string, options: { seconds?: boolean } = {}): st
   const [date = timestamp, clock = ""] = timestamp.split("T");
   const showsSeconds = options.seconds || !clock.startsWith(":00", 5);
   return clock === "" ? date : `${date} ${clock.slice(0, showsSeconds ? 8 : 5)}Z`;
+}
+
+const STEPS = [
+  [DAY_MS, "day"],
+  [HOUR_MS, "h"],
+  [MINUTE_MS, "min"],
+  [SECOND_MS, "s"],
+] as const;
+
+/** How far a timestamp is from now, in the largest unit of which there are two, such as `in 6 min` or `3 days ago`. */
+export function relative(timestamp: string, now: number): string {
+  const distance = Date.parse(timestamp) - now;
+  const [unitMs, name] = STEPS.find(([each]) => Math.abs(distance) >= 2 * each) ?? [SECOND_MS, "s"];
+  const count = Math.floor(Math.abs(distance) / unitMs);
+  const amount = `${count} ${name === "day" ? "days" : name}`;
+  return distance < 0 ? `${amount} ago` : `in ${amount}`;
 }
 
 /** The day of a timestamp, where there is no room for more. */

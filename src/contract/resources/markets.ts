@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { WAITING_FOR } from "../../domain/market/status-filter.ts";
 import { MAX_PRICE, MIN_PRICE } from "../../domain/money.ts";
 import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
@@ -12,6 +13,7 @@ import {
   paging,
   Shares,
   Side,
+  StatusWords,
   Timestamp,
   text,
   Usd,
@@ -73,6 +75,11 @@ export const MarketInput = z
   })
   .meta({ id: "MarketInput" });
 
+const MarketKey = z
+  .string()
+  .nullable()
+  .meta({ description: "Extension: the market's key in the tenant's files; null for a market without one." });
+
 export const MarketCreated = z
   .object({ id: MarketId, status: MarketStatus, yesPrice: Price, createdAt: Timestamp })
   .meta({ id: "MarketCreated" });
@@ -86,6 +93,15 @@ export const MarketItem = z
     yesPrice: Price,
     volume24h: Usd,
     closeAt: Timestamp,
+    status: MarketStatus.optional().meta({
+      description: "Extension: with the query field `status` only, as the next three.",
+    }),
+    outcome: Side.nullable().optional(),
+    key: MarketKey.optional(),
+    waitingFor: z.enum(WAITING_FOR).optional().meta({
+      description:
+        "What a market that `waiting` asks for waits for: a settlement by hand, or a person's decision on what stopped the oracle.",
+    }),
   })
   .meta({ id: "MarketItem" });
 
@@ -105,6 +121,7 @@ export const MarketDetail = z
     createdAt: Timestamp,
     outcome: Side.nullable().meta({ description: "Extension: the outcome; null until the market is settled." }),
     settledAt: Timestamp.nullable(),
+    key: MarketKey,
   })
   .meta({ id: "MarketDetail" });
 
@@ -115,6 +132,7 @@ export const MarketFilter = z.object({
   kind: MarketKind.optional(),
   // As long as a request line may be, so that a whole question can be pasted.
   q: text(16_384, 0).optional().meta({ description: "Full-text search over question and description." }),
+  status: StatusWords.optional(),
   ...paging,
 });
 
@@ -144,10 +162,10 @@ export const marketOperations = {
     method: "GET",
     path: "/v1/markets",
     auth: "public",
-    summary: "List the open markets, the next to close first.",
+    summary: "List the open markets, or for operators those in other states, the next to close first.",
     input: MarketFilter,
     output: z.array(MarketItem),
-    refusals: [],
+    refusals: ["FORBIDDEN", "SCOPE_REQUIRED"],
     paged: true,
   }),
   listTrendingMarkets: operation({

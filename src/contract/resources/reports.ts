@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, Timestamp, Usd } from "../scalars.ts";
+import { MarketId, MarketStatus, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
 import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 
 export const ReportPeriod = z.object({
@@ -59,7 +59,17 @@ export const FundingReport = z
   .meta({ id: "FundingReport" });
 
 export const RiskItem = z
-  .object({ marketId: MarketId, question: StoredQuestion, maxLiability: Usd, yesPayout: Usd, noPayout: Usd })
+  .object({
+    marketId: MarketId,
+    question: StoredQuestion,
+    maxLiability: Usd,
+    yesPayout: Usd,
+    noPayout: Usd,
+    status: MarketStatus.optional().meta({
+      description: "Extension: with the query field `status` only, as the next.",
+    }),
+    outcome: Side.nullable().optional(),
+  })
   .meta({ id: "RiskItem" });
 
 export const HedgeExposure = z
@@ -147,8 +157,8 @@ export const reportOperations = {
   }),
   listRisk: operatorRead({
     path: "/v1/risk",
-    summary: "List the liability of every open market.",
-    input: NoInput,
+    summary: "List the liability of every open market, or of those in other states.",
+    input: z.object({ status: StatusWords.optional() }),
     output: z.array(RiskItem),
     refusals: [],
   }),

@@ -5,7 +5,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
-import { listLatestTrades, listRecentPrices } from "../../queries/market-views.ts";
+import { listLatestTrades, listRecentPrices } from "../../queries/markets/market-views.ts";
 import { encodeResult } from "../../services/answers.ts";
 import { readPolicy } from "../../services/configuration/policy.ts";
 import type { Cursors } from "../../services/cursor.ts";

@@ -5,7 +5,7 @@ import { historyFrom, hourlyHistory, hoursHoldUntil, type PriceLife } from "../.
 import { depthOf } from "../../domain/market/depth.ts";
 import { pricesOf, type Side, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import { listHourPrices, listRecentHours, listTrendingMarkets } from "../../queries/market-views.ts";
+import { listHourPrices, listRecentHours, listTrendingMarkets } from "../../queries/markets/market-views.ts";
 import { findMarket, findMarkets, type MarketRow } from "../../queries/markets.ts";
 import { readSettlement } from "../../queries/settlement.ts";
 import type { ServiceContext } from "../context.ts";

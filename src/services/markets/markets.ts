@@ -3,10 +3,18 @@ import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { hoursHoldUntil } from "../../domain/history.ts";
 import { pricesOf, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
+import { isPublicFilter, statusFilter } from "../../domain/market/status-filter.ts";
 import { termsOf } from "../../domain/market/terms.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import { findMarkets, listOpenMarkets, type MarketRow } from "../../queries/markets.ts";
-import { type ServiceContext, submit } from "../context.ts";
+import {
+  findMarkets,
+  listMarketsByStatus,
+  listOpenMarkets,
+  type MarketListRow,
+  type MarketQuery,
+  type MarketRow,
+} from "../../queries/markets.ts";
+import { requireOperator, type ServiceContext, submit } from "../context.ts";
 import type { Cursors } from "../cursor.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { batchReads } from "../read-batch.ts";
@@ -26,8 +34,10 @@ export function marketHandlers(context: ServiceContext) {
   );
   return {
     // A search follows the configured language too, which changes without a commit; and there is no end to its words.
-    listMarkets: (input) =>
-      input.q === undefined ? list(input) : pool.read((sql) => readMarkets(sql, cursors, input)),
+    listMarkets: (input, caller) => {
+      if (input.status !== undefined) return listByStatus(context, input, input.status, caller);
+      return input.q === undefined ? list(input) : pool.read((sql) => readMarkets(sql, cursors, input));
+    },
     getMarket: ({ id }) => detail(id),
     createMarket: (input, caller) => createMarket(context, input, caller),
     suspendMarket: ({ id }, caller) =>
@@ -79,13 +89,53 @@ async function loadPage(
   cursors: Cursors,
   input: Input<"listMarkets">,
 ): Promise<Loaded<Result<"listMarkets">>> {
+  const { page, nextCursor } = await readPage(cursors, input, (query) => listOpenMarkets(sql, query));
+  const [first] = page;
+  return {
+    result: { items: page.map(marketItem), nextCursor },
+    tags: [MARKETS, ...page.map(({ id }) => id)],
+    // The first one closes before the others. Nothing is kept of filters that find nothing: there is no end to them.
+    until: first ? Math.min(first.closeAt, hoursHoldUntil(first.now)) : 0,
+  };
+}
+
+/** Markets in the states that an operator asks for. Not kept in memory: few ask, and each with other words. */
+async function listByStatus(
+  { pool, cursors }: ServiceContext,
+  input: Input<"listMarkets">,
+  status: string,
+  caller: Caller,
+): Promise<Result<"listMarkets">> {
+  const filter = statusFilter(status);
+  if (!isPublicFilter(filter)) requireOperator(caller);
+  const { page, nextCursor } = await pool.read((sql) =>
+    readPage(cursors, input, (query) => listMarketsByStatus(sql, filter, query)),
+  );
+  const items = page.map((row) => ({
+    ...marketItem(row),
+    status: statusAt(row, row.now),
+    outcome: row.outcome,
+    key: row.fileKey,
+    ...(row.waitingFor === null ? {} : { waitingFor: row.waitingFor }),
+  }));
+  return { items, nextCursor };
+}
+
+async function readPage<Row extends MarketRow>(
+  cursors: Cursors,
+  input: Input<"listMarkets">,
+  read: (query: MarketQuery) => Promise<Row[]>,
+): Promise<{ page: Row[]; nextCursor: string | null }> {
   const { category, kind, q, limit } = input;
   const list = cursors.list("listMarkets", input);
   const [closeAt, id] = list.reached(["number", "string"]) ?? [];
   const after = closeAt === undefined || id === undefined ? undefined : { closeAt, id };
-  const rows = await listOpenMarkets(sql, { category, kind, q, limit: limit + 1, after });
-  const { page, nextCursor } = list.page(rows, limit, (last) => [last.closeAt, last.id]);
-  const items = page.map((row) => ({
+  const rows = await read({ category, kind, q, limit: limit + 1, after });
+  return list.page(rows, limit, (last) => [last.closeAt, last.id]);
+}
+
+function marketItem(row: MarketListRow) {
+  return {
     id: row.id,
     question: row.question,
     category: row.category,
@@ -93,13 +143,6 @@ async function loadPage(
     yesPrice: pricesOf(row, row).yes,
     volume24h: row.volume24hMicro,
     closeAt: row.closeAt,
-  }));
-  const [first] = page;
-  return {
-    result: { items, nextCursor },
-    tags: [MARKETS, ...page.map(({ id }) => id)],
-    // The first one closes before the others. Nothing is kept of filters that find nothing: there is no end to them.
-    until: first ? Math.min(first.closeAt, hoursHoldUntil(first.now)) : 0,
   };
 }
 
@@ -125,6 +168,7 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
     createdAt: row.createdAt,
     outcome: row.outcome,
     settledAt: row.settledAt,
+    key: row.fileKey,
   };
 }
 

@@ -7,6 +7,7 @@ import { inboundHandlers } from "../inbound.ts";
 import type { AllHandlers, Handlers } from "../invoke.ts";
 import { keyHandlers } from "../keys.ts";
 import { explainHandlers } from "../markets/explain.ts";
+import { idHandlers } from "../markets/ids.ts";
 import { marketViewHandlers } from "../markets/market-views.ts";
 import { marketHandlers } from "../markets/markets.ts";
 import { positionHandlers } from "../markets/positions.ts";
@@ -36,6 +37,7 @@ export function allHandlers(
     ...explainHandlers(context, refusals),
     ...keyHandlers(context),
     ...deliveryHandlers(context),
+    ...idHandlers(context),
     ...oracleHandlers(context),
     ...configurationHandlers(context),
     ...healthHandlers(isDatabaseUp),

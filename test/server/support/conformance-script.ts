@@ -13,6 +13,9 @@ const terms = (maxTradeUsd: number) => ({ policy: { ...DEFAULT_POLICY, maxTradeU
 export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getHealth", {}],
   ["listMarkets", { limit: 1 }],
+  ["listMarkets", { status: "all" }],
+  ["listMarkets", { status: "any" }],
+  ["findIds", { kind: "market", refs: "m1,0123456789" }],
   ["getMarket", { id: "m1" }],
   ["getMarket", { id: "unknown" }],
   ["createMarket", market],
@@ -45,6 +48,7 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getTradersReport", {}],
   ["getFundingReport", {}],
   ["listRisk", {}],
+  ["listRisk", { status: "unsettled" }],
   ["getHedgeExposure", {}],
   ["getOracleStatus", {}],
   ["listHeldMarkets", {}],

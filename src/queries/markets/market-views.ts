@@ -1,11 +1,11 @@
-import type { HourPrice } from "../domain/history.ts";
-import { DAY_MS } from "../domain/time/units.ts";
-import { bigint, named, rowReader, text, whole } from "../ledger/codec.ts";
-import { textArray } from "../postgres/arrays.ts";
-import type { ReadSql } from "../postgres/connect.ts";
-import { nowMs } from "../postgres/database-time.ts";
-import { PRICED, pricedColumns } from "./priced.ts";
-import { marketHours } from "./rollups.ts";
+import type { HourPrice } from "../../domain/history.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
+import { bigint, named, rowReader, text, whole } from "../../ledger/codec.ts";
+import { textArray } from "../../postgres/arrays.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+import { nowMs } from "../../postgres/database-time.ts";
+import { PRICED, pricedColumns } from "../priced.ts";
+import { marketHours } from "../rollups.ts";
 
 const toTrending = rowReader({
   id: text(),

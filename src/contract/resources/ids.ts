@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { ID_KINDS } from "../../domain/market/short-id.ts";
+import { operationsUnder } from "../operation.ts";
+import { text } from "../scalars.ts";
+import { StoredText } from "../stored.ts";
+
+/** The most texts of one request: a full page of a list. */
+export const MOST_REFS = 200;
+
+export const IdMatches = z
+  .object({
+    ref: z.string(),
+    matches: z
+      .array(
+        z.object({ id: z.string(), label: StoredText.meta({ description: "The market's question, or whose it is." }) }),
+      )
+      .meta({ description: "By id, eleven at the most." }),
+  })
+  .meta({ id: "IdMatches" });
+
+const { operatorRead } = operationsUnder("operations");
+
+export const idOperations = {
+  findIds: operatorRead({
+    path: "/v1/ids",
+    summary: "Find ids by their beginnings, and markets by their keys.",
+    input: z.object({
+      kind: z.enum(ID_KINDS),
+      refs: text(16_384).meta({
+        description: `Ids, beginnings of ids from six characters on (with or without \`mkt_\` or the like), or keys of markets; with commas between, at most ${MOST_REFS}.`,
+        examples: ["019f2c3a,rain-bern"],
+      }),
+    }),
+    output: z.array(IdMatches),
+    refusals: [],
+    extension: true,
+  }),
+};

@@ -1,0 +1,68 @@
+import { invariant } from "../../domain/fault.ts";
+import type { IdKind } from "../../domain/market/short-id.ts";
+import { textArray } from "../../postgres/arrays.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+
+/** What a text may stand for: an id or a key as it is, and the beginning of an id; null where it is too short for one. */
+export interface IdRef {
+  ref: string;
+  beginning: string | null;
+}
+
+export interface IdMatch {
+  id: string;
+  label: string;
+}
+
+/** More than one match is too many to choose from: so many of them are named. */
+const MOST_MATCHES = 11;
+
+/**
+ * What each text stands for. One that is an id or a key as it is stands for that alone. Each text costs a few probes of
+ * an index: ids are hexadecimal digits after their prefix, so in any collation those with one beginning sort before
+ * that beginning and a `z`.
+ */
+export async function findIds(sql: ReadSql, kind: IdKind, refs: readonly IdRef[]): Promise<Map<string, IdMatch[]>> {
+  const { rows: named, id, label } = namedRows(sql, kind);
+  const found = await sql<{ ref: string; id: string; label: string }[]>`
+    select r.ref, found.id, found.label
+      from unnest(${textArray(refs.map(({ ref }) => ref))}::text[],
+                  ${textArray(refs.map(({ beginning }) => beginning ?? ""))}::text[]) as r (ref, beginning)
+     cross join lateral (
+             with exact as materialized (
+               select distinct ${id} as id, ${label} as label from ${named} where ${isNamed(sql, kind)}
+             )
+             select id, label from exact
+              union all
+             (select distinct ${id}, ${label}
+                from ${named}
+               where not exists (select 1 from exact)
+                 and r.beginning <> ''
+                 and ${id} >= r.beginning
+                 and ${id} <= r.beginning || 'z'
+                 and starts_with(${id}, r.beginning)
+               order by 1
+               limit ${MOST_MATCHES})) as found`;
+  const matches = new Map<string, IdMatch[]>(refs.map(({ ref }) => [ref, []]));
+  for (const { ref, ...match } of found) {
+    const known = matches.get(ref);
+    invariant(known, "a match is of a text that was asked about");
+    known.push(match);
+  }
+  return matches;
+}
+
+function namedRows(sql: ReadSql, kind: IdKind) {
+  switch (kind) {
+    case "market":
+      return { rows: sql`market`, id: sql`id`, label: sql`question` };
+    case "withdrawal":
+      return { rows: sql`withdrawal`, id: sql`id`, label: sql`trader_id` };
+    case "trade":
+      return { rows: sql`trade`, id: sql`id`, label: sql`trader_id` };
+  }
+}
+
+function isNamed(sql: ReadSql, kind: IdKind) {
+  return kind === "market" ? sql`(id = r.ref or file_key = r.ref)` : sql`id = r.ref`;
+}
