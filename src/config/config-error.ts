@@ -44,13 +44,16 @@ export interface Finding {
   severity?: Problem["severity"] | undefined;
 }
 
-/** One thing that is wrong in a file, as data for programs too. Neither message nor frame ever holds a secret. */
-export interface Problem extends Position {
-  /** As the operator would type it. */
-  file: string;
-  /** The end of what is wrong, excluded. */
+/** From where to where something stands, the end excluded. */
+export interface Extent extends Position {
   endLine: number;
   endColumn: number;
+}
+
+/** One thing that is wrong in a file, as data for programs too. Neither message nor frame ever holds a secret. */
+export interface Problem extends Extent {
+  /** As the operator would type it. */
+  file: string;
   /** Dotted, such as `keys.admin[0].name`; empty for the document itself. */
   path: string;
   code: DiagnosticCode;

@@ -68,10 +68,13 @@ const ChainProblemFound = z
     kind: z.enum(CHAIN_PROBLEMS),
     seq: z.number().int().meta({ description: "The first entry concerned." }),
     text: z.string().meta({ examples: ["the log was set back: it ends at entry 21, and had reached 26"] }),
-    sealedWith: z.string().optional().meta({
-      description: "The key that sealed the log, where the server holds another one: the record itself may be whole.",
-      examples: ["ak_6629839654c6"],
-    }),
+    sealedWith: z
+      .string()
+      .optional()
+      .meta({
+        description: "The key that sealed the log, where the server holds another one: the record itself may be whole.",
+        examples: ["ak_6629839654c6"],
+      }),
   })
   .meta({ id: "ChainProblem", description: "Why the audit log fails verification." });
 const Anchor = z
