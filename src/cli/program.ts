@@ -9,9 +9,11 @@ import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
 import { writableFile } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
+import { isAnnotationFormat } from "./output/annotations.ts";
 import type { Prints } from "./output/fields.ts";
+import { FORMATS, isFormat } from "./output/formats.ts";
 import { exitLine, topicList } from "./output/help-topics.ts";
-import { FORMATS, isFormat, Output } from "./output/output.ts";
+import { Output } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
 import { NOUNS, type Noun } from "./registry.ts";
 import { keepThreadPoolAwake } from "./thread-pool.ts";
@@ -123,12 +125,19 @@ class CommandHost implements Host {
     return fieldsOf(this.#printsOf(command));
   }
 
-  /** @throws Fault USAGE when `--fields` names what the command never prints */
+  /** @throws Fault USAGE when `--fields` names what the command never prints, or `-o` a format that is not for it */
   async requireFields(command: Command): Promise<void> {
-    const { fields } = command.optsWithGlobals<Globals>();
+    const { fields, output } = command.optsWithGlobals<Globals>();
+    if (isAnnotationFormat(output) && !this.#annotates(command))
+      throw new Fault("USAGE", `-o ${output} shows what is wrong in files, and pmctl ${pathOf(command)} reads none`);
     if (fields === undefined) return;
     const { requireFields } = await import("./output/fields.ts");
     requireFields(this.#printsOf(command), fields);
+  }
+
+  #annotates(command: Command): boolean {
+    const prints = this.#printed.get(command);
+    return prints !== undefined && "names" in prints && prints.annotates === true;
   }
 
   #printsOf(command: Command): Prints {

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../domain/audit/anchor-text.ts";
 import { isBelow, isReserved, realPlace } from "./bounded-file.ts";
-import { type Finding, formatPath } from "./config-error.ts";
+import type { Finding, Problem } from "./config-error.ts";
 import { isErrno } from "./environment.ts";
 import { isMarketFile } from "./market-walk.ts";
 import { OPERATOR_FILE } from "./operator-file.ts";

@@ -12,14 +12,14 @@ import { type SelectorOptions, tenantsMeant } from "../input/tenants.ts";
  */
 export function eachTenant<Value>(
   context: Pick<CommandContext<SelectorOptions>, "options" | "args">,
-  read: (file: string) => Value,
+  read: (file: string, tenant: string) => Value,
 ): Value[] {
   const workspace = openWorkspace();
   const values: Value[] = [];
   const problems: ConfigError["problems"][number][] = [];
   for (const tenant of tenantsMeant(workspace, context, "all")) {
     try {
-      values.push(read(tenantPath(workspace.directory, tenant)));
+      values.push(read(tenantPath(workspace.directory, tenant), tenant));
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(...error.problems);

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { anchorWarnings } from "../../config/anchor-files.ts";
-import { ConfigError } from "../../config/config-error.ts";
+import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/config-error.ts";
+import { displayPath } from "../../config/config-file.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
 import { strayGrants } from "../../config/operator-file.ts";
@@ -8,28 +9,33 @@ import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { DirectorySecrets, unlessUnsound } from "../../config/secrets/secret-values.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
-import { openWorkspace, tenantPath } from "../../config/workspace.ts";
+import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
+import { type Annotation, annotationOf } from "../output/annotations.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";
 
-interface ValidTenant {
+interface CheckedTenant {
   tenant: string;
   file: string;
   markets: number;
+  valid: boolean;
+  diagnostics: readonly Annotation[];
 }
 
-const view: View<ValidTenant[], ValidTenant> = {
+const view: View<CheckedTenant[], CheckedTenant> = {
   kind: "list",
   rows: (tenants) => tenants,
   columns: [
     { title: "TENANT", cell: ({ tenant }) => tenant },
     { title: "FILE", cell: ({ file }) => file },
     { title: "MARKETS", cell: ({ markets }) => String(markets) },
-    { title: "RESULT", cell: () => "valid" },
+    { title: "RESULT", cell: ({ valid }) => (valid ? "valid" : "invalid") },
   ],
   empty: "There are no tenants here; `pmctl init` makes one",
+  annotations: (tenants) => tenants.flatMap(({ diagnostics }) => diagnostics),
 };
 
 export function register(noun: Command, host: Host): void {
@@ -38,34 +44,74 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenants...]", "tenants to check; all unless given; * and ? match")
       .addOption(selectorOption())
       .description("check tenant files; every problem with its line, column and place"),
-    { names: "tenant file markets" },
+    { names: "tenant file markets valid diagnostics", annotates: true },
     runValidate,
   );
+}
+
+/** What one tenant's files came to. */
+interface Read {
+  tenant: string;
+  file: string;
+  markets: number;
+  /** Undefined where the files cannot be used. */
+  config?: TenantConfig;
+  problems: readonly Problem[];
 }
 
 /**
  * Checks all files before it says anything, so that one run shows every problem. Secrets need not be there; those that are
  * have the shape of their place, and a value of their own.
+ *
+ * @throws ConfigError with every problem, after it printed what programs read
  */
-async function runValidate(context: CommandContext<SelectorOptions>): Promise<void> {
-  const { directory, tenants } = openWorkspace();
-  const environment = loadEnvironment(directory);
-  const others = new DirectorySecrets(directory, environment);
-  const configs: TenantConfig[] = [];
-  const valid = eachTenant(context, (file): ValidTenant => {
-    const { config, markets } = loadTenant(file);
-    checkSecretsAtHand(config, environment, others);
-    for (const warning of anchorWarnings(config)) context.io.output.note(`Warning: ${warning}`);
-    configs.push(config);
-    return { tenant: config.tenant, file: config.source.file, markets: markets.length };
+async function runValidate(context: CommandContext<SelectorOptions>): Promise<ExitCode> {
+  const { output } = context.io;
+  const workspace = openWorkspace();
+  const environment = loadEnvironment(workspace.directory);
+  const others = new DirectorySecrets(workspace.directory, environment);
+  const read = eachTenant(context, (file, tenant): Read => {
+    try {
+      const { config, markets } = loadTenant(file);
+      const place = { tenant, file: config.source.file, markets: markets.length };
+      const secrets = problemsOf(() => checkSecretsAtHand(config, environment, others));
+      return { ...place, config, problems: [...secrets, ...anchorWarnings(config)] };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return { tenant, file: displayPath(file), markets: 0, problems: error.problems };
+    }
   });
-  const checked = valid.map(({ tenant }) => tenant);
-  const siblings = tenants.filter((tenant) => !checked.includes(tenant));
-  const repeated = repeatedHosts([
+  const repeated = hostsTwice(workspace, read);
+  const checked = read.map(({ tenant, file, markets, problems }): CheckedTenant => {
+    const all = inOrder([...problems, ...repeated.filter((problem) => problem.file === file)]);
+    const valid = all.every(({ severity }) => severity === "warning");
+    return { tenant, file, markets, valid, diagnostics: all.map(annotationOf) };
+  });
+  const problems = [...read.flatMap((each) => each.problems), ...repeated];
+  const errors = problems.filter(({ severity }) => severity === "error");
+  // A table says less than the problems with the lines around them.
+  if (errors.length === 0 || output.format !== "table") await output.print(checked, view);
+  for (const problem of problems) if (problem.severity === "warning") output.note(`Warning: ${headlineOf(problem)}`);
+  for (const stray of strayGrants(workspace.directory)) output.note(`Warning: ${stray}`);
+  if (errors.length > 0) throw new ConfigError(errors);
+  return EXIT.ok;
+}
+
+/** Hosts of the checked tenants that another tenant of the directory has too. */
+function hostsTwice({ directory, tenants }: Workspace, read: readonly Read[]): Problem[] {
+  const siblings = tenants.filter((each) => !read.some(({ tenant }) => tenant === each));
+  return repeatedHosts([
     ...siblings.flatMap((tenant) => unlessUnsound(() => loadTenantFile(tenantPath(directory, tenant))) ?? []),
-    ...configs,
+    ...read.flatMap(({ config }) => config ?? []),
   ]);
-  if (repeated.length > 0) throw new ConfigError(repeated);
-  await context.io.output.print(valid, view);
-  for (const stray of strayGrants(directory)) context.io.output.note(`Warning: ${stray}`);
+}
+
+function problemsOf(check: () => void): readonly Problem[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
 }

@@ -3,6 +3,10 @@ import type { Problem } from "../../config/config-error.ts";
 /** What is wrong at a place of a file, as programs that review code show it. */
 export type Annotation = Omit<Problem, "frame">;
 
+export function annotationOf({ frame: _, ...annotation }: Problem): Annotation {
+  return annotation;
+}
+
 /** Formats that print annotations of files instead of a result. */
 export const ANNOTATION_FORMATS = ["github", "sarif"] as const;
 export type AnnotationFormat = (typeof ANNOTATION_FORMATS)[number];
@@ -12,9 +16,7 @@ export function isAnnotationFormat(format: string | undefined): format is Annota
 }
 
 export function formatAnnotations(annotations: readonly Annotation[], format: AnnotationFormat): string {
-  return format === "github"
-    ? annotations.map(githubLine).join("\n")
-    : JSON.stringify(sarifLog(annotations), null, 2);
+  return format === "github" ? annotations.map(githubLine).join("\n") : JSON.stringify(sarifLog(annotations), null, 2);
 }
 
 /** @see https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
@@ -56,8 +58,13 @@ function sarifResult({ code, severity, message, path, fix, ...place }: Annotatio
   return {
     ruleId: code,
     level: severity,
-    message: { text: path === "" ? message : `${path}: ${message}` },
-    locations: [{ physicalLocation: { artifactLocation, region } }],
+    message: { text: message },
+    locations: [
+      {
+        physicalLocation: { artifactLocation, region },
+        ...(path === "" ? {} : { logicalLocations: [{ fullyQualifiedName: path }] }),
+      },
+    ],
     ...(fix === null
       ? {}
       : {

@@ -1,13 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
-import {
-  type DiagnosticCode,
-  type Finding,
-  formatPath,
-  type Path,
-  type Position,
-  type Problem,
-} from "../config-error.ts";
+import { type Extent, type Finding, formatPath, type Path, type Position, type Problem } from "../config-error.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { drawFrame, type Span, type Visibility } from "./code-frame.ts";
 import { scalarText } from "./scalar-text.ts";
@@ -93,33 +86,34 @@ export class YamlSource {
 
   /** Findings with their positions and frames; past the limit one last problem counts the rest. */
   problems(findings: readonly Finding[]): Problem[] {
-    const problems = findings.slice(0, MAX_PROBLEMS).map(({ path, message, atKey, code = "INVALID_VALUE", meant, severity = "error" }) => {
-      const span = this.#spanOf(path, atKey);
-      const fix = meant === undefined ? null : scalarText(meant, this.#text.charAt(span[0]));
-      return this.#problem(span, { path: this.#shownPath(path), message, code, fix });
-    });
+    const problems = findings
+      .slice(0, MAX_PROBLEMS)
+      .map(({ path, message, atKey, code = "INVALID_VALUE", meant, severity = "error" }) => {
+        const span = this.#spanOf(path, atKey);
+        const fix = meant === undefined ? null : scalarText(meant, this.#text.charAt(span[0]));
+        return this.#problem(span, { path: this.#shownPath(path), message, code, severity, fix });
+      });
     if (findings.length > MAX_PROBLEMS) {
       const message = `there are ${findings.length - MAX_PROBLEMS} more problems`;
       const end = this.#text.length;
-      problems.push(this.#problem([end, end], { path: "", message, code: "INVALID_VALUE", fix: null }));
+      const about = { code: "INVALID_VALUE", severity: "error", fix: null } as const;
+      problems.push(this.#problem([end, end], { path: "", message, ...about }));
     }
     return problems;
   }
 
-  #problem(
-    [start, end]: Span,
-    about: { path: string; message: string; code: DiagnosticCode; fix: string | null },
-  ): Problem {
+  #problem([start, end]: Span, about: Omit<Problem, "file" | "frame" | keyof Extent>): Problem {
     this.#visibility ??= visibleSpans(this.#document, this.#text, this.#guide);
     const position = this.#position(start);
     const { line: endLine, column: endColumn } = this.#position(Math.max(start, end));
     const frame = drawFrame(this.#text, this.#lines.lineStarts, position, this.#visibility);
-    return { file: this.file, ...position, endLine, endColumn, ...about, severity: "error", frame };
+    return { file: this.file, ...position, endLine, endColumn, ...about, frame };
   }
 
-  #syntaxProblem({ code, message, pos }: YAMLError): Problem {
-    const own = QUOTELESS.has(code) ? message.charAt(0).toLowerCase() + message.slice(1) : "this is not valid YAML";
-    return this.#problem(pos, { path: "", message: SENTENCES[code] ?? own, code: "YAML_SYNTAX", fix: null });
+  #syntaxProblem({ code, message: raw, pos }: YAMLError): Problem {
+    const own = QUOTELESS.has(code) ? raw.charAt(0).toLowerCase() + raw.slice(1) : "this is not valid YAML";
+    const message = SENTENCES[code] ?? own;
+    return this.#problem(pos, { path: "", message, code: "YAML_SYNTAX", severity: "error", fix: null });
   }
 
   #toPlainData(findings: Finding[]): unknown {
