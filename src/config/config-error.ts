@@ -73,15 +73,19 @@ export class ConfigError extends Fault {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    // Several files may extend one base, whose problems count once.
-    const distinct = new Map(problems.map((each) => [JSON.stringify(each), each]));
-    const sorted = [...distinct.values()].toSorted(
-      (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,
-    );
+    const sorted = inOrder(problems);
     super("CONFIG_INVALID", describeProblems(sorted), { detail: { problems: problems.length } });
     this.name = "ConfigError";
     this.problems = sorted;
   }
+}
+
+/** By file and place, each once: several files may extend one base. */
+export function inOrder(problems: readonly Problem[]): Problem[] {
+  const distinct = new Map(problems.map((each) => [JSON.stringify(each), each]));
+  return [...distinct.values()].toSorted(
+    (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,
+  );
 }
 
 /** A problem of a file as a whole: it is missing, too large, no text. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { anchorWarnings } from "../../config/anchor-files.ts";
-import { ConfigError, headlineOf, type Problem } from "../../config/config-error.ts";
+import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/config-error.ts";
 import { displayPath } from "../../config/config-file.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
@@ -83,7 +83,7 @@ async function runValidate(context: CommandContext<SelectorOptions>): Promise<Ex
   });
   const repeated = hostsTwice(workspace, read);
   const checked = read.map(({ tenant, file, markets, problems }): CheckedTenant => {
-    const all = [...problems, ...repeated.filter((problem) => problem.file === file)];
+    const all = inOrder([...problems, ...repeated.filter((problem) => problem.file === file)]);
     const valid = all.every(({ severity }) => severity === "warning");
     return { tenant, file, markets, valid, diagnostics: all.map(annotationOf) };
   });

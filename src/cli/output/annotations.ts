@@ -58,8 +58,13 @@ function sarifResult({ code, severity, message, path, fix, ...place }: Annotatio
   return {
     ruleId: code,
     level: severity,
-    message: { text: path === "" ? message : `${path}: ${message}` },
-    locations: [{ physicalLocation: { artifactLocation, region } }],
+    message: { text: message },
+    locations: [
+      {
+        physicalLocation: { artifactLocation, region },
+        ...(path === "" ? {} : { logicalLocations: [{ fullyQualifiedName: path }] }),
+      },
+    ],
     ...(fix === null
       ? {}
       : {

@@ -1,27 +1,14 @@
 import { styleText } from "node:util";
 import { type ExitCode, failureOf, hintsFor, stackOf } from "../errors.ts";
-import { ANNOTATION_FORMATS, type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
+import { type Annotation, formatAnnotations } from "./annotations.ts";
 import { plain } from "./cells.ts";
+import type { Format } from "./formats.ts";
 import { markdownTable } from "./markdown.ts";
 import type { Pager } from "./pager.ts";
 import { pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
+import type { Sink } from "./sink.ts";
 import { type Column, fieldColumns, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
-
-export const FORMATS = ["table", "json", "yaml", "csv", "ndjson", "markdown", ...ANNOTATION_FORMATS] as const;
-export type Format = (typeof FORMATS)[number];
-
-export function isFormat(text: string): text is Format {
-  return FORMATS.some((format) => format === text);
-}
-
-/** What output needs of a stream; the process's own and a test's buffer have it. */
-export interface Sink {
-  write(text: string, done?: (error?: Error | null) => void): unknown;
-  isTTY?: boolean | undefined;
-  columns?: number | undefined;
-  rows?: number | undefined;
-}
 
 interface OutputOptions {
   /** Shows what is longer than the terminal; without it everything is written at once. */
@@ -94,11 +81,6 @@ export class Output {
     const { stdout, pager } = this.#options;
     const isLong = stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
     if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
-  }
-
-  /** Whether places of files are printed instead of results. */
-  get annotates(): boolean {
-    return isAnnotationFormat(this.format);
   }
 
   /** Whether a live view can be drawn. */

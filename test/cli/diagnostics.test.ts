@@ -1,0 +1,116 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+let operator: Operator;
+beforeAll(async () => {
+  operator = await newOperator({ cluster: "none" });
+  await operator.run("init", "acme");
+  await operator.edit("acme", (text) =>
+    text.replace(/blocked: \[.*?\]/, 'blocked: ["UK"]').replace("feeBps: 100", "feeBsp: 100"),
+  );
+  const markets = join(operator.directory, "tenants", "acme", "markets");
+  await mkdir(markets, { recursive: true });
+  await writeFile(
+    join(markets, "rain.yaml"),
+    "key: rain\nquestion: Q?\ncategory: c\nkind: lmsr\np0: 0.5\ncloseAt: 2030-01-01T00:00:00Z\nresolutionRef: pm:bct > 5\n",
+  );
+});
+afterAll(() => operator?.close());
+
+interface Diagnostic {
+  file: string;
+  line: number;
+  column: number;
+  endLine: number;
+  endColumn: number;
+  code: string;
+  severity: string;
+  fix: string | null;
+}
+
+describe("validate, with mistakes in its files", () => {
+  test("as data: each with its extent, code and fix, which make the files sound; it ends with 6", async () => {
+    const { exitCode, stdout, stderr } = await operator.run("validate", "-o", "json");
+    expect(exitCode).toBe(6);
+    expect(JSON.parse(stderr)).toMatchObject({ code: "CONFIG_INVALID" });
+    const [acme] = JSON.parse(stdout) as { diagnostics: Diagnostic[] }[];
+    expect(acme).toMatchObject({ tenant: "acme", file: "tenants/acme/tenant.yaml", markets: 0, valid: false });
+    expect(acme?.diagnostics.map(({ code, severity, fix }) => [code, severity, fix])).toEqual([
+      ["UNKNOWN_FEED", "error", '"pm:btc > 5"'],
+      ["UNKNOWN_KEY", "error", "feeBps"],
+      ["UNKNOWN_COUNTRY", "error", '"GB"'],
+    ]);
+    const text = await readFile(join(operator.directory, "tenants", "acme", "tenant.yaml"), "utf8");
+    const mended = fixed(text, acme?.diagnostics.slice(1) ?? []);
+    expect(mended).toBe(text.replace("feeBsp: 100", "feeBps: 100").replace('"UK"', '"GB"'));
+  });
+
+  test("as annotations of GitHub, one a line", async () => {
+    const { exitCode, stdout } = await operator.run("validate", "-o", "github");
+    expect(exitCode).toBe(6);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines).toHaveLength(3);
+    expect(lines[2]).toMatch(
+      /^::error file=tenants\/acme\/tenant\.yaml,line=\d+,col=\d+,title=UNKNOWN_COUNTRY::UK is not a code; GB\?$/,
+    );
+  });
+
+  test("as SARIF, with regions and fixes", async () => {
+    const { exitCode, stdout } = await operator.run("validate", "-o", "sarif");
+    expect(exitCode).toBe(6);
+    expect(JSON.parse(stdout)).toMatchObject({
+      version: "2.1.0",
+      runs: [
+        {
+          tool: {
+            driver: {
+              name: "pmctl",
+              rules: [{ id: "UNKNOWN_FEED" }, { id: "UNKNOWN_KEY" }, { id: "UNKNOWN_COUNTRY" }],
+            },
+          },
+          results: [
+            {
+              ruleId: "UNKNOWN_FEED",
+              level: "error",
+              locations: [
+                {
+                  physicalLocation: {
+                    artifactLocation: { uri: "tenants/acme/markets/rain.yaml" },
+                    region: { startLine: 7, startColumn: 16, endLine: 7, endColumn: 26 },
+                  },
+                },
+              ],
+              fixes: [{ artifactChanges: [{ replacements: [{ insertedContent: { text: '"pm:btc > 5"' } }] }] }],
+            },
+            { ruleId: "UNKNOWN_KEY" },
+            { ruleId: "UNKNOWN_COUNTRY" },
+          ],
+        },
+      ],
+    });
+  });
+
+  test("for people: the sentences with their lines, and no table", async () => {
+    const { exitCode, stdout, stderr } = await operator.run("validate", "-o", "table");
+    expect([exitCode, stdout]).toEqual([6, ""]);
+    expect(stderr).toContain("UK is not a code; GB?\n");
+  });
+});
+
+test("a command that reads no files refuses the formats of annotations", async () => {
+  const { exitCode, stderr } = await operator.run("market", "list", "-o", "github");
+  expect(exitCode).toBe(6);
+  expect(stderr).toContain("-o github shows what is wrong in files, and pmctl market list reads none");
+});
+
+/** The text with each fix in its place, the last first. */
+function fixed(text: string, diagnostics: readonly Diagnostic[]): string {
+  const lines = text.split("\n");
+  for (const { line, column, endColumn, fix } of diagnostics.toReversed()) {
+    const whole = lines[line - 1] ?? "";
+    lines[line - 1] = whole.slice(0, column - 1) + fix + whole.slice(endColumn - 1);
+  }
+  return lines.join("\n");
+}
