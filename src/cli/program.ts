@@ -102,7 +102,7 @@ class CommandHost implements Host {
         interrupts: this.#interrupts,
       };
       const exit = await work(context);
-      if (typeof exit === "number") this.exitCode = exit;
+      this.exitCode = typeof exit === "number" ? exit : this.#interrupts.exitCode;
     });
   }
 
