@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { type ExitCode, failureOf, hintsFor, stackOf } from "../errors.ts";
+import { type ExitCode, errorRecord, failureOf, hintsFor, type Subject, stackOf } from "../errors.ts";
 import { ANNOTATION_FORMATS, type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
 import { plain } from "./cells.ts";
 import { markdownTable } from "./markdown.ts";
@@ -34,6 +34,8 @@ interface OutputOptions {
   quiet?: boolean | undefined;
   color?: boolean | undefined;
   debug?: boolean | undefined;
+  /** What hints after an error are about. */
+  subject?: Subject | undefined;
 }
 
 /** Drawn above a table, on terminals only; empty where there is no room for it. */
@@ -201,17 +203,16 @@ export class Output {
 
   /** Says what went wrong and how the process ends. */
   fail(error: unknown): ExitCode {
-    const { exit, code, message } = failureOf(error);
+    const { exit, message } = failureOf(error);
+    const { subject } = this.#options;
     this.#clearProgress();
-    if (message !== undefined) this.#options.stderr.write(`${this.#errorText(message, code)}\n`);
-    if (this.showsProgress) this.#options.stderr.write(hintsFor(error));
+    if (message !== undefined) {
+      const text = this.speaksJson ? JSON.stringify(errorRecord(error, subject)) : `pmctl: ${sanitizeText(message)}`;
+      this.#options.stderr.write(`${this.speaksJson ? text : this.#fold(text)}\n`);
+    }
+    if (this.showsProgress) this.#options.stderr.write(hintsFor(error, subject));
     if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
     return exit;
-  }
-
-  #errorText(message: string, code: string): string {
-    if (this.speaksJson) return JSON.stringify({ error: message, code });
-    return this.#fold(`pmctl: ${sanitizeText(message)}`);
   }
 
   /** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
