@@ -12,9 +12,7 @@ export function isAnnotationFormat(format: string | undefined): format is Annota
 }
 
 export function formatAnnotations(annotations: readonly Annotation[], format: AnnotationFormat): string {
-  return format === "github"
-    ? annotations.map(githubLine).join("\n")
-    : JSON.stringify(sarifLog(annotations), null, 2);
+  return format === "github" ? annotations.map(githubLine).join("\n") : JSON.stringify(sarifLog(annotations), null, 2);
 }
 
 /** @see https://docs.github.com/actions/reference/workflow-commands-for-github-actions */

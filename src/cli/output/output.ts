@@ -1,19 +1,13 @@
 import { styleText } from "node:util";
 import { type ExitCode, errorRecord, failureOf, hintsFor, type Subject, stackOf } from "../errors.ts";
-import { ANNOTATION_FORMATS, type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
+import { type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
 import { plain } from "./cells.ts";
+import type { Format } from "./formats.ts";
 import { markdownTable } from "./markdown.ts";
 import type { Pager } from "./pager.ts";
 import { pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, fieldColumns, renderRecord, renderTable, type TableStyle } from "./table.ts";
-import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
-
-export const FORMATS = ["table", "json", "yaml", "csv", "ndjson", "markdown", ...ANNOTATION_FORMATS] as const;
-export type Format = (typeof FORMATS)[number];
-
-export function isFormat(text: string): text is Format {
-  return FORMATS.some((format) => format === text);
-}
+import { escapeControls, folded, sanitizeLine, sanitizeText, shorten } from "./text-width.ts";
 
 /** What output needs of a stream; the process's own and a test's buffer have it. */
 export interface Sink {
@@ -177,7 +171,7 @@ export class Output {
   note(message: string): void {
     if (this.#options.quiet) return;
     this.#clearProgress();
-    this.#options.stderr.write(`${this.#fold(sanitizeText(message))}\n`);
+    this.#options.stderr.write(`${folded(this.#options.stderr, sanitizeText(message))}\n`);
   }
 
   /** A value shown before a question: on stderr, as the question is, and in spite of `--quiet`. */
@@ -208,21 +202,11 @@ export class Output {
     this.#clearProgress();
     if (message !== undefined) {
       const text = this.speaksJson ? JSON.stringify(errorRecord(error, subject)) : `pmctl: ${sanitizeText(message)}`;
-      this.#options.stderr.write(`${this.speaksJson ? text : this.#fold(text)}\n`);
+      this.#options.stderr.write(`${this.speaksJson ? text : folded(this.#options.stderr, text)}\n`);
     }
     if (this.showsProgress) this.#options.stderr.write(hintsFor(error, subject));
     if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
     return exit;
-  }
-
-  /** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
-  #fold(text: string): string {
-    const { isTTY, columns } = this.#options.stderr;
-    if (!isTTY || !columns) return text;
-    return text
-      .split("\n")
-      .flatMap((line) => wrap(line, columns))
-      .join("\n");
   }
 
   /** Data in a file stays as it is; on a terminal its escape sequences lose their effect. A table has none already. */

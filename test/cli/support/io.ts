@@ -1,7 +1,8 @@
 import type { Action, Io } from "../../../src/cli/command.ts";
 import { type ExitCode, Interrupted } from "../../../src/cli/errors.ts";
 import type { Prompts } from "../../../src/cli/input/prompts.ts";
-import { type Format, Output, type Sink } from "../../../src/cli/output/output.ts";
+import type { Format } from "../../../src/cli/output/formats.ts";
+import { Output, type Sink } from "../../../src/cli/output/output.ts";
 
 /** A stream that remembers. */
 export interface Buffered extends Sink {
