@@ -41,7 +41,7 @@ export interface CommandContext<Options extends object> {
   interrupts: Interrupts;
 }
 
-/** Resolves to the exit code, or to nothing when the command did what it was asked. */
+/** Resolves to the exit code, or to nothing when the command did what it was asked, or ran until it was stopped. */
 export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode> | Promise<void>;
 
 /** Ties commander's commands to their run halves. */

@@ -79,14 +79,59 @@ function refusedRequest(error: unknown): string | undefined {
   return typeof requestId === "string" ? requestId : undefined;
 }
 
+/** What a command line was about, so that hints can be pasted as they are. */
+export interface Subject {
+  directory?: string | undefined;
+  tenant?: string | undefined;
+  user?: string | undefined;
+  market?: string | undefined;
+}
+
+/** The command that most likely helps; undefined where none does, or it would need what the line did not name. */
+function fixFor(error: unknown, subject: Subject): string | undefined {
+  const next = error instanceof Fault ? faultFacts(error.code).next : undefined;
+  const filled = next
+    ?.replace("<user>", (place) => (subject.user === undefined ? place : shellWord(subject.user)))
+    .replace("<market>", (place) => (subject.market === undefined ? place : shellWord(subject.market)));
+  return filled === undefined || filled.includes("<") ? undefined : aimed(filled, subject);
+}
+
+/** The same commands for the tenant and the directory of the line before. */
+function aimed(commands: string, { directory, tenant }: Subject): string {
+  const options = [
+    ...(directory === undefined ? [] : ["-C", shellWord(directory)]),
+    ...(tenant === undefined ? [] : ["-t", shellWord(tenant)]),
+  ];
+  return commands.replaceAll("pmctl", () => ["pmctl", ...options].join(" "));
+}
+
+/** As a shell takes it for one word. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** An error as programs read it. */
+export function errorRecord(error: unknown, subject: Subject = {}) {
+  const { code, message, exit } = failureOf(error);
+  const { requestId } = error instanceof Fault ? error.detail : {};
+  return {
+    error: message,
+    code,
+    requestId: typeof requestId === "string" ? requestId : null,
+    exit,
+    fix: fixFor(error, subject) ?? null,
+  };
+}
+
 /**
  * Where to look after an error, in lines for people: the request's id differs each time, and scripts compare what they
  * read.
  */
-export function hintsFor(error: unknown): string {
+export function hintsFor(error: unknown, subject: Subject = {}): string {
   const request = refusedRequest(error);
-  const next = error instanceof Fault ? faultFacts(error.code).next : undefined;
-  return `${request === undefined ? "" : `Why: pmctl why ${request}\n`}${next === undefined ? "" : `Next: ${next}\n`}`;
+  const fix = fixFor(error, subject);
+  const why = request === undefined ? "" : `Why: ${aimed(`pmctl why ${request}`, subject)}\n`;
+  return why + (fix === undefined ? "" : `Next: ${fix}\n`);
 }
 
 /** An error with its causes, for those who look for the bug behind it. */

@@ -4,7 +4,7 @@ import { allowExec, colorIsOff, isCi, processEnvironment, usualFormat } from "..
 import { stateDirectory } from "../config/workspace.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
-import { EXIT, type ExitCode } from "./errors.ts";
+import { EXIT, type ExitCode, type Subject } from "./errors.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
 import { writableFile } from "./input/parsers.ts";
@@ -57,7 +57,7 @@ export async function main(
     await program.parseAsync([...argv], { from: "user" });
     return host.exitCode;
   } catch (error) {
-    return outputFor(program.opts<Globals>(), streams).fail(error);
+    return outputFor(program.opts<Globals>(), streams, { subject: host.subject }).fail(error);
   } finally {
     letThreadPoolSleep();
   }
@@ -77,6 +77,8 @@ async function addNoun(program: Command, noun: Noun, argv: readonly string[], ho
 
 class CommandHost implements Host {
   exitCode: ExitCode = EXIT.ok;
+  /** Of the command that began; nothing is known of one that did not. */
+  subject: Subject = {};
   readonly #streams: Streams;
   readonly #interrupts: Interrupts;
   readonly #printed = new Map<Command, Prints>();
@@ -93,7 +95,11 @@ class CommandHost implements Host {
       const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: pathOf(command) };
       const { stdin, stderr } = this.#streams;
       if (options.allowExec) allowExec();
-      const output = outputFor(options, this.#streams, terminalPager(this.#interrupts));
+      this.subject = subjectOf(command);
+      const output = outputFor(options, this.#streams, {
+        pager: terminalPager(this.#interrupts),
+        subject: this.subject,
+      });
       const context: CommandContext<Options> = {
         options,
         args: command.args,
@@ -104,7 +110,7 @@ class CommandHost implements Host {
         interrupts: this.#interrupts,
       };
       const exit = await work(context);
-      if (typeof exit === "number") this.exitCode = exit;
+      this.exitCode = typeof exit === "number" ? exit : this.#interrupts.exitCode;
     });
   }
 
@@ -163,10 +169,28 @@ function pathOf(command: Command): string {
   return parent + command.name();
 }
 
-function outputFor(options: Partial<Globals>, { stdout, stderr }: Streams, pager?: Pager): Output {
+/** What the line names, by option or as the argument of a noun of that name. */
+function subjectOf(command: Command): Subject {
+  const { directory, tenant, user, market } = command.optsWithGlobals<Subject>();
+  const [noun] = pathOf(command).split(" ");
+  const [named] = command.args;
+  return {
+    directory,
+    tenant,
+    user: user ?? (noun === "user" ? named : undefined),
+    market: market ?? (noun === "market" ? named : undefined),
+  };
+}
+
+function outputFor(
+  options: Partial<Globals>,
+  { stdout, stderr }: Streams,
+  { pager, subject }: { pager?: Pager; subject?: Subject } = {},
+): Output {
   return new Output({
     stdout,
     stderr,
+    subject,
     pager: options.pager === false ? undefined : pager,
     format: options.output,
     fields: options.fields,

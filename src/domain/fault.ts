@@ -6,7 +6,10 @@ interface FaultFacts {
   exit: number;
   /** What the API's documentation says beside the code. */
   meaning: string;
-  /** The command that most likely helps; absent where the message has said it, or no command helps. */
+  /**
+   * The command that most likely helps, ready to be pasted once `<user>` and `<market>` are those of the refused request;
+   * absent where the message has said it, or no command helps.
+   */
   next?: string;
 }
 
@@ -27,34 +30,34 @@ const FAULTS = {
     status: 401,
     exit: 4,
     meaning: "the signature, its time or the tenant is not right",
-    next: "pmctl webhook verify --body <file> --signature <hex>",
+    next: "pmctl webhook verify --help",
   },
   FORBIDDEN: { status: 403, exit: 4, meaning: "this needs an admin key" },
   SCOPE_REQUIRED: {
     status: 403,
     exit: 4,
     meaning: "the admin key lacks a scope; the text names it",
-    next: "pmctl key list; the same again with --key <name>, for a key of the file that has the scope",
+    next: "pmctl key list",
   },
   ORIGIN_FORBIDDEN: { status: 403, exit: 4, meaning: "the page may not act with the session cookie" },
   KYC_REQUIRED: {
     status: 403,
     exit: 4,
     meaning: "identity verification has not been passed",
-    next: "pmctl webhook send kyc.passed --set userId=<id>",
+    next: "pmctl webhook send kyc.passed --set userId=<user>",
   },
-  ACCOUNT_RESTRICTED: { status: 403, exit: 4, meaning: "the account is restricted", next: "pmctl user release <id>" },
+  ACCOUNT_RESTRICTED: { status: 403, exit: 4, meaning: "the account is restricted", next: "pmctl user release <user>" },
   JURISDICTION_BLOCKED: {
     status: 403,
     exit: 4,
     meaning: "not allowed from this jurisdiction",
-    next: "pmctl policy show; pmctl webhook send kyc.passed --set userId=<id> --set jurisdiction=<code>",
+    next: "pmctl policy show",
   },
   SUITABILITY_REQUIRED: {
     status: 403,
     exit: 4,
     meaning: "the assessment is missing or was not passed",
-    next: "pmctl suitability submit --user <id> --answers <json>",
+    next: "pmctl suitability show --user <user>",
   },
   BAD_REQUEST: { status: 400, exit: 6, meaning: "something in the request is not valid; the text names it" },
   IDEMPOTENCY_MISMATCH: { status: 400, exit: 7, meaning: "the Idempotency-Key was used with another request" },
@@ -63,26 +66,26 @@ const FAULTS = {
   UNKNOWN_HOST: { status: 404, exit: 5, meaning: "no tenant is served under the request's host" },
   MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no such market", next: "pmctl market list" },
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
-  MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl market resume <id>" },
+  MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl market resume <market>" },
   MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },
   MAX_TRADE_EXCEEDED: { status: 400, exit: 7, meaning: "over the limit per trade", next: "pmctl policy show" },
   EXPOSURE_EXCEEDED: {
     status: 400,
     exit: 7,
     meaning: "over the exposure cap",
-    next: "pmctl position list --user <id>",
+    next: "pmctl position list --user <user>",
   },
   INSUFFICIENT_FUNDS: {
     status: 400,
     exit: 7,
     meaning: "the wallet does not hold the amount",
-    next: "pmctl funding credit --user <id> --amount <usd> --reason <text>",
+    next: "pmctl user show <user>",
   },
   TREASURY_INSUFFICIENT: {
     status: 400,
     exit: 7,
     meaning: "the treasury cannot fund it",
-    next: "raise treasury.capitalUsd in the tenant file, then pmctl apply",
+    next: "pmctl report house",
   },
   PRICE_BOUND: { status: 400, exit: 7, meaning: "the trade would move the price outside 0.001 to 0.999" },
   COST_EXCEEDS_PAYOUT: { status: 400, exit: 7, meaning: "with the fee it costs more than its shares can pay" },
@@ -92,7 +95,7 @@ const FAULTS = {
     status: 400,
     exit: 7,
     meaning: "the user holds fewer shares; a sale is checked for shares where a purchase is checked for funds",
-    next: "pmctl position list --user <id>",
+    next: "pmctl position list --user <user>",
   },
   WITHDRAWAL_DECIDED: { status: 400, exit: 7, meaning: "the withdrawal is approved or rejected already" },
   KEY_EXISTS: { status: 400, exit: 7, meaning: "a key of this name is in force" },

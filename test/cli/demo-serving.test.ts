@@ -95,11 +95,11 @@ describe("a demo that serves", () => {
     });
   });
 
-  test("ends with 0 on Ctrl-C, also one that npm passes on once more, and leaves no process behind", async () => {
+  test("ends with 130 on Ctrl-C, also one that npm passes on once more, and leaves no process behind", async () => {
     demo.kill("SIGINT");
     demo.kill("SIGTERM");
     const [code] = await once(demo, "exit");
-    expect(code).toBe(0);
+    expect(code).toBe(130);
     expect((await embeddedCluster(directory.cwd).status()).running).toBe(false);
   });
 });

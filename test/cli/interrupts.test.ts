@@ -8,7 +8,7 @@ function listening() {
   const process = Object.assign(new EventEmitter(), { exit: (code: number) => said.push(code) });
   const interrupts = new Interrupts(process as unknown as NodeJS.Process);
   interrupts.listen();
-  return { interrupts, said, press: () => process.emit("SIGINT") };
+  return { interrupts, said, press: () => process.emit("SIGINT"), stop: () => process.emit("SIGTERM") };
 }
 
 test("an operator who interrupts a change is told where to see whether it is in, then it ends with 130", () => {
@@ -34,6 +34,17 @@ test("a command that serves ends by itself: it is told once, and says nothing be
   const signal = interrupts.take();
   press();
   expect([signal.aborted, said]).toEqual([true, []]);
+  expect(interrupts.exitCode).toBe(130);
+});
+
+test("what serves ends with 0 when a supervisor stops it, also where Ctrl-C follows", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { interrupts, stop, press } = listening();
+  interrupts.take();
+  stop();
+  press();
+  expect(interrupts.exitCode).toBe(0);
 });
 
 test("while a server drains, the next signal ends that alone, and the one after it the process", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { completedCommands } from "../../src/cli/completion/tree.ts";
-import { hintsFor } from "../../src/cli/errors.ts";
+import { errorRecord, hintsFor } from "../../src/cli/errors.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { FAULT_CODES, Fault, faultFacts } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
@@ -31,6 +31,21 @@ test("a person at a terminal reads what to try next; a script reads the message 
   expect([person, script].map(({ output }) => output.fail(refusal))).toEqual([5, 5]);
   expect(person.stderr.text).toBe("pmctl: Market not found\nNext: pmctl market list\n");
   expect(script.stderr.text).toBe("pmctl: Market not found\n");
+});
+
+test("a hint is ready to be pasted: it names the tenant, the user and the market of the line, or is not given", () => {
+  const restricted = new Fault("ACCOUNT_RESTRICTED", "The account is restricted", { detail: { requestId: "req_1" } });
+  expect(errorRecord(restricted, { tenant: "acme", user: "o'neil" })).toEqual({
+    error: "The account is restricted",
+    code: "ACCOUNT_RESTRICTED",
+    requestId: "req_1",
+    exit: 4,
+    fix: "pmctl -t acme user release 'o'\\''neil'",
+  });
+  expect(hintsFor(restricted, { directory: "/srv/a b" })).toBe("Why: pmctl -C '/srv/a b' why req_1\n");
+  expect(errorRecord(restricted).fix).toBeNull();
+  const suspended = new Fault("MARKET_SUSPENDED", "Market is suspended");
+  expect(errorRecord(suspended, { market: "mkt_1" }).fix).toBe("pmctl market resume mkt_1");
 });
 
 test("an error that is no refusal hints at nothing", () => {

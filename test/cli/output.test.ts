@@ -226,7 +226,7 @@ describe("errors", () => {
   test("are JSON when JSON was asked for", () => {
     const { output, stderr } = testIo({ format: "json" });
     output.fail(new Fault("NOT_FOUND", "Not\nfound"));
-    expect(stderr.text).toBe('{"error":"Not\\nfound","code":"NOT_FOUND"}\n');
+    expect(stderr.text).toBe('{"error":"Not\\nfound","code":"NOT_FOUND","requestId":null,"exit":5,"fix":null}\n');
   });
 
   test("that are ours end with 1 and show no stack", () => {

@@ -44,7 +44,7 @@ describe.each(doors)("market watch through the %s door", (_name, open) => {
     return ending;
   }
 
-  test("in a pipe it prints the state, then each event as a line of JSON, and ends with 130", async () => {
+  test("in a pipe it prints the state, then each event as a line of JSON, and ends when it is told to", async () => {
     const [id, other] = [await create("Watched?"), await create("Not watched?")];
     const act = async () => {
       await trade(other);
@@ -52,7 +52,7 @@ describe.each(doors)("market watch through the %s door", (_name, open) => {
       await api.suspendMarket({ id });
     };
     const { exit, stdout, stderr } = await watch(testIo(), id, act, (text) => text.includes('"suspended"'));
-    expect({ exit, stderr }).toEqual({ exit: 130, stderr: "" });
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: "" });
     const lines = stdout
       .trimEnd()
       .split("\n")
@@ -69,7 +69,7 @@ describe.each(doors)("market watch through the %s door", (_name, open) => {
     const io = testIo({ terminal: 100, color: false });
     const act = async () => trade(await create("Here after?"));
     const { exit, stdout } = await watch(io, undefined, act, (text) => /Here after\?[^\n]*YES 5\.00/.test(text));
-    expect(exit).toBe(130);
+    expect(exit).toBe(0);
     expect(stdout.startsWith("\u001b[?1049h")).toBe(true);
     expect(stdout.endsWith("\u001b[?25h\u001b[?1049l")).toBe(true);
     const last = stdout.split("\u001b[H").at(-1) ?? "";

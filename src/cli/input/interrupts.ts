@@ -1,4 +1,4 @@
-import { EXIT } from "../errors.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 
 /** npm and timeout(1) pass on a signal that the terminal has sent to all: one that follows at once is the same signal. */
 const REPEATED_SIGNAL_MS = 500;
@@ -14,11 +14,17 @@ export class Interrupts {
   #held = 0;
   readonly #process: NodeJS.Process | undefined;
   #abortedAt = 0;
+  #exitCode: ExitCode = EXIT.ok;
   #beforeExit: () => void = () => {};
 
   /** @param process that is listened to; tests that run a command within their own process give none */
   constructor(process?: NodeJS.Process) {
     this.#process = process;
+  }
+
+  /** What a command ends with that runs until it is stopped: 130 by Ctrl-C, 0 by a supervisor's SIGTERM. */
+  get exitCode(): ExitCode {
+    return this.#exitCode;
   }
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
@@ -59,7 +65,7 @@ export class Interrupts {
     const process = this.#process;
     if (!process) return;
     process.on("SIGINT", () => {
-      if (this.#held !== 0 || this.#abort()) return;
+      if (this.#held !== 0 || this.#abort(EXIT.interrupted)) return;
       this.#beforeExit();
       process.exit(EXIT.interrupted);
     });
@@ -77,12 +83,13 @@ export class Interrupts {
     });
   }
 
-  #abort(): boolean {
+  #abort(exitCode: ExitCode = EXIT.ok): boolean {
     if (!this.#taken) return false;
     const [first, now] = [this.#controller, performance.now()];
     if (first.signal.aborted && now - this.#abortedAt < REPEATED_SIGNAL_MS) return true;
     const due = first.signal.aborted ? this.#next : first;
     if (!due || due.signal.aborted) return false;
+    if (due === first) this.#exitCode = exitCode;
     this.#abortedAt = now;
     due.abort();
     return true;

@@ -4,7 +4,6 @@ import type { StreamEvent } from "../../contract/resources/stream.ts";
 import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { resolveId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, price, time } from "../output/cells.ts";
@@ -51,14 +50,14 @@ function requireFormat({ output }: Io): void {
  * Follows the events until the operator ends the watch.
  * @throws Fault MARKET_NOT_FOUND before anything is followed
  */
-export async function runMarketWatch({ id, events }: WatchOptions, api: Api, io: Io): Promise<ExitCode> {
+export async function runMarketWatch({ id, events }: WatchOptions, api: Api, io: Io): Promise<void> {
   requireFormat(io);
   const { output } = io;
   const markets = id === undefined ? undefined : [id];
   const named = id === undefined ? undefined : await api.getMarket({ id });
   if (!output.isLive) {
     for await (const { event, data } of events(markets)) output.line({ event, ...data });
-    return EXIT.interrupted;
+    return;
   }
   const watched = new WatchedMarkets();
   output.enterScreen();
@@ -71,7 +70,6 @@ export async function runMarketWatch({ id, events }: WatchOptions, api: Api, io:
   } finally {
     output.leaveScreen();
   }
-  return EXIT.interrupted;
 }
 
 /** Events carry no questions: they are asked for once, and again when a market appears. */

@@ -58,7 +58,8 @@ function exitCodes(): string {
     ...lines,
     "",
     "A script may rely on these numbers. With -o json an error is one line on",
-    'stderr: {"error": "...", "code": "MARKET_CLOSED"}.',
+    'stderr: {"error": "...", "code": "MARKET_CLOSED", "requestId": "...",',
+    '"exit": 7, "fix": null}. `fix` is a command to try, ready to be pasted.',
   ].join("\n");
 }
 

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
-import { type ExitCode, failureOf, hintsFor, stackOf } from "../errors.ts";
-import { type Annotation, formatAnnotations } from "./annotations.ts";
+import { type ExitCode, errorRecord, failureOf, hintsFor, type Subject, stackOf } from "../errors.ts";
+import { type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
 import { plain } from "./cells.ts";
 import type { Format } from "./formats.ts";
 import { markdownTable } from "./markdown.ts";
@@ -8,7 +8,7 @@ import type { Pager } from "./pager.ts";
 import { pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import type { Sink } from "./sink.ts";
 import { type Column, fieldColumns, renderRecord, renderTable, type TableStyle } from "./table.ts";
-import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
+import { escapeControls, folded, sanitizeLine, sanitizeText, shorten } from "./text-width.ts";
 
 interface OutputOptions {
   /** Shows what is longer than the terminal; without it everything is written at once. */
@@ -21,6 +21,8 @@ interface OutputOptions {
   quiet?: boolean | undefined;
   color?: boolean | undefined;
   debug?: boolean | undefined;
+  /** What hints after an error are about. */
+  subject?: Subject | undefined;
 }
 
 /** Drawn above a table, on terminals only; empty where there is no room for it. */
@@ -157,7 +159,7 @@ export class Output {
   note(message: string): void {
     if (this.#options.quiet) return;
     this.#clearProgress();
-    this.#options.stderr.write(`${this.#fold(sanitizeText(message))}\n`);
+    this.#options.stderr.write(`${folded(this.#options.stderr, sanitizeText(message))}\n`);
   }
 
   /** A value shown before a question: on stderr, as the question is, and in spite of `--quiet`. */
@@ -183,27 +185,16 @@ export class Output {
 
   /** Says what went wrong and how the process ends. */
   fail(error: unknown): ExitCode {
-    const { exit, code, message } = failureOf(error);
+    const { exit, message } = failureOf(error);
+    const { subject } = this.#options;
     this.#clearProgress();
-    if (message !== undefined) this.#options.stderr.write(`${this.#errorText(message, code)}\n`);
-    if (this.showsProgress) this.#options.stderr.write(hintsFor(error));
+    if (message !== undefined) {
+      const text = this.speaksJson ? JSON.stringify(errorRecord(error, subject)) : `pmctl: ${sanitizeText(message)}`;
+      this.#options.stderr.write(`${this.speaksJson ? text : folded(this.#options.stderr, text)}\n`);
+    }
+    if (this.showsProgress) this.#options.stderr.write(hintsFor(error, subject));
     if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
     return exit;
-  }
-
-  #errorText(message: string, code: string): string {
-    if (this.speaksJson) return JSON.stringify({ error: message, code });
-    return this.#fold(`pmctl: ${sanitizeText(message)}`);
-  }
-
-  /** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
-  #fold(text: string): string {
-    const { isTTY, columns } = this.#options.stderr;
-    if (!isTTY || !columns) return text;
-    return text
-      .split("\n")
-      .flatMap((line) => wrap(line, columns))
-      .join("\n");
   }
 
   /** Data in a file stays as it is; on a terminal its escape sequences lose their effect. A table has none already. */

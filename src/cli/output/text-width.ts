@@ -95,3 +95,15 @@ function graphemeWidth(grapheme: string): number {
   if (/\p{Emoji_Presentation}|\u{fe0f}/u.test(grapheme)) return 2;
   return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
 }
+
+/** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
+export function folded(
+  { isTTY, columns }: { isTTY?: boolean | undefined; columns?: number | undefined },
+  text: string,
+): string {
+  if (!isTTY || !columns) return text;
+  return text
+    .split("\n")
+    .flatMap((line) => wrap(line, columns))
+    .join("\n");
+}

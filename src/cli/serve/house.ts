@@ -208,7 +208,7 @@ export async function runHouse(
     await house.drain(next);
     clean = (await Promise.all([house.close(), ...stopped])).every(Boolean);
   });
-  if (clean) return EXIT.ok;
+  if (clean) return interrupts.exitCode;
   output.relay("A process did not end in time and was killed");
   return EXIT.unexpected;
 }

@@ -81,7 +81,7 @@ async function runUp(context: CommandContext<UpOptions>, shared: readonly Option
   });
   const clean = await stopping;
   const killed = tenants.filter((_, index) => !clean[index]);
-  if (killed.length === 0) return EXIT.ok;
+  if (killed.length === 0) return interrupts.exitCode;
   output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
   return EXIT.unexpected;
 }

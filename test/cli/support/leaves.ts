@@ -4,6 +4,7 @@ import type { Command } from "commander";
 const VALUES: Record<string, string> = {
   amount: "5",
   to: "1",
+  seq: "1",
   answers: '{"q1": 3}',
   "key=value": "feeBps=90",
 };
