@@ -149,6 +149,33 @@ describe("the fleet", () => {
     expect((await plan()).exitCode).toBe(5);
     expect((await plan("-t", "lab")).exitCode).toBe(6);
   });
+
+  test("a wave or a pattern that selects no tenant ends plan, apply and drift with 5 and its name, before anything is changed", async () => {
+    const selecting = (canary: string) =>
+      fleetFile(`version: 1\nwaves: [{ name: canary, ${canary} }, { name: rest, tenants: ["*"] }]\n`);
+    const history = (await run("history", "lab", "-o", "json")).stdout;
+    await operator.edit("lab", (text) => text.replace("feeBps: 100", "feeBps: 95"));
+    await selecting("select: tier=canry");
+    for (const verb of [["plan"], ["apply", "--yes", "--restart"], ["drift"]])
+      expect(await run("fleet", ...verb)).toMatchObject({
+        exitCode: 5,
+        stderr: expect.stringContaining("wave canary selects no tenant by select: tier=canry"),
+      });
+    await operator.edit("lab", (text) => text.replace("feeBps: 95", "feeBps: 100"));
+    expect((await run("history", "lab", "-o", "json")).stdout).toBe(history);
+    for (const [canary, stated] of [
+      ["tenants: [lab, 'canary-*']", "tenants: canary-*"],
+      ["select: tier=canary, tenants: ['acme-*']", "select: tier=canary and tenants: acme-*"],
+    ] as const) {
+      await selecting(canary);
+      expect((await plan()).stderr).toContain(`wave canary selects no tenant by ${stated}`);
+    }
+    await fleetFile("version: 1\nwaves: [{ name: all, tenants: ['*'] }, { name: gold, select: tier=canary }]\n");
+    expect(await plan()).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("gold: nothing to do: all of its tenants are in earlier waves"),
+    });
+  });
 });
 
 describe("fleet apply", () => {

@@ -34,7 +34,7 @@ describe("fleet.yaml", () => {
       waves: [
         {
           name: "canary",
-          select: parseSelector("tier=canary"),
+          select: { text: "tier=canary", requirements: parseSelector("tier=canary") },
           tenants: ["acme-*"],
           parallelism: 1,
           gate: {

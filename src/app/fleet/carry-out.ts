@@ -2,6 +2,9 @@ import pMap from "p-map";
 import { counted } from "../../domain/text.ts";
 import { type FleetRun, isStanding, type RunTenant, type RunWave, type Steps, type WavePlan } from "./fleet-run.ts";
 
+/** What people read of a wave that selects only tenants of earlier ones. */
+export const NONE_LEFT = "nothing to do: all of its tenants are in earlier waves";
+
 /** What a run needs beside its steps. */
 interface Surroundings {
   /** Of the waves of the run, in their order. */
@@ -99,7 +102,7 @@ async function attempt(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePla
   // Of a wave that wrote nothing there is nothing to take back: it failed, and says so.
   wave.goesBack = failed && plan.onFailure === "rollback" && wave.tenants.some(({ wrote }) => wrote);
   steps.save(run);
-  steps.tell(`${wave.name}: ${failed ? "failed" : `passed with ${counted(wave.tenants.length, "tenant")}`}`);
+  steps.tell(`${wave.name}: ${failed ? "failed" : passedLine(wave)}`);
 }
 
 /** Takes every tenant that the run may have changed back to where it stood. */
@@ -116,6 +119,10 @@ async function goBack(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePlan
   if (signal.aborted) return;
   wave.goesBack = false;
   wave.state = wave.tenants.every(({ wrote, state }) => !wrote || state === "rolledBack") ? "rolledBack" : "failed";
+}
+
+function passedLine({ tenants }: RunWave): string {
+  return tenants.length === 0 ? NONE_LEFT : `passed with ${counted(tenants.length, "tenant")}`;
 }
 
 function outcomeLine({ tenant, state, seq, problem }: RunTenant): string {

@@ -1,4 +1,5 @@
 import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
+import { NONE_LEFT } from "../../app/fleet/carry-out.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
@@ -65,7 +66,12 @@ export async function runFleetPlan({ options, io }: CommandContext<FleetPlanOpti
   const shown = waves.map(({ tenants, ...wave }) => ({ ...wave, tenants: tenants.map(fleetTenant) }));
   const plan: FleetPlan = { waves: shown, unassigned, totals: totalsOf(shown.flatMap(({ tenants }) => tenants)) };
   await io.output.print(plan, view);
-  const rest = [totalsLine(plan), ...(unassigned.length > 0 ? [`No wave selects ${unassigned.join(", ")}`] : [])];
+  const idle = shown.filter(({ tenants }) => tenants.length === 0);
+  const rest = [
+    totalsLine(plan),
+    ...(unassigned.length > 0 ? [`No wave selects ${unassigned.join(", ")}`] : []),
+    ...idle.map(({ name }) => `${name}: ${NONE_LEFT}`),
+  ];
   for (const line of rest) io.output.note(line);
   writeStepSummary(io.output, () =>
     ["### Plan of the fleet", "", markdownTable(view.rows(plan), view.columns), "", ...rest].join("\n"),

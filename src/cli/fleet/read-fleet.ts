@@ -1,6 +1,12 @@
 import { serverUrl } from "../../config/environment.ts";
 import { labelsOf } from "../../config/selection/choose-tenants.ts";
-import { FLEET_FILE, readFleetFile, tenantsByWave, type Wave } from "../../config/selection/fleet-file.ts";
+import {
+  FLEET_FILE,
+  readFleetFile,
+  selectsNothing,
+  tenantsByWave,
+  type Wave,
+} from "../../config/selection/fleet-file.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -28,8 +34,8 @@ export interface Fleet {
 /**
  * Reads the fleet of this directory: its waves with their tenants.
  *
- * @throws ConfigError for a `fleet.yaml` that is not valid, Fault NOT_FOUND when no wave selects a tenant, USAGE when the
- * command line names a tenant or a server too
+ * @throws ConfigError for a `fleet.yaml` that is not valid, Fault NOT_FOUND when a wave, or a pattern of one, selects no tenant,
+ * USAGE when the command line names a tenant or a server too
  */
 export function readFleet({ tenant, url }: Pick<Globals, "tenant" | "url">): Fleet {
   if (tenant !== undefined || url !== undefined)
@@ -37,9 +43,9 @@ export function readFleet({ tenant, url }: Pick<Globals, "tenant" | "url">): Fle
   const workspace = openWorkspace();
   const fleet = readFleetFile(workspace);
   const labels = labelsOf(workspace, workspace.tenants);
+  requireSelections(fleet.waves, labels);
   const { waves, unassigned } = tenantsByWave(fleet.waves, labels);
   const count = labels.size - unassigned.length;
-  if (count === 0) throw new Fault("NOT_FOUND", `No wave of ${FLEET_FILE} selects a tenant`);
   const memberOf = (name: string): Member => {
     const usual = serverUrl(name);
     const statedUrl = usual === undefined ? fleet.tenants[name]?.url : undefined;
@@ -47,4 +53,14 @@ export function readFleet({ tenant, url }: Pick<Globals, "tenant" | "url">): Fle
   };
   const filled = waves.map(({ wave, tenants }) => ({ wave, members: tenants.map(memberOf) }));
   return { directory: workspace.directory, waves: filled, unassigned, count };
+}
+
+/** A misspelt label leaves a canary empty, whose gate then guards nothing: the rest of the fleet would be changed behind it. */
+function requireSelections(waves: readonly Wave[], labels: ReadonlyMap<string, Labels>): void {
+  const empty = waves.flatMap((wave) => {
+    const stated = selectsNothing(wave, labels);
+    return stated === undefined ? [] : [`wave ${wave.name} selects no tenant by ${stated}`];
+  });
+  if (empty.length > 0)
+    throw new Fault("NOT_FOUND", `In ${FLEET_FILE} ${empty.join("; ")}: \`pmctl tenant list\` shows their labels`);
 }

@@ -4,19 +4,18 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time/units.ts";
 import { parseSelector, type Selector, SelectorError } from "../selection/selector.ts";
 import { BaseUrl, duration, Percentage, TenantId } from "./scalars.ts";
 
-/** As `--selector` takes it. */
-const SelectorText = z.codec(z.string().max(4096), z.custom<Selector>(), {
-  decode: (selector, context) => {
+/** As `--selector` takes it. The text is kept for messages. */
+const SelectorText = z.codec(z.string().max(4096), z.custom<{ text: string; requirements: Selector }>(), {
+  decode: (text, context) => {
     try {
-      return parseSelector(selector);
+      return { text, requirements: parseSelector(text) };
     } catch (error) {
       if (!(error instanceof SelectorError)) throw error;
-      context.issues.push({ code: "custom", input: selector, message: `is no selector: ${error.message}` });
+      context.issues.push({ code: "custom", input: text, message: `is no selector: ${error.message}` });
       return z.NEVER;
     }
   },
-  // The text itself is not kept: nothing writes this file.
-  encode: () => "",
+  encode: ({ text }) => text,
 });
 
 const TenantPattern = z.string().regex(/^[a-z0-9?*-]{1,80}$/, "must be a tenant's id, or a pattern with * and ?");

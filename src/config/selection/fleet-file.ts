@@ -49,7 +49,23 @@ export function tenantsByWave(
 
 function isInWave({ select, tenants }: Wave, tenant: string, labels: Labels): boolean {
   const isNamed = tenants === undefined || tenants.some((name) => namedBy(name)(tenant));
-  return isNamed && (select === undefined || selects(select, labels));
+  return isNamed && (select === undefined || selects(select.requirements, labels));
+}
+
+/**
+ * What of a wave selects no tenant of the directory, as the file states it: one of its patterns, or all that it asks for.
+ * A wave whose tenants are all in earlier waves selects them nevertheless.
+ */
+export function selectsNothing(wave: Wave, labels: ReadonlyMap<string, Labels>): string | undefined {
+  const { select, tenants = [] } = wave;
+  const idle = tenants.filter((name) => ![...labels.keys()].some(namedBy(name)));
+  if (idle.length > 0) return `tenants: ${idle.join(", ")}`;
+  if ([...labels].some(([tenant, own]) => isInWave(wave, tenant, own))) return undefined;
+  const stated = [
+    ...(select ? [`select: ${select.text}`] : []),
+    ...(tenants.length > 0 ? [`tenants: ${tenants.join(", ")}`] : []),
+  ];
+  return stated.join(" and ");
 }
 
 function wavesSelect({ waves }: FleetFile): Finding[] {
