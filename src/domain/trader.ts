@@ -54,9 +54,11 @@ export function requireEligible(
 function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: Policy["jurisdictions"]): void {
   if (allowed.length === 0 && blocked.length === 0) return;
   if (jurisdiction === null)
-    throw new Fault("JURISDICTION_BLOCKED", "Trading needs a known jurisdiction, and none is on record for this user", {
-      detail: { field: "policy.jurisdictions", value: "unknown" },
-    });
+    throw new Fault(
+      "JURISDICTION_BLOCKED",
+      "Trading needs a known jurisdiction, and none is on record for this user: the identity check or the user's token must name it",
+      { detail: { field: "policy.jurisdictions", value: "unknown" } },
+    );
   const listed = (codes: string[]) => codes.some((code) => covers(code.toUpperCase(), jurisdiction));
   const by = listed(blocked) ? "blocked" : allowed.length > 0 && !listed(allowed) ? "allowed" : undefined;
   if (by !== undefined)

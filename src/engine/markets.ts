@@ -82,13 +82,14 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
 };
 
 function treasuryShort(balanceMicro: bigint, amountMicro: bigint): Fault {
-  return new Fault("TREASURY_INSUFFICIENT", "The treasury cannot fund this market", {
-    detail: {
-      field: "treasury.capitalUsd",
-      limit: decimalFromMicro(balanceMicro),
-      value: decimalFromMicro(amountMicro),
+  const [limit, value] = [decimalFromMicro(balanceMicro), decimalFromMicro(amountMicro)];
+  return new Fault(
+    "TREASURY_INSUFFICIENT",
+    `The treasury cannot fund this market: it takes $${value}, and $${limit} is there`,
+    {
+      detail: { field: "treasury.capitalUsd", limit, value },
     },
-  });
+  );
 }
 
 /** Suspends an open market; a second suspension changes nothing. */

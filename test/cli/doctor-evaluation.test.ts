@@ -4,12 +4,38 @@ import { evaluateCertificate } from "../../src/app/doctor/certificate.ts";
 import type { Check } from "../../src/app/doctor/check.ts";
 import { type DatabaseFacts, evaluateDatabase } from "../../src/app/doctor/database.ts";
 import { type DurabilityFacts, evaluateBackup, evaluateDurability } from "../../src/app/doctor/durability.ts";
+import { evaluateJurisdictions } from "../../src/app/doctor/jurisdictions.ts";
 import { evaluateKeySet } from "../../src/app/doctor/key-set.ts";
 import { evaluateMachine, type MachineFacts } from "../../src/app/doctor/machine.ts";
+import { evaluateHeld } from "../../src/app/doctor/oracle.ts";
 import { evaluateRecord, type RecordFacts } from "../../src/app/doctor/record.ts";
 import { evaluateEnvFile } from "../../src/app/doctor/secret-files.ts";
 import { evaluateSecrets, type SecretFact, type SecretFacts } from "../../src/app/doctor/secrets.ts";
 import { evaluateServer } from "../../src/app/doctor/server.ts";
+
+test("a held market is a warning with the reason and the way out", () => {
+  expect(evaluateHeld([], "acme").status).toBe("ok");
+  const held = { id: "mkt_1", question: "?", resolutionRef: "pm:btc > 1", reason: "feed down", detail: "no answer" };
+  const check = evaluateHeld([{ ...held, heldAt: Date.parse("2030-01-01T00:00:00Z") }], "acme");
+  expect(check).toEqual({
+    check: "held markets",
+    status: "warn",
+    found:
+      "1 market left to a person by the oracle, mkt_1 longest, since 2030-01-01T00:00:00.000Z: feed down, no answer",
+    remedy:
+      "Look: pmctl oracle check -t acme; or decide it by hand: pmctl market settle mkt_1 --outcome yes|no -t acme",
+  });
+});
+
+test.each([
+  ["without lists nobody is refused for an unknown place", [], [], 3, "ok", "any jurisdiction"],
+  ["a list and users of known places are fine, and the rule is said", [], ["US"], 0, "ok", "refuses users whose"],
+  ["verified users of unknown places are a warning", [], ["US"], 3, "warn", "3 verified users without one on record"],
+  ["... so under a list of allowed ones", ["CH"], [], 1, "warn", "1 verified user without one on record"],
+] as const)("%s", (_, allowed, blocked, unknown, status, words) => {
+  const check = evaluateJurisdictions({ allowed: [...allowed], blocked: [...blocked] }, unknown);
+  expect(check).toMatchObject({ status, found: expect.stringContaining(words) });
+});
 
 const GIB = 1024 ** 3;
 

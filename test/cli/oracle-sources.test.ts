@@ -56,3 +56,10 @@ test("the table counts the instruments, and shows each host whole", async () => 
   expect(stdout).toMatch(/^coinbase +api\.exchange\.coinbase\.com +- +6$/m);
   expect(stdout).toMatch(/^oanda +api-fxtrade\.oanda\.com +url, authorization +24$/m);
 });
+
+test("a feed that there is not ends a check with 5 and the feed that is meant, before anything is asked or started", async () => {
+  await pmctlHere(["init", "acme", "--yes"], { cwd });
+  const { code, stdout, stderr } = await pmctlHere(["oracle", "check", "PM:BTC", "pm:bct"], { cwd });
+  expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
+  expect(stderr).toContain("There is no feed pm:bct; did you mean pm:btc?");
+});

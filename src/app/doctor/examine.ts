@@ -8,6 +8,7 @@ import { certificateGroup } from "./certificate.ts";
 import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
 import { checkDatabase } from "./database.ts";
 import { durabilityGroup } from "./durability.ts";
+import { jurisdictionsGroup } from "./jurisdictions.ts";
 import { keySetGroup } from "./key-set.ts";
 import { loginGroup } from "./login.ts";
 import { collectMachine, evaluateMachine } from "./machine.ts";
@@ -27,6 +28,7 @@ const GROUPS: readonly CheckGroup[] = [
   durabilityGroup,
   recordGroup,
   oracleGroup,
+  jurisdictionsGroup,
 ];
 
 /** The checks of the machine and the directory, which concern every tenant. */

@@ -1,15 +1,34 @@
 import { counted } from "../../domain/text.ts";
-import { listPromises, type PromiseRow } from "../../queries/oracle.ts";
+import { type HeldRow, listHeldMarkets, listPromises, type PromiseRow } from "../../queries/oracle.ts";
 import { isFeedUnchanged, type OracleSetup } from "../../services/feeds.ts";
 import { tooFewSources } from "../apply/market-warnings.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
 import { type Check, type CheckGroup, ok, warn, withoutDatabase } from "./check.ts";
 
+/** Beyond so many, the number tells nothing more. */
+const MOST_HELD = 200;
+
 export const oracleGroup: CheckGroup = {
   name: "oracle",
-  run: async ({ sql, config }) =>
-    sql ? evaluatePromises(tenantFeeds(config), await listPromises(sql)) : withoutDatabase("oracle"),
+  run: async ({ id, sql, config }) => {
+    if (!sql) return withoutDatabase("oracle", "held markets");
+    const [promises, held] = [await listPromises(sql), await listHeldMarkets(sql, { limit: MOST_HELD })];
+    return [...evaluatePromises(tenantFeeds(config), promises), evaluateHeld(held, id)];
+  },
 };
+
+/** Markets whose time has come and that the oracle left to a person: traders wait for their money. Longest first. */
+export function evaluateHeld(held: readonly HeldRow[], tenant: string): Check {
+  const [first] = held;
+  if (!first) return ok("held markets", "none waits for a person");
+  const markets = held.length < MOST_HELD ? counted(held.length, "market") : `${MOST_HELD} markets or more`;
+  const since = new Date(first.heldAt).toISOString();
+  return warn(
+    "held markets",
+    `${markets} left to a person by the oracle, ${first.id} longest, since ${since}: ${first.reason}, ${first.detail}`,
+    `Look: pmctl oracle check -t ${tenant}; or decide it by hand: pmctl market settle ${first.id} --outcome yes|no -t ${tenant}`,
+  );
+}
 
 /** Whether the feeds can still settle the markets that were created on them, before those close. */
 export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Check[] {

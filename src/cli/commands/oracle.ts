@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { FeedCheck, FeedLine, SweepReport } from "../../app/oracle/ask-once.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { nearest } from "../../domain/nearest.ts";
 import { counted } from "../../domain/text.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { orDash, time } from "../output/cells.ts";
@@ -40,7 +41,11 @@ export function register(noun: Command, host: Host): void {
       .argument("[feed...]", "only these feeds, such as pm:btc"),
     { names: "feed price ageSec spread session verdict detail" },
     async ({ options, args, io }) => {
-      const { checkOnce, oracleSecrets } = await import("../../app/oracle/ask-once.ts");
+      const [{ readOperatorTenant }, { checkOnce, feedLines, oracleSecrets }] = await Promise.all([
+        import("../../app/tenant/operator-tenant.ts"),
+        import("../../app/oracle/ask-once.ts"),
+      ]);
+      requireKnown(args, feedLines(readOperatorTenant(options.tenant)));
       const secrets = oracleSecrets(options.tenant);
       return withSession({ ...options, via: "db" }, io, async (session) => {
         const checks = await checkOnce(session, secrets, args);
@@ -161,6 +166,16 @@ async function printStatus(api: Api, { output }: Io): Promise<void> {
     output.note(
       `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why one is, and pmctl market settle ID decides it by hand.`,
     );
+}
+
+/** @throws Fault NOT_FOUND for the first name of no feed, with the feed that it probably means */
+function requireKnown(names: readonly string[], feeds: readonly FeedLine[]): void {
+  const known = feeds.map(({ feed }) => feed);
+  const unknown = names.find((name) => !known.includes(name.toLowerCase()));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, known);
+  const hint = meant === undefined ? "pmctl oracle feeds lists them" : `did you mean ${meant}?`;
+  throw new Fault("NOT_FOUND", `There is no feed ${unknown}; ${hint}`);
 }
 
 /** A feed asked for by name that would hold its markets fails the command, so that a pipeline notices. */
