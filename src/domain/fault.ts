@@ -103,7 +103,12 @@ const FAULTS = {
   RATE_LIMITED: { status: 429, exit: 9, meaning: "the client has used up its requests of this minute" },
   OVERLOADED: { status: 429, exit: 9, meaning: "too much at once; nothing was done" },
   INTERNAL: { status: 500, exit: 1, meaning: "the server failed; its log says why" },
-  DATABASE_UNAVAILABLE: { status: 500, exit: 9, meaning: "the database cannot be reached; nothing was done" },
+  DATABASE_UNAVAILABLE: {
+    status: 500,
+    exit: 9,
+    meaning: "the database cannot be reached; nothing was done",
+    next: "pmctl doctor",
+  },
   OUTCOME_UNKNOWN: { status: 500, exit: 9, meaning: "it may or may not be done: repeat with the same Idempotency-Key" },
   STANDBY_REQUIRED: {
     status: 500,

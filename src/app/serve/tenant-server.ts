@@ -11,6 +11,7 @@ import { WORKS } from "../../ledger/unchained/leases.ts";
 import { kycProvider } from "../../providers/kyc.ts";
 import { discrepancyOf } from "../../queries/reconcile/reconcile.ts";
 import type { StrictTransport } from "../../server/front-door.ts";
+import { DatabaseOutage } from "../../server/observe/database-outage.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import type { Readiness } from "../../server/observe/ops-listener.ts";
@@ -62,7 +63,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const certificate = shared
     ? shared.certificate
     : await servedCertificate({ directory, config, host, signsOwn: options.https === true });
-  const log = options.log ?? openLog(config.tenant, STDERR);
+  const outage = new DatabaseOutage();
+  const log = options.log ?? openLog(config.tenant, STDERR, outage);
   const metrics = new Metrics(shared === undefined);
   let anchors: AnchorWriter | undefined;
   const stated = serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]);
@@ -77,6 +79,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       anchors?.consider(head);
     },
   });
+  outage.watch(log, () => services.isDatabaseUp());
   const found = await soundAtStart(services, config.tenant);
   const leases = new Leases({
     pool: services.background,

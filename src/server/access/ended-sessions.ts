@@ -36,7 +36,7 @@ const SWEEP_EVERY_MS = 60_000;
  * expired, even if its row is deleted.
  */
 export class EndedSessions extends FreshCredentials {
-  protected readonly unavailable = "The service cannot check sessions at the moment";
+  protected readonly unavailable = "The database is away, so no session can be checked: try again in a moment";
   readonly #pool: Pool;
   readonly #isSealed: IsSealed;
   readonly #tokens = new Map<string, number>();

@@ -13,7 +13,7 @@ import { FreshCredentials } from "./fresh-credentials.ts";
  * cannot steer its digest, so the time a lookup takes tells nothing about the digests stored.
  */
 export class KeyRing extends FreshCredentials {
-  protected readonly unavailable = "The service cannot check keys at the moment";
+  protected readonly unavailable = "The database is away, so no key can be checked: try again in a moment";
   readonly #reader: Reader;
   readonly #isSealed: IsSealed;
   #byHash = new Map<string, ApiKey>();

@@ -1,5 +1,8 @@
 import { writeSync } from "node:fs";
-import pino, { type Logger } from "pino";
+import { isatty } from "node:tty";
+import pino, { type Logger, type LoggerOptions } from "pino";
+import type { DatabaseOutage } from "./database-outage.ts";
+import { lineForPeople } from "./log-line.ts";
 
 /** Headers that hold secrets. They are logged only beside a failure, and never their values. */
 const SECRET_HEADERS = [
@@ -19,24 +22,38 @@ const SECRET_HEADERS = [
 const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
 /**
- * A tenant's log as lines of JSON. Where it cannot be written, as on a full disk or into a pipe without a reader, the
+ * A tenant's log: lines for people on a terminal, lines of JSON elsewhere. Where it cannot be written, as on a full disk or into a pipe without a reader, the
  * lines wait for the next one. pino's own destination would end the process, or sleep until there is room.
+ * @param outage takes over the lines of what fails while the database is away
  */
-export function openLog(tenant: string, fd: number): Logger {
+export function openLog(tenant: string, fd: number, outage?: DatabaseOutage): Logger {
+  const isForPeople = isatty(fd);
   let unwritten = Buffer.alloc(0);
   const write = (line: string): void => {
-    if (unwritten.length < MAX_UNWRITTEN_BYTES) unwritten = Buffer.concat([unwritten, Buffer.from(line)]);
+    if (unwritten.length < MAX_UNWRITTEN_BYTES)
+      unwritten = Buffer.concat([unwritten, Buffer.from(isForPeople ? lineForPeople(line) : line)]);
     try {
       while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(fd, unwritten));
     } catch {
       // The failure cannot be reported anywhere.
     }
   };
-  return pino({ name: "pmctl", base: { tenant } }, { write });
+  return pino({ name: "pmctl", base: { tenant }, ...(outage && { hooks: foldedInto(outage) }) }, { write });
 }
 
 /** A logger for lines about requests. It redacts by itself, so that no logger given to the server can forget to. */
 export function requestLogger(log: Logger): Logger {
   const paths = SECRET_HEADERS.map((name) => `headers["${name}"]`);
   return log.child({}, { redact: { paths, censor: "[redacted]" } });
+}
+
+function foldedInto(outage: DatabaseOutage): Required<LoggerOptions>["hooks"] {
+  return {
+    logMethod(args, method) {
+      const write = () => method.apply(this, args);
+      const [fields]: readonly unknown[] = args;
+      const error = typeof fields === "object" && fields !== null && "err" in fields ? fields.err : undefined;
+      if (error === undefined || !outage.takes(error, write)) write();
+    },
+  };
 }

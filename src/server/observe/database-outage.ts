@@ -1,0 +1,75 @@
+import type { Logger } from "pino";
+import { Fault } from "../../domain/fault.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
+import { ConnectionLost, classify } from "../../postgres/connect.ts";
+
+const LOOK_AGAIN_MS = 500;
+
+/**
+ * Makes one line of all that fails while the database is away, and one of its return: each kind of background work and
+ * each request would have its own stack otherwise.
+ */
+export class DatabaseOutage {
+  #isUp: (() => Promise<boolean>) | undefined;
+  #log: Logger | undefined;
+  #awaySince: number | undefined;
+  #asking = false;
+  #held: (() => void)[] = [];
+
+  /** @param isUp asks the database */
+  watch(log: Logger, isUp: () => Promise<boolean>): void {
+    this.#log = log;
+    this.#isUp = isUp;
+  }
+
+  /**
+   * Takes a line over whose error may be the database's absence. The database is asked before anything is said of it: another
+   * server's refused connection looks the same.
+   * @param write writes the line as it is
+   */
+  takes(error: unknown, write: () => void): boolean {
+    if (this.#isUp === undefined || !mayBeAway(error)) return false;
+    if (this.#awaySince !== undefined) return true;
+    this.#held.push(write);
+    if (!this.#asking) void this.#ask(error, this.#isUp);
+    return true;
+  }
+
+  async #ask(error: unknown, isUp: () => Promise<boolean>): Promise<void> {
+    this.#asking = true;
+    const up = await isUp().catch(() => false);
+    this.#asking = false;
+    const held = this.#held.splice(0);
+    if (up) {
+      for (const write of held) write();
+      return;
+    }
+    this.#awaySince = monotonicMs();
+    this.#log?.error(
+      { reason: reasonOf(error) },
+      "The database is away: changes and most reads are refused until it is back. pmctl db status, pmctl doctor",
+    );
+    this.#lookAgain(isUp);
+  }
+
+  #lookAgain(isUp: () => Promise<boolean>): void {
+    const look = async () => {
+      if (!(await isUp().catch(() => false))) return this.#lookAgain(isUp);
+      const seconds = Math.round((monotonicMs() - (this.#awaySince ?? 0)) / 1000);
+      this.#awaySince = undefined;
+      this.#log?.info(`The database is back after ${seconds} s`);
+    };
+    setTimeout(() => void look(), LOOK_AGAIN_MS).unref();
+  }
+}
+
+function mayBeAway(error: unknown): boolean {
+  if (error instanceof Fault) return error.code === "DATABASE_UNAVAILABLE" || mayBeAway(error.cause);
+  return classify(error) instanceof ConnectionLost || error instanceof ConnectionLost;
+}
+
+/** The innermost message: that of the system, such as `connect ECONNREFUSED`. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
+}

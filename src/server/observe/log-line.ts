@@ -1,0 +1,36 @@
+import { styleText } from "node:util";
+import { parseJson } from "../../domain/parse-json.ts";
+
+const LEVELS = [
+  { from: 50, name: "ERROR", colour: "red" },
+  { from: 40, name: "WARN ", colour: "yellow" },
+  { from: 0, name: "info ", colour: "dim" },
+] as const;
+/** What stands elsewhere in the line, or tells people nothing. */
+const LEFT_OUT = ["level", "time", "name", "msg", "tenant", "err", "pid", "hostname"];
+
+/**
+ * A line of the log for people at a terminal: time, level, message, then what else is known of it; the message of an error
+ * without its stack, which the JSON in a pipe has.
+ */
+export function lineForPeople(json: string): string {
+  const line = parseJson(json);
+  if (typeof line !== "object" || line === null) return json;
+  const { level, time, msg, err }: { level?: unknown; time?: unknown; msg?: unknown; err?: unknown } = line;
+  const { name, colour } = LEVELS.find(({ from }) => Number(level) >= from) ?? LEVELS[2];
+  const cause = typeof err === "object" && err !== null && "message" in err ? `: ${err.message}` : "";
+  const rest = Object.entries(line)
+    .filter(([field, value]) => !LEFT_OUT.includes(field) && value !== null)
+    .map(([field, value]) => `${field}=${typeof value === "object" ? JSON.stringify(value) : value}`);
+  const text = oneLine([`${msg ?? ""}${cause}`, ...rest].join(" "));
+  const clock = new Date(Number(time)).toISOString().slice(11, 19);
+  return `${styleText("dim", clock, TERMINAL)} ${styleText(colour, name, TERMINAL)} ${text}\n`;
+}
+
+/** `NO_COLOR`, and what is no terminal, get no colours. */
+const TERMINAL = { stream: process.stderr };
+
+/** A question of a market or a header can hold anything: nothing in it may move the cursor. */
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, " ");
+}
