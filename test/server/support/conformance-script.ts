@@ -20,6 +20,8 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getMarket", { id: "unknown" }],
   ["createMarket", market],
   ["createMarket", { ...market, p0: 1 }],
+  ["createMarket", { ...market, key: "rain" }],
+  ["createMarket", { ...market, key: "rain", p0: 0.3 }],
   ["placeTrade", trade],
   ["placeTrade", { ...trade, amount: 1e6 }],
   ["placeTrade", { ...trade, amount: -1 }],
