@@ -15,6 +15,8 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["listMarkets", { limit: 1 }],
   ["listMarkets", { status: "all" }],
   ["listMarkets", { status: "any" }],
+  ["listUsers", { minScore: 1, state: "verified", minExposureUsd: 0 }],
+  ["listUsers", { state: "unknown" }],
   ["findIds", { kind: "market", refs: "m1,0123456789" }],
   ["getMarket", { id: "m1" }],
   ["getMarket", { id: "unknown" }],
