@@ -159,6 +159,10 @@ export const UserId = z
   .refine(isStorable, "must be well-formed text")
   .meta({ id: "UserId", description: "The user's identifier, the `sub` of its JWT.", examples: ["usr_1"] });
 
+export const MarketKey = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lower-case letters, digits, dots, - and _ (at most 64)");
+
 export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A side of a binary market." });
 const kinds = MARKET_KINDS.map((kind) => `\`${kind}\` (${MARKET_MAKERS[kind].title})`);
 export const MarketKind = z.enum(MARKET_KINDS).meta({ id: "MarketKind", description: `${kinds.join(" or ")}.` });

@@ -65,6 +65,12 @@ const FAULTS = {
   NOT_FOUND: { status: 404, exit: 5, meaning: "there is nothing under this path or identifier" },
   UNKNOWN_HOST: { status: 404, exit: 5, meaning: "no tenant is served under the request's host" },
   MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no such market", next: "pmctl market list" },
+  MARKET_KEY_TAKEN: {
+    status: 409,
+    exit: 7,
+    meaning: "another market has this key, with other terms",
+    next: "pmctl market show <key>",
+  },
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
   MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl market resume <market>" },
   MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },

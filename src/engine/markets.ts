@@ -19,7 +19,7 @@ export interface CreateMarket {
   resolutionRef: string;
   meta: string;
   liquidityMicro: bigint | null;
-  /** The market's key in the tenant's files, for one that a file declares. */
+  /** The market's key in the tenant's files; unique among all markets that there ever were. */
   fileKey?: string | undefined;
   /** The parsed reference, by which the oracle settles the market; without it a person does. */
   terms?: MarketTerms | null | undefined;
@@ -27,9 +27,15 @@ export interface CreateMarket {
 
 /** Moves F from the treasury into the market's escrow; it backs the F complete sets of the pool and the house. */
 export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: number; createdAt: number }> = {
-  needs: () => [TENANT, need("account", TREASURY)],
+  needs: ({ fileKey }) => [
+    TENANT,
+    need("account", TREASURY),
+    ...(fileKey === undefined ? [] : [need("marketKey", fileKey)]),
+  ],
   decide(draft, command, now) {
     const { id, question, category, kind, p0Ppm, closeAt, resolutionRef, meta, terms } = command;
+    const { fileKey = null } = command;
+    if (fileKey !== null && draft.get("marketKey", fileKey)) throw keyTaken(fileKey);
     if (closeAt <= now) throw new Fault("BAD_REQUEST", "closeAt: must be in the future");
     const fundMicro = command.liquidityMicro ?? requireTenant(draft).liquidityMicro;
     const pool = openPool({ kind, fundMicro, p0Ppm });
@@ -46,13 +52,14 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
       resolutionRef,
       meta,
       createdAt: now,
-      fileKey: command.fileKey ?? null,
+      fileKey,
       houseYesMicro: fundMicro - pool.yesMicro,
       houseNoMicro: fundMicro - pool.noMicro,
       terms: terms ? encodeTerms(terms) : null,
     };
     draft.transfer(TREASURY, escrowOf(id), fundMicro, treasuryShort);
     draft.put("market", id, market);
+    if (fileKey !== null) draft.put("marketKey", fileKey, market);
     draft.put("marketState", id, {
       marketId: id,
       ...pool,
@@ -80,6 +87,11 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
     return { id, yesPrice: pricesOf(market, pool).yes, createdAt: now };
   },
 };
+
+/** A market's key is its identity in the tenant's files, so it stays taken when the market is settled. */
+function keyTaken(key: string): Fault {
+  return new Fault("MARKET_KEY_TAKEN", `The key ${key} is another market's`, { detail: { field: "key", value: key } });
+}
 
 function treasuryShort(balanceMicro: bigint, amountMicro: bigint): Fault {
   const [limit, value] = [decimalFromMicro(balanceMicro), decimalFromMicro(amountMicro)];

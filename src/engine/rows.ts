@@ -222,6 +222,8 @@ export interface Tables {
   tenantRecord: TenantRecord;
   account: Account;
   market: Market;
+  /** The market that has a key of the tenant's files. */
+  marketKey: Market;
   marketState: MarketState;
   watch: Watch;
   trader: Trader;

@@ -56,12 +56,13 @@ export interface ApplyConfig extends KeyInHand {
  * has changed since
  */
 export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
-  needs: ({ marketStates = [] }) => [
+  needs: ({ markets = [], marketStates = [] }) => [
     ...TENANT_TO_WRITE,
     KEYRING,
     PAST_RECORD,
     need("account", CAPITAL),
     need("account", TREASURY),
+    ...markets.map(({ fileKey }) => need("marketKey", fileKey)),
     ...marketStates.flatMap(({ marketId }) => marketNeeds(marketId)),
   ],
   ownBatch: true,
@@ -182,6 +183,7 @@ function isAsWanted(key: ApiKey, wanted: ReturnType<typeof asDeclared>): boolean
 /** An apply only creates, suspends and resumes markets: a file never settles or deletes one. */
 function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyConfig, now: number): boolean {
   for (const { state, ...market } of markets) {
+    if (draft.get("marketKey", market.fileKey)) throw stale(`the market key ${market.fileKey}`);
     createMarket.decide(draft, market, now);
     if (state === "suspended") suspendMarket.decide(draft, { marketId: market.id }, now);
   }

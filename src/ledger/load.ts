@@ -2,6 +2,7 @@ import { walletOf } from "../domain/accounts.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import {
   type ApiKey,
+  type Market,
   type Need,
   type PastRecord,
   positionKey,
@@ -61,6 +62,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
   account: byKey(TABLES.account),
   market: byKey(TABLES.market),
+  marketKey: loadByFileKey,
   marketState: byKey(TABLES.marketState),
   watch: byKey(TABLES.watch),
   trader: loadTraders,
@@ -106,6 +108,13 @@ function keyIn(sql: ReadSql, [first = "", second]: readonly string[], keys: stri
 async function loadTenant(sql: ReadSql): Promise<Map<string, Tenant>> {
   const rows = await sql`select ${sql.unsafe(TABLES.tenant.selected())} from tenant`;
   return new Map(rows.map((stored) => [SINGLE, TABLES.tenant.decode(stored)]));
+}
+
+async function loadByFileKey(sql: ReadSql, keys: string[]): Promise<Map<string, Market>> {
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.market.selected())} from market where file_key = any(${textArray(keys)}::text[])`;
+  const markets = rows.map((stored) => TABLES.market.decode(stored));
+  return new Map(markets.flatMap((market) => (market.fileKey === null ? [] : [[market.fileKey, market]])));
 }
 
 /** A portfolio for every trader asked for, and the positions in it. */

@@ -56,6 +56,13 @@ export async function findMarket(sql: ReadSql, id: string): Promise<MarketRow | 
   return (await findMarkets(sql, [id])).get(id);
 }
 
+/** The market with a key of the tenant's files, settled ones too. */
+export async function findMarketByKey(sql: ReadSql, key: string): Promise<MarketRow | undefined> {
+  const [row] = await sql`
+    select ${columns(sql)} from market m join book b on b.market_id = m.id where m.file_key = ${key}`;
+  return row && toMarket(row);
+}
+
 export interface MarketQuery {
   category?: string | undefined;
   kind?: MarketKind | undefined;

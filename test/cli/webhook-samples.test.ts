@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SAMPLE_EVENTS, sampleWebhook } from "../../src/app/webhooks/webhook-samples.ts";
+import { operations } from "../../src/contract/operations.ts";
 import { Deposit, KycEvent, StripeEvent } from "../../src/contract/resources/inbound.ts";
 import { readStripeEvent } from "../../src/providers/stripe/read.ts";
 
@@ -14,7 +15,14 @@ describe("a sample webhook", () => {
       expect(readStripeEvent(parsed.type, parsed.data.object)?.reference).toBe("pi_0199");
     } else if (event.startsWith("kyc."))
       expect(KycEvent.safeParse({ ...body, tenantId: "acme" }).error).toBeUndefined();
-    else expect(Deposit.safeParse(body).error).toBeUndefined();
+    else if (endpoint === "oracle") {
+      const { input } = operations.receivePrice;
+      expect(input.safeParse({ ...body, tenantId: "acme" }).error).toBeUndefined();
+      expect(sampleWebhook(event, ["price=12.50"], seed)).toMatchObject({
+        path: "/oracle/inbound/",
+        body: { price: "12.50" },
+      });
+    } else expect(Deposit.safeParse(body).error).toBeUndefined();
   });
 
   test("takes fields from the command line: text where text stands, numbers where they do, and fields that the sample leaves out", () => {

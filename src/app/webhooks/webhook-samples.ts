@@ -41,6 +41,14 @@ const deposit = ({ id }: SampleSeed): Mapping => ({
   txRef: `test-${id}`,
 });
 
+/** For a source of kind `push` of the tenant file; the price is text, which keeps every digit. */
+const oraclePrice = ({ now }: SampleSeed): Mapping => ({
+  source: "desk",
+  id: "test",
+  price: "100",
+  observedAt: new Date(now).toISOString(),
+});
+
 /** The object of each Stripe event, with the fields that are read. */
 const STRIPE_OBJECTS: Readonly<Record<string, (seed: SampleSeed) => Mapping>> = {
   "payment_intent.succeeded": ({ id }) => ({
@@ -92,6 +100,7 @@ const GENERIC: Readonly<Record<string, { endpoint: InboundEndpoint; body: (seed:
   "kyc.passed": { endpoint: "kyc", body: kyc("passed") },
   "kyc.failed": { endpoint: "kyc", body: kyc("failed") },
   "deposit.completed": { endpoint: "payments", body: deposit },
+  "oracle-price": { endpoint: "oracle", body: oraclePrice },
 };
 
 /** The events that `pmctl webhook send` knows. */

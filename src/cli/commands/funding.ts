@@ -34,7 +34,7 @@ export function register(noun: Command, host: Host): void {
     { operation: "listWithdrawals" },
     ({ options, io }) => withSession(options, io, (session) => runFundingList(options, session.api(), io)),
   );
-  for (const command of [fundingApprove, fundingReject, fundingCredit]) command.register(noun, host);
+  for (const command of [fundingRequest, fundingApprove, fundingReject, fundingCredit]) command.register(noun, host);
 }
 
 const listView: View<readonly Withdrawal[], Withdrawal> = {
@@ -138,3 +138,25 @@ function reasonOf({ reason }: { reason?: string | undefined }, what: string): st
     throw new Fault("USAGE", `${what} needs a reason in the audit log: add --reason`);
   return reason;
 }
+
+/** A user asks for a withdrawal; the operator who types it is the actor on record. */
+export const fundingRequest = defineCommand({
+  name: "request",
+  summary: "ask for a withdrawal on a user's behalf; its money is held until it is approved or rejected",
+  takes: (command) =>
+    command
+      .requiredOption("--user <id>", "whose money it is", identifier)
+      .requiredOption("--amount <usd>", "how much", decimal),
+  operation: "requestWithdrawal",
+  input: ({ options: { amount } }: CommandContext<{ user: string; amount: number }>) => ({ amount }),
+  onBehalfOf: ({ user }) => user,
+  view: {
+    kind: "record",
+    fields: ({ withdrawalId, status, amount, createdAt }) => [
+      ["withdrawal", withdrawalId],
+      ["amount", usd(amount)],
+      ["status", status],
+      ["asked", time(createdAt, { seconds: true })],
+    ],
+  },
+});

@@ -1,11 +1,13 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { WireInput, WireResult } from "../../contract/operations.ts";
+import { HedgeRef } from "../../contract/resources/trading.ts";
 import type { Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { resolveId } from "../input/names.ts";
-import { decimal, identifier } from "../input/parsers.ts";
+import { decimal, identifier, jsonObject } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
 
+type Hedge = NonNullable<WireInput<"placeTrade">["hedgeRef"]>;
 type Quote = WireResult<"quoteTrade">;
 
 interface TradeOptions {
@@ -34,6 +36,15 @@ function withTerms(command: Command): Command {
     .option("--max-avg-price <price>", "do not buy at a higher average price", decimal)
     .option("--min-shares <number>", "do not buy fewer", decimal)
     .option("--min-avg-price <price>", "do not sell at a lower average price", decimal);
+}
+
+/** Checked before the tenant is opened, with the words of the interface. */
+function hedgeRef(value: string): Hedge {
+  const parsed = HedgeRef.safeParse(jsonObject(value));
+  if (parsed.success) return parsed.data;
+  throw new InvalidArgumentError(
+    `${parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}.`,
+  );
 }
 
 /** Terms of a quote or a trade as the interface takes them. */
@@ -69,11 +80,20 @@ export const tradeQuote = defineCommand({
 export const tradePlace = defineCommand({
   name: "place",
   summary: "buy or sell shares for a user; recorded with you as the actor",
-  takes: (command) => withTerms(command).requiredOption("--user <id>", "who trades", identifier),
+  takes: (command) =>
+    withTerms(command)
+      .requiredOption("--user <id>", "who trades", identifier)
+      .option(
+        "--hedge-ref <json>",
+        'marks a hedge: {"symbol": "BTCUSD", "direction": "long", "notional": 100000, "externalRef": "pos-7"}',
+        hedgeRef,
+      ),
   operation: "placeTrade",
-  input: async ({ options }, api, session) =>
-    tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
-  onBehalfOf: ({ user }: TradeOptions & { user: string }) => user,
+  input: async ({ options }, api, session) => ({
+    ...tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
+    hedgeRef: options.hedgeRef,
+  }),
+  onBehalfOf: ({ user }: TradeOptions & { user: string; hedgeRef?: Hedge }) => user,
   view: {
     kind: "record",
     fields: (trade): [string, string][] => [

@@ -8,6 +8,7 @@ import { defineCommand } from "../define-command.ts";
 import { identifier, past, timeSpan } from "../input/parsers.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { registerAccounts } from "./user-account.ts";
 
 type StateChange = WireResult<"restrictUser">;
 
@@ -18,6 +19,7 @@ interface Token {
 }
 
 export function register(noun: Command, host: Host): void {
+  registerAccounts(noun, host);
   for (const command of [userShow, userRestrict, userRelease, userRevoke]) command.register(noun, host);
   host.add<{ ttl?: number }>(
     noun

@@ -9,6 +9,7 @@ import type { MarketKind } from "../../domain/market/market-makers.ts";
 
 export interface MarketFlags {
   file?: string;
+  key?: string;
   question?: string;
   category?: string;
   kind?: MarketKind;
@@ -20,7 +21,7 @@ export interface MarketFlags {
 }
 
 const REQUIRED = ["question", "category", "kind", "p0", "closeAt", "resolutionRef"] as const;
-const OPTIONAL = ["meta", "liquidity"] as const;
+const OPTIONAL = ["key", "meta", "liquidity"] as const;
 
 /**
  * What `POST /v1/markets` takes, from options or from a file. The API itself checks the values.
@@ -37,8 +38,8 @@ export function marketInput(flags: MarketFlags): WireInput<"createMarket"> {
     const missing = REQUIRED.filter((name) => flags[name] === undefined).map(optionOf);
     throw new Fault("USAGE", `A market needs ${missing.join(", ")} too (or all of it in a file: -f FILE)`);
   }
-  const { question, category, kind, p0, closeAt, resolutionRef, meta = {}, liquidity } = flags;
-  return { question, category, kind, p0, closeAt, resolutionRef, meta: meta as Meta, liquidityUsd: liquidity };
+  const { question, category, kind, p0, closeAt, resolutionRef, meta = {}, liquidity, key } = flags;
+  return { question, category, kind, p0, closeAt, resolutionRef, meta: meta as Meta, liquidityUsd: liquidity, key };
 }
 
 type Meta = NonNullable<WireInput<"createMarket">["meta"]>;
@@ -65,6 +66,6 @@ function fromFile(file: string): WireInput<"createMarket"> {
     );
   if (market.state !== "open")
     throw new Fault("USAGE", `${file} asks for a suspended market: create it open, then pmctl market suspend`);
-  const { source: _source, key: _key, state: _state, ...input } = market;
+  const { source: _source, state: _state, ...input } = market;
   return z.encode(MarketInput, input);
 }

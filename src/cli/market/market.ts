@@ -3,7 +3,7 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { decimal, jsonObject } from "../input/parsers.ts";
+import { decimal, identifier, jsonObject, timeAhead } from "../input/parsers.ts";
 import { cents, orDash, price, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
@@ -42,11 +42,20 @@ function registerCreate(noun: Command, host: Host): void {
       .command("create")
       .description("open a market, from options or from a file with one market")
       .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/")
+      .option(
+        "--key <key>",
+        "a name that no other market has; again with the same terms, it names that market",
+        identifier,
+      )
       .option("--question <text>", "what traders are asked")
       .option("--category <slug>", "such as crypto")
       .addOption(new Option("--kind <kind>", "the mechanism").choices(MARKET_KINDS))
       .option("--p0 <price>", "first price of YES, 0.001 to 0.999", decimal)
-      .option("--close-at <time>", "when trading ends, such as 2030-01-31T18:00:00Z")
+      .option(
+        "--close-at <time>",
+        "when trading ends: 2h, 2030-01-31T18:00:00Z or tomorrow 18:00 Europe/Berlin",
+        timeAhead,
+      )
       .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
       .option("--meta <json>", "anything else, a JSON object", jsonObject)
       .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", decimal),

@@ -1,14 +1,9 @@
 import { z } from "zod";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
-import { text } from "../scalars.ts";
+import { MarketKey, text } from "../scalars.ts";
 import { MarketInput } from "./markets.ts";
 import { AppliedPolicy } from "./policy.ts";
-
-/** A market's identity in the files. */
-const MarketKey = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lower-case letters, digits, dots, - and _ (at most 64)");
 
 const State = z.enum(["open", "suspended"]);
 

@@ -7,6 +7,7 @@ import {
   CategorySlug,
   line,
   MarketId,
+  MarketKey,
   MarketKind,
   MarketStatus,
   Price,
@@ -72,10 +73,15 @@ export const MarketInput = z
     liquidityUsd: UsdAmount.optional().meta({
       description: "Extension: the liquidity that the house puts in; the tenant's default unless given.",
     }),
+    key: MarketKey.optional().meta({
+      description:
+        "Extension: a name of the market that no other has. A market that has it is answered when its terms are these, and refused otherwise.",
+      examples: ["rain-bern"],
+    }),
   })
   .meta({ id: "MarketInput" });
 
-const MarketKey = z
+const StoredKey = z
   .string()
   .nullable()
   .meta({ description: "Extension: the market's key in the tenant's files; null for a market without one." });
@@ -97,7 +103,7 @@ export const MarketItem = z
       description: "Extension: with the query field `status` only, as the next three.",
     }),
     outcome: Side.nullable().optional(),
-    key: MarketKey.optional(),
+    key: StoredKey.optional(),
     waitingFor: z.enum(WAITING_FOR).optional().meta({
       description:
         "What a market that `waiting` asks for waits for: a settlement by hand, or a person's decision on what stopped the oracle.",
@@ -121,7 +127,7 @@ export const MarketDetail = z
     createdAt: Timestamp,
     outcome: Side.nullable().meta({ description: "Extension: the outcome; null until the market is settled." }),
     settledAt: Timestamp.nullable(),
-    key: MarketKey,
+    key: StoredKey,
   })
   .meta({ id: "MarketDetail" });
 
@@ -227,7 +233,7 @@ export const marketOperations = {
     summary: "Create a market, open for trading.",
     input: MarketInput,
     output: MarketCreated,
-    refusals: ["TREASURY_INSUFFICIENT"],
+    refusals: ["MARKET_KEY_TAKEN", "TREASURY_INSUFFICIENT"],
     writes: true,
   }),
   suspendMarket: operation({

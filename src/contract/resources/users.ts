@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { operationsUnder } from "../operation.ts";
-import { line, Timestamp, Usd, UsdAmount, UserId } from "../scalars.ts";
+import { line, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 import { Wallet } from "./wallets.ts";
 
@@ -23,6 +24,32 @@ export const User = z
     }),
   })
   .meta({ id: "User" });
+
+const Score = z.coerce.number().int().min(0).max(20);
+export const UserFilter = z.object({
+  q: text(255)
+    .optional()
+    .meta({ description: "Part of the id, in any case.", examples: ["usr_"] }),
+  state: UserState.optional(),
+  minScore: Score.optional().meta({ description: "Only users whose suitability score is at least this." }),
+  maxScore: Score.optional().meta({ description: "Only users whose suitability score is at most this." }),
+  jurisdiction: text(6)
+    .toUpperCase()
+    .optional()
+    .meta({ description: "Only users of this jurisdiction, in any case.", examples: ["GB"] }),
+  minExposureUsd: z.coerce
+    .number()
+    .min(0)
+    .max(MAX_AMOUNT_USD)
+    .optional()
+    .meta({ description: "Only users whose open positions cost at least this, in US dollars.", examples: [100] }),
+  ...paging,
+});
+
+const { userId, state, jurisdiction, suitabilityScore, balanceUsd, exposureUsd, createdAt } = User.shape;
+export const UserItem = z
+  .object({ userId, state, jurisdiction, suitabilityScore, balanceUsd, exposureUsd, createdAt })
+  .meta({ id: "UserItem" });
 
 export const RevocationInput = z
   .object({
@@ -55,6 +82,15 @@ export const Credited = z.object({ userId: StoredUserId, amount: Usd, balanceUsd
 const { operation, operatorRead } = operationsUnder("money");
 
 export const userOperations = {
+  listUsers: operatorRead({
+    path: "/v1/users",
+    summary: "List users by id, all or those of a standing, a place, a score or an exposure.",
+    input: UserFilter,
+    output: z.array(UserItem),
+    refusals: [],
+    paged: true,
+    extension: true,
+  }),
   getUser: operatorRead({
     path: "/v1/users/:id",
     summary: "Get one user.",

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Input, Result } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -7,6 +8,7 @@ import { isPublicFilter, statusFilter } from "../../domain/market/status-filter.
 import { termsOf } from "../../domain/market/terms.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import {
+  findMarketByKey,
   findMarkets,
   listMarketsByStatus,
   listOpenMarkets,
@@ -172,8 +174,39 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
   };
 }
 
-function createMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
-  const { p0, meta, liquidityUsd, ...market } = input;
+/**
+ * A market whose key is taken is answered with the one that has the key, if that was created on the same terms: who runs
+ * a script again gets the market that it made before.
+ * @throws Fault MARKET_KEY_TAKEN when the terms differ
+ */
+async function createMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
+  const { key } = input;
+  try {
+    return await submitMarket(context, input, caller);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "MARKET_KEY_TAKEN" || key === undefined) throw error;
+    const taken = await context.pool.read((sql) => findMarketByKey(sql, key));
+    if (!taken || !hasTerms(taken, input)) throw error;
+    const { id, createdAt, now } = taken;
+    return { id, status: statusAt(taken, now), yesPrice: pricesOf(taken, taken).yes, createdAt };
+  }
+}
+
+/** Liquidity counts only where it is stated: the tenant's default may have changed since. */
+function hasTerms(market: MarketRow, { p0, meta, liquidityUsd, key: _, ...terms }: Input<"createMarket">): boolean {
+  const { question, category, kind, closeAt, resolutionRef } = market;
+  return (
+    isDeepStrictEqual({ question, category, kind, closeAt, resolutionRef }, terms) &&
+    market.p0Ppm === ppmOf(p0) &&
+    market.meta === canonicalJson(meta) &&
+    (liquidityUsd === undefined || market.fundMicro === liquidityUsd)
+  );
+}
+
+const ppmOf = (p0: number) => Math.round(p0 * 1e6);
+
+function submitMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
+  const { p0, meta, liquidityUsd, key, ...market } = input;
   const outcome = termsOf(input, context.oracle.hashes);
   return submit(
     context,
@@ -182,7 +215,8 @@ function createMarket(context: ServiceContext, input: Input<"createMarket">, cal
       type: "createMarket",
       ...market,
       id: context.newId("mkt"),
-      p0Ppm: Math.round(p0 * 1e6),
+      fileKey: key,
+      p0Ppm: ppmOf(p0),
       meta: canonicalJson(meta),
       liquidityMicro: liquidityUsd ?? null,
       terms: outcome.kind === "terms" ? outcome.terms : null,

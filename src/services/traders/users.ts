@@ -1,10 +1,13 @@
-import type { Result } from "../../contract/operations.ts";
+import type { Input, Result } from "../../contract/operations.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { Fault } from "../../domain/fault.ts";
+import { microFromUsd } from "../../domain/money.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
 import { capMinor, traderStateOf } from "../../domain/trader.ts";
 import type { Trader } from "../../engine/rows.ts";
+import { loadTraders } from "../../ledger/load-standing.ts";
 import { loadRevocations } from "../../ledger/unchained/revocations.ts";
+import { listTraderIds, readMoneyOf } from "../../queries/traders/list-traders.ts";
 import { readTrader, readWallet } from "../../queries/traders/traders.ts";
 import { readPolicy } from "../configuration/policy.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
@@ -13,6 +16,7 @@ import type { Caller, Handlers } from "../invoke.ts";
 /** A user's state, restrictions, sessions and suitability. */
 export function userHandlers(context: ServiceContext) {
   return {
+    listUsers: (input) => listUsers(context, input),
     getUser: ({ id }) => getUser(context, id),
     restrictUser: ({ id }, caller) => restrict(context, "restrictUser", id, caller),
     releaseUser: ({ id }, caller) => restrict(context, "releaseUser", id, caller),
@@ -27,6 +31,34 @@ export function userHandlers(context: ServiceContext) {
       ),
     getSuitability: (_, caller) => getSuitability(context, requireUser(caller).id),
   } satisfies Handlers;
+}
+
+/**
+ * Which users match is read from their rows; what is shown of each is what the log says, as for a single user.
+ */
+async function listUsers(
+  { pool, cursors, isSealed }: ServiceContext,
+  input: Input<"listUsers">,
+): Promise<Result<"listUsers">> {
+  const { limit, cursor: _, minExposureUsd, ...filter } = input;
+  const minExposureMicro = minExposureUsd === undefined ? undefined : microFromUsd(minExposureUsd);
+  if (minExposureUsd !== undefined && minExposureMicro === undefined)
+    throw new Fault("BAD_REQUEST", "minExposureUsd: must have at most 6 decimals");
+  const list = cursors.list("listUsers", input);
+  const [after] = list.reached(["string"]) ?? [];
+  return pool.snapshot(async (sql) => {
+    const found = await listTraderIds(sql, { ...filter, minExposureMicro, after, limit: limit + 1 });
+    const { page, nextCursor } = list.page(found, limit, (last) => [last]);
+    const [traders, money] = await Promise.all([loadTraders(sql, page, isSealed), readMoneyOf(sql, page)]);
+    const items = page.flatMap((userId) => {
+      const [trader, has] = [traders.get(userId), money.get(userId)];
+      if (!trader || !has) return [];
+      const { jurisdiction, suitabilityScore, createdAt } = trader;
+      const standing = { userId, state: traderStateOf(trader), jurisdiction, suitabilityScore };
+      return [{ ...standing, balanceUsd: has.balanceMicro, exposureUsd: has.exposureMicro, createdAt }];
+    });
+    return { items, nextCursor };
+  });
 }
 
 async function getUser({ pool, isSealed }: ServiceContext, id: string): Promise<Result<"getUser">> {

@@ -1,0 +1,74 @@
+import { walletOf } from "../../domain/accounts.ts";
+import { textArray } from "../../postgres/arrays.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+
+export interface TraderFilter {
+  /** Part of the id, in any case. */
+  q?: string | undefined;
+  state?: string | undefined;
+  minScore?: number | undefined;
+  maxScore?: number | undefined;
+  jurisdiction?: string | undefined;
+  minExposureMicro?: bigint | undefined;
+  /** Only users after this one. */
+  after?: string | undefined;
+  limit: number;
+}
+
+/**
+ * Users that match, by id. The indexes of states, places and scores serve those filters; a part of an id is looked for
+ * in the index of ids, and an exposure is added up from the open positions of all users.
+ */
+export async function listTraderIds(sql: ReadSql, filter: TraderFilter): Promise<string[]> {
+  const { q, state, minScore, maxScore, jurisdiction, minExposureMicro, after, limit } = filter;
+  const rows = await sql<{ id: string }[]>`
+    select t.id
+      from trader t
+     where true
+       ${after === undefined ? sql`` : sql`and t.id > ${after}`}
+       ${q === undefined ? sql`` : sql`and strpos(lower(t.id), lower(${q})) > 0`}
+       ${state === undefined ? sql`` : sql`and case when t.restricted then 'restricted' else t.kyc end = ${state}`}
+       ${jurisdiction === undefined ? sql`` : sql`and t.jurisdiction = ${jurisdiction}`}
+       ${minScore === undefined ? sql`` : sql`and t.suitability_score >= ${minScore}`}
+       ${maxScore === undefined ? sql`` : sql`and t.suitability_score <= ${maxScore}`}
+       ${minExposureMicro === undefined ? sql`` : sql`and t.id in (${exposedTo(sql, minExposureMicro)})`}
+     order by t.id
+     limit ${limit}`;
+  return rows.map(({ id }) => id);
+}
+
+function exposedTo(sql: ReadSql, leastMicro: bigint) {
+  return sql`
+         select p.trader_id
+           from book b
+           join position p on p.market_id = b.market_id
+          where b.status <> 'settled'
+          group by p.trader_id
+         having sum(p.cost_micro) >= ${String(leastMicro)}::bigint`;
+}
+
+/** Micro-dollars. */
+export interface Money {
+  balanceMicro: bigint;
+  exposureMicro: bigint;
+}
+
+/** What these users have in their wallets and in markets that are not settled, in one statement. */
+export async function readMoneyOf(sql: ReadSql, ids: readonly string[]): Promise<Map<string, Money>> {
+  const rows = await sql<{ id: string; balance: string | null; exposure: string | null }[]>`
+    select u.id, a.balance_micro as balance, e.exposure
+      from unnest(${textArray(ids)}::text[], ${textArray(ids.map(walletOf))}::text[]) as u (id, wallet)
+      left join lateral (select balance_micro from account where id = u.wallet offset 0) a on true
+      left join lateral (
+             select sum(p.cost_micro) as exposure
+               from position p
+               join book b on b.market_id = p.market_id
+              where p.trader_id = u.id
+                and b.status <> 'settled') e on true`;
+  return new Map(
+    rows.map(({ id, balance, exposure }) => [
+      id,
+      { balanceMicro: BigInt(balance ?? 0), exposureMicro: BigInt(exposure ?? 0) },
+    ]),
+  );
+}
