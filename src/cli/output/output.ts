@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { type ExitCode, errorRecord, failureOf, hintsFor, type Subject, stackOf } from "../errors.ts";
-import { type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
+import { type Annotation, formatAnnotations } from "./annotations.ts";
 import { plain } from "./cells.ts";
 import type { Format } from "./formats.ts";
 import { markdownTable } from "./markdown.ts";
