@@ -13,6 +13,8 @@ import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./output/re
 export interface Globals extends SessionOptions, ReceiptOptions {
   /** The operator's directory. */
   directory?: string;
+  /** Of the help: with the global options. */
+  all?: boolean;
   output?: Format;
   fields?: string[];
   yes?: boolean;

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
-import { Command, Option } from "commander";
+import { Command, Help, Option } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment, usualFormat } from "../config/environment.ts";
-import { stateDirectory } from "../config/workspace.ts";
+import { stateDirectory } from "../config/selection/operator-directory.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode, type Subject } from "./errors.ts";
@@ -12,6 +12,7 @@ import { terminalPrompts } from "./input/prompts.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import type { Prints } from "./output/fields.ts";
 import { FORMATS, isFormat } from "./output/formats.ts";
+import { helpGroupOf } from "./output/help-groups.ts";
 import { exitLine, topicList } from "./output/help-topics.ts";
 import { Output } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
@@ -71,7 +72,10 @@ export async function completeProgram(streams: Streams = process): Promise<Comma
 /** Lists a noun in the help, and loads the module only of one that the line names. */
 async function addNoun(program: Command, noun: Noun, argv: readonly string[], host: Host): Promise<void> {
   const [name, summary, load] = noun;
-  const command = program.command(name).description(summary);
+  const command = program
+    .command(name)
+    .description(summary)
+    .helpGroup(helpGroupOf(name) ?? "Commands:");
   if (argv.includes(name)) (await load()).register(command, host);
 }
 
@@ -202,6 +206,8 @@ function outputFor(
 
 function createProgram({ stdout, stderr }: Streams): Command {
   const globals = globalOptions();
+  const usualHelp = new Help();
+  const showsAll = () => program.opts<Globals>().all === true;
   const program = new Command("pmctl");
   program
     .description("Provision and run prediction markets from YAML under version control.")
@@ -213,7 +219,10 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,
-      visibleGlobalOptions: (command) => (command === program ? [] : globals),
+      // Few of them matter to a command, and they would stand above what does.
+      visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : []),
+      visibleOptions: (command) =>
+        usualHelp.visibleOptions(command).filter((option) => showsAll() || !globals.includes(option)),
       subcommandTerm: (command) =>
         [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(" "),
     })
@@ -244,6 +253,7 @@ function globalOptions(): Option[] {
       "-C, --directory <dir>",
       "the operator's directory, with tenants in it; else the nearest one upwards (of init: this one)",
     ),
+    new Option("--all", "with --help: these options too"),
     new Option("-t, --tenant <id>", "the tenant; else PMCTL_TENANT, else the only one there is"),
     new Option(
       "-o, --output <format>",

@@ -24,13 +24,16 @@ function buffers(): { streams: Streams; text: () => { stdout: string; stderr: st
 
 describe("help", () => {
   test.each([[[]], ...leaves.map(({ path }) => [path])])(
-    "of %j is on stdout, names the global options, and ends with 0",
+    "of %j is on stdout, names the global options with --all alone, and ends with 0",
     async (path) => {
       const { streams, text } = buffers();
       expect(await main([...path, "--help"], streams)).toBe(0);
       expect(text().stderr).toBe("");
       expect(text().stdout).toContain(`Usage: pmctl ${path.join(" ")}`);
       expect(text().stdout.replace(/\s+/g, " ")).toMatch(/ Exit codes: 0 done, .*8 INTEGRITY, .*130 interrupted/);
+      const short = text().stdout;
+      expect(await main([...path, "--help", "--all"], streams)).toBe(0);
+      const whole = text().stdout.slice(short.length);
       for (const option of [
         "--tenant",
         "--output",
@@ -42,7 +45,10 @@ describe("help", () => {
         "--quiet",
         "--no-color",
       ])
-        expect(text().stdout).toContain(option);
+        expect([short, whole].map((shown) => new RegExp(`^  (-\\w, )?${option}\\b`, "m").test(shown))).toEqual([
+          false,
+          true,
+        ]);
     },
   );
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { runHelp } from "../../src/cli/commands/help.ts";
+import { runHelp, runHelpErrors } from "../../src/cli/commands/help.ts";
 import { EXIT } from "../../src/cli/errors.ts";
+import { HELP_GROUPS, helpGroupOf } from "../../src/cli/output/help-groups.ts";
 import { EXIT_MEANINGS, TOPICS } from "../../src/cli/output/help-topics.ts";
 import { completeProgram } from "../../src/cli/program.ts";
+import { NOUNS } from "../../src/cli/registry.ts";
 import { FAULT_CODES, Fault } from "../../src/domain/fault.ts";
 import { end, testIo } from "./support/io.ts";
 
@@ -68,4 +70,36 @@ test("help on what is not there says what is, and ends with 5", async () => {
   expect(exit).toBe(5);
   expect(stderr).toContain('There is no help on "exit-code"');
   expect(stderr).toContain("exit-codes");
+});
+
+describe("help errors", () => {
+  const errors = async (code?: string) => {
+    const io = testIo();
+    return end(io, () => runHelpErrors(code, io));
+  };
+
+  test("explains each code with its status, its exit code and what to try", async () => {
+    const listed = JSON.parse((await errors()).stdout);
+    expect(listed.map(({ code }: { code: string }) => code)).toEqual(FAULT_CODES);
+    expect(JSON.parse((await errors("market_suspended")).stdout)).toEqual({
+      code: "MARKET_SUSPENDED",
+      status: 400,
+      exit: 7,
+      meaning: "the market is suspended",
+      next: "pmctl market resume <market>",
+    });
+  });
+
+  test("names the nearest to one that is not there, and ends with 5", async () => {
+    const { exit, stderr } = await errors("MARKET_CLOSE");
+    expect({ exit, stderr }).toEqual({ exit: 5, stderr: expect.stringContaining("did you mean MARKET_CLOSED?") });
+  });
+});
+
+test("every first word stands in one group of pmctl --help, and the groups in the order of an operator's days", async () => {
+  expect(NOUNS.filter(([noun]) => helpGroupOf(noun) === undefined)).toEqual([]);
+  const { stdout } = await help();
+  const places = HELP_GROUPS.map((heading) => stdout.indexOf(`\n${heading}\n`));
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+  expect(places).not.toContain(-1);
 });

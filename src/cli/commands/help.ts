@@ -1,6 +1,8 @@
 import type { Command } from "commander";
-import { Fault } from "../../domain/fault.ts";
+import { FAULT_CODES, Fault, type FaultCode, faultFacts, isFaultCode } from "../../domain/fault.ts";
+import { nearest } from "../../domain/nearest.ts";
 import type { Host, Io } from "../command.ts";
+import { orDash } from "../output/cells.ts";
 import { exitLine, TOPICS, topicList } from "../output/help-topics.ts";
 import type { View } from "../output/output.ts";
 
@@ -10,6 +12,42 @@ interface Page {
   text: string;
 }
 
+/** A refusal as `Error-Code` names it, with what to expect of it. */
+interface Refusal {
+  code: FaultCode;
+  /** Of the HTTP answer. */
+  status: number;
+  /** Of the command line. */
+  exit: number;
+  meaning: string;
+  /** The command that most likely helps; `<user>` and `<market>` are those of the refused request. */
+  next: string | null;
+}
+
+const refusalView: View<Refusal, Refusal> = {
+  kind: "record",
+  fields: ({ code, status, exit, meaning, next }) => [
+    ["code", code],
+    ["HTTP status", String(status)],
+    ["exit code", String(exit)],
+    ["meaning", meaning],
+    ["next", orDash(next)],
+  ],
+};
+
+const refusalsView: View<readonly Refusal[], Refusal> = {
+  kind: "list",
+  rows: (refusals) => refusals,
+  columns: [
+    { title: "CODE", cell: ({ code }) => code, whole: true },
+    { title: "STATUS", cell: ({ status }) => String(status), align: "right" },
+    { title: "EXIT", cell: ({ exit }) => String(exit), align: "right" },
+    { title: "MEANING", cell: ({ meaning }) => meaning },
+    { title: "NEXT", cell: ({ next }) => orDash(next), optional: true },
+  ],
+  empty: "There are none.",
+};
+
 const view: View<Page, Page> = { kind: "text", text: ({ text }) => text };
 
 export function register(noun: Command, host: Host): void {
@@ -17,9 +55,25 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[words...]", `a command such as \`market settle\`, or one of: ${Object.keys(TOPICS).join(", ")}`)
       .description("explain a command or a topic"),
-    { names: "topic text" },
-    ({ args, io }) => runHelp({ words: args }, noun.parent ?? noun, io),
+    { names: "topic text code status exit meaning next" },
+    ({ args, io }) =>
+      args[0] === "errors" ? runHelpErrors(args[1], io) : runHelp({ words: args }, noun.parent ?? noun, io),
   );
+}
+
+/** @throws Fault NOT_FOUND for a code that no refusal has, with the nearest one */
+export async function runHelpErrors(code: string | undefined, { output }: Io): Promise<void> {
+  if (code === undefined) return output.print(FAULT_CODES.map(refusalOf), refusalsView);
+  const asked = code.toUpperCase();
+  if (isFaultCode(asked)) return output.print(refusalOf(asked), refusalView);
+  const meant = nearest(asked, FAULT_CODES);
+  const hint = meant === undefined ? "pmctl help errors lists them" : `did you mean ${meant}?`;
+  throw new Fault("NOT_FOUND", `There is no error code ${JSON.stringify(code)}; ${hint}`);
+}
+
+function refusalOf(code: FaultCode): Refusal {
+  const { status, exit, meaning, next = null } = faultFacts(code);
+  return { code, status, exit, meaning, next };
 }
 
 /** @throws Fault NOT_FOUND for what is neither a topic nor a command */

@@ -11,7 +11,8 @@ import {
   problemOfBaseUrl,
   writeInit,
 } from "../../config/init.ts";
-import { newTenantsDirectory, problemOfTenant } from "../../config/workspace.ts";
+import { newTenantsDirectory } from "../../config/selection/operator-directory.ts";
+import { problemOfTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Globals, Host, Io } from "../command.ts";
 import type { View } from "../output/output.ts";

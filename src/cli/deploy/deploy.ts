@@ -5,8 +5,8 @@ import { type DatabaseNode, TARGETS, type Target } from "../../app/deploy/deploy
 import type { FileState } from "../../app/deploy/write-files.ts";
 import { displayPath } from "../../config/config-file.ts";
 import { OPERATOR_FILE } from "../../config/operator-file.ts";
+import { operatorDirectory } from "../../config/selection/operator-directory.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
-import { operatorDirectory } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";

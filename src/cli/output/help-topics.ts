@@ -21,6 +21,7 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
 /** Pages of `pmctl help` that belong to no command. */
 export const TOPICS: Readonly<Record<string, { summary: string; text: () => string }>> = {
   "exit-codes": { summary: "what each exit code means, and which error codes end with it", text: exitCodes },
+  errors: { summary: "each error code, or the one that is named: errors MARKET_CLOSED", text: exitCodes },
   environment: { summary: "the variables that pmctl reads, and .env", text: () => ENVIRONMENT },
   formats: { summary: "tables, json, yaml, csv, ndjson and markdown, and picking fields", text: () => FORMATS },
   yaml: { summary: "the tenant file, market files, and what applying them means", text: () => YAML },
@@ -40,7 +41,7 @@ export function topicList(): string {
 export function exitLine(): string {
   const short = Object.entries(EXIT_MEANINGS).map(([exit, meaning]) => `${exit} ${meaning.split(/[:;,(]/)[0]?.trim()}`);
   const lines = wrap(`Exit codes: ${short.join(", ")} (pmctl help exit-codes)`, 80);
-  return `\n${lines.join("\n")}`;
+  return `\n${lines.join("\n")}\nOptions that every command takes: --help --all`;
 }
 
 const INDENT = " ".repeat(9);
