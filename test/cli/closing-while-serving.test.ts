@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { marketThatCloses, newOperator, type Operator } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 let operator: Operator;
 beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
-  await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 100000 }\n`);
+  await operator.edit("acme", (text) => withRateLimit(text, 100_000));
   expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
 });
 afterAll(() => operator.close());

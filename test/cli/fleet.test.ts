@@ -159,7 +159,7 @@ describe("the fleet", () => {
     for (const verb of [["plan"], ["apply", "--yes", "--restart"], ["drift"]])
       expect(await run("fleet", ...verb)).toMatchObject({
         exitCode: 5,
-        stderr: expect.stringContaining("wave canary selects no tenant by select: tier=canry"),
+        stderr: expect.stringContaining("wave canary selects no tenant by labels: tier=canry"),
       });
     await operator.edit("lab", (text) => text.replace("feeBps: 95", "feeBps: 100"));
     expect((await run("history", "lab", "-o", "json")).stdout).toBe(history);

@@ -12,6 +12,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import { withClient } from "../../src/postgres/connect.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { userToken } from "../support/user-token.ts";
 import { MAIN } from "./support/pmctl.ts";
 
@@ -50,8 +51,8 @@ describe("neighbours in one worker", () => {
     operator = await newOperator();
     for (const tenant of ["acme", ...NEIGHBOURS]) {
       await operator.run("init", tenant);
-      const limit = tenant === "east" ? "" : "rateLimit: { perMinute: 1000000 }\n";
-      await operator.edit(tenant, (text) => `${text}\nkyc: { required: false }\n${limit}`.replace('["US"]', "[]"));
+      const limited = (text: string) => (tenant === "east" ? text : withRateLimit(text, 1_000_000));
+      await operator.edit(tenant, (text) => `${limited(text)}\nkyc: { required: false }\n`.replace('["US"]', "[]"));
     }
     expect(await operator.run("apply", "*")).toMatchObject({ exitCode: 0 });
     await operator.run("init", "late");

@@ -9,13 +9,14 @@ import { Agent, fetch as fetchThrough } from "undici";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { makePair, type TestPair } from "../support/certificates.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { MAIN } from "./support/pmctl.ts";
 
 let operator: Operator;
 beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
-  await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 10000 }\n`);
+  await operator.edit("acme", (text) => withRateLimit(text, 10_000));
   expect((await operator.run("apply", "acme")).exitCode).toBe(0);
 });
 afterAll(() => operator.close());

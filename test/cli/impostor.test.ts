@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 /**
  * Another user's process of this machine that answers like the tenant's server, on both of its ports: the tenant's name,
@@ -57,12 +58,11 @@ beforeAll(async () => {
   secrets = await operator.secrets();
   impostor = new Impostor(auditKey(secrets.ACME_AUDIT_KEY ?? "").id);
   [port, opsPort] = [await impostor.listen(), await impostor.listen()];
-  const lines = [
-    "kyc: { required: false }",
-    `server: { port: ${port}, opsPort: ${opsPort} }`,
-    "rateLimit: { perMinute: 100000 }",
-  ];
-  await operator.edit("acme", (text) => `${text.replace('blocked: ["US"]', "blocked: []")}\n${lines.join("\n")}\n`);
+  const lines = ["kyc: { required: false }", `server: { port: ${port}, opsPort: ${opsPort} }`];
+  await operator.edit(
+    "acme",
+    (text) => `${withRateLimit(text.replace('blocked: ["US"]', "blocked: []"), 100_000)}${lines.join("\n")}\n`,
+  );
   expect((await operator.run("apply", "acme")).exitCode).toBe(0);
   const words = "--question Soon? --category x --kind cpmm --p0 0.5 --close-at 2096-01-01T00:00:00Z".split(" ");
   const { stdout, stderr } = await operator.run("market", "create", ...words, "--resolution-ref", "hand", "-o", "json");

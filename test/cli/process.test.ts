@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { MAIN, operatorDirectory, pmctl, pmctlHere, shell, type TestDirectory } from "./support/pmctl.ts";
 
 const CREATE = [
@@ -37,7 +38,7 @@ beforeAll(async () => {
   await data(["init", "acme"]);
   const file = join(directory.cwd, "tenants/acme/tenant.yaml");
   const text = await readFile(file, "utf8");
-  await writeFile(file, `${text}\nserver: { port: 0, opsPort: 0 }\nrateLimit: { perMinute: 100000 }\n`);
+  await writeFile(file, `${withRateLimit(text, 100_000)}server: { port: 0, opsPort: 0 }\n`);
   await data(["apply", "acme"]);
   server = spawn(process.execPath, [MAIN, "serve", "acme", "-o", "ndjson"], {
     cwd: directory.cwd,

@@ -2,6 +2,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 let operator: Operator;
 beforeAll(async () => {
@@ -55,7 +56,7 @@ describe("a rollback", () => {
     await operator.edit(
       "acme",
       (text) =>
-        `${text.replace("feeBps: 100", "suitabilityRequired: true\n  feeBps: 100")}\ntreasury: { capitalUsd: 150000 }\nrateLimit: { perMinute: 77 }\n`,
+        `${withRateLimit(text, 77).replace("feeBps: 100", "suitabilityRequired: true\n  feeBps: 100")}treasury: { capitalUsd: 150000 }\n`,
     );
     await run("key", "rotate", "web", "--overlap", "0", "--yes");
     await run("apply", "acme", "--on-drift", "adopt", "--accept-loosening");

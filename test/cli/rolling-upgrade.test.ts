@@ -5,6 +5,7 @@ import { eventSource } from "../../src/client/event-source.ts";
 import { WORKS } from "../../src/ledger/unchained/leases.ts";
 import { Haproxy, haproxyMissing } from "../support/haproxy.ts";
 import { marketThatCloses, newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { fund, startLoad } from "../upgrade/load.ts";
 import { layOutNext } from "../upgrade/next-release.ts";
 
@@ -55,7 +56,7 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     vi.stubEnv("NODE_OPTIONS", "--max-semi-space-size=16");
     await operator.run("init", "acme");
     await operator.edit("acme", (text) =>
-      `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),
+      `${withRateLimit(text, 1_000_000)}kyc: { required: false }\n`.replace('["US"]', "[]"),
     );
     expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
     const market = await operator.run(...marketThatClosesAt("2040-01-01T00:00:00Z"));

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Ended, inProcess } from "../support/in-process.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 const VALUES = {
   ACME_READ_KEY: `sk_${"r".repeat(43)}`,
@@ -32,7 +33,7 @@ beforeAll(async () => {
   await operator.run("init", "acme");
   await operator.edit("acme", (text) => {
     const own = text.replace(/admin: \[(.*)\] #.*/, `admin:\n    - $1${OWN_KEYS}`);
-    return `${own}\nserver: { port: 0, opsPort: 0 }\nrateLimit: { perMinute: 100000 }\n`;
+    return `${withRateLimit(own, 100_000)}server: { port: 0, opsPort: 0 }\n`;
   });
   const lines = Object.entries(VALUES).map(([name, value]) => `${name}=${value}\n`);
   await appendFile(join(operator.directory, ".env"), `\n${lines.join("")}`);

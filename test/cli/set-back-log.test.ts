@@ -13,8 +13,9 @@ import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { quoted } from "../../src/postgres/embedded/identifier.ts";
 import { dropDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
-const OWN_LINES = ["kyc: { required: false }", "rateLimit: { perMinute: 100000 }"].join("\n");
+const OWN_LINES = "kyc: { required: false }";
 const WITHIN_MS = 10_000;
 
 interface Status {
@@ -39,7 +40,7 @@ class Scene {
     const scene = new Scene(operator, tenant);
     await operator.run("init", tenant);
     await operator.edit(tenant, (text) => {
-      return change(`${text.replace('blocked: ["US"]', "blocked: []")}\n${OWN_LINES}\n`);
+      return change(`${withRateLimit(text.replace('blocked: ["US"]', "blocked: []"), 100_000)}${OWN_LINES}\n`);
     });
     const applied = await operator.run("apply", tenant);
     if (applied.exitCode !== 0) throw new Error(applied.stderr);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 /** Asks until the answer is as wanted; the test's own time limit ends it. */
 async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
@@ -84,7 +85,7 @@ describe("a running server and its embedded database", () => {
   beforeAll(async () => {
     operator = await newOperator();
     await operator.run("init", "acme");
-    await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 10000 }\n`);
+    await operator.edit("acme", (text) => withRateLimit(text, 10_000));
     await operator.run("apply", "acme");
     server = await operator.serve("acme");
   });

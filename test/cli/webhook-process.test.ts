@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { shell } from "./support/pmctl.ts";
 
 const PAYMENTS_SECRET = `whsec_${randomBytes(32).toString("base64")}`;
@@ -20,7 +21,7 @@ beforeAll(async () => {
     text.replace("  inbound:", "  inbound:\n    payments: { secrets: [{ file: payments.secret }], scheme: v2 }"),
   );
   await writeFile(join(operator.directory, "tenants/acme/payments.secret"), PAYMENTS_SECRET, { mode: 0o600 });
-  await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 1000 }\nserver: { port: 0, opsPort: 0 }\n`);
+  await operator.edit("acme", (text) => `${withRateLimit(text, 1000)}server: { port: 0, opsPort: 0 }\n`);
   expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
   server = await operator.serve("acme");
   secret = (await operator.secrets()).ACME_WEBHOOK_SECRET ?? "";

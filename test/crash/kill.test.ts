@@ -9,6 +9,7 @@ import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
 import { crash } from "../postgres/embedded-support.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { userToken } from "../support/user-token.ts";
 
 /**
@@ -31,7 +32,7 @@ beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
   await operator.edit("acme", (text) =>
-    `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),
+    `${withRateLimit(text, 1_000_000)}kyc: { required: false }\n`.replace('["US"]', "[]"),
   );
   const applied = await operator.run("apply", "acme");
   expect(applied).toMatchObject({ exitCode: 0 });

@@ -1,4 +1,5 @@
 import type { Operator } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 /** The tenant `acme` in the database that `ACME_DATABASE_URL` of `.env` names. Returns the ids of its markets. */
 export async function openTenant({ run, edit }: Operator): Promise<string[]> {
@@ -9,7 +10,7 @@ export async function openTenant({ run, edit }: Operator): Promise<string[]> {
   };
   await must("init", "acme");
   await edit("acme", (text) =>
-    `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000000 }\n`.replace(
+    `${withRateLimit(text, 1_000_000)}database: { url: { env: ACME_DATABASE_URL } }\nkyc: { required: false }\n`.replace(
       '["US"]',
       "[]",
     ),

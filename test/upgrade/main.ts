@@ -20,6 +20,7 @@ import { execa } from "execa";
 import { olderServersAfter } from "../../src/app/database/older-servers.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { newOperator } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { fund, startLoad } from "./load.ts";
 import { layOut, migrationsSince, previousRelease } from "./release.ts";
 
@@ -73,7 +74,7 @@ try {
   if (refused) console.log(`servers of ${commit} cannot go on over these migrations: the old one is stopped first`);
   await run(OLD, "init", "acme", "--yes");
   await operator.edit("acme", (text) =>
-    `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),
+    `${withRateLimit(text, 1_000_000)}kyc: { required: false }\n`.replace('["US"]', "[]"),
   );
   await run(OLD, "apply", "acme", "--yes");
   const marketIds: string[] = [];

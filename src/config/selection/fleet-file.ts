@@ -62,7 +62,7 @@ export function selectsNothing(wave: Wave, labels: ReadonlyMap<string, Labels>):
   if (idle.length > 0) return `tenants: ${idle.join(", ")}`;
   if ([...labels].some(([tenant, own]) => isInWave(wave, tenant, own))) return undefined;
   const stated = [
-    ...(select ? [`select: ${select.text}`] : []),
+    ...(select ? [`labels: ${select.text}`] : []),
     ...(tenants.length > 0 ? [`tenants: ${tenants.join(", ")}`] : []),
   ];
   return stated.join(" and ");
