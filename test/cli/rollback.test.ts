@@ -88,7 +88,7 @@ describe("a rollback", () => {
     await operator.edit(
       "acme",
       (text) =>
-        `${text.replace("feeBps: 100", "suitabilityRequired: true\n  feeBps: 100")}\ntreasury: { capitalUsd: 150000 }\nrateLimit: { perMinute: 77 }\n`,
+        `${text.replace("feeBps: 100", "suitabilityRequired: true\n  feeBps: 100").replace("rateLimit:", "rateLimit:\n  perMinute: 77")}\ntreasury: { capitalUsd: 150000 }\n`,
     );
     await run("key", "rotate", "web", "--overlap", "0", "--yes");
     await run("apply", "acme", "--on-drift", "adopt", "--accept-loosening");

@@ -29,17 +29,18 @@ export interface TwoDoors {
   close(): Promise<void>;
 }
 
-const OWN_LINES = [
-  "kyc: { required: false }",
-  "server: { port: 0, opsPort: 0 }",
-  "rateLimit: { perMinute: 100000 }",
-].join("\n");
+const OWN_LINES = ["kyc: { required: false }", "server: { port: 0, opsPort: 0 }"].join("\n");
+
+function madeOwn(text: string): string {
+  const open = text.replace('blocked: ["US"]', "blocked: []").replace("rateLimit:", "rateLimit:\n  perMinute: 100000");
+  return `${open}\n${OWN_LINES}\n`;
+}
 
 export async function openTwoDoors(): Promise<TwoDoors> {
   const operator = await newOperator();
   for (const tenant of ["unserved", "served"]) {
     await operator.run("init", tenant);
-    await operator.edit(tenant, (text) => `${text.replace('blocked: ["US"]', "blocked: []")}\n${OWN_LINES}\n`);
+    await operator.edit(tenant, madeOwn);
     const applied = await operator.run("apply", tenant);
     if (applied.exitCode !== 0) throw new Error(applied.stderr);
   }
