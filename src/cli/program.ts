@@ -164,7 +164,9 @@ function commandAskedAbout(program: Command, argv: readonly string[]): Command |
   if (!program.opts<Globals>().fields?.includes("?")) return undefined;
   const [noun, verb] = operands;
   const command = program.commands.find((each) => each.name() === noun);
-  return command?.commands.length ? command.commands.find((each) => each.name() === verb) : command;
+  // A noun that takes arguments runs without a verb too.
+  const isRunnable = command && (command.commands.length === 0 || command.registeredArguments.length > 0);
+  return command?.commands.find((each) => each.name() === verb) ?? (isRunnable ? command : undefined);
 }
 
 /** The command's words, such as `market list`, without the program's own name. */

@@ -1,7 +1,7 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS } from "../domain/policy/fields.ts";
-import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
+import { mergePolicy, type Policy, type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";
 import { liveText } from "./plan-keys.ts";
 import { changedSettings, SEARCH } from "./plan-settings.ts";
@@ -30,6 +30,23 @@ export function meantBy(document: ConfigDocument): ConfigDocument {
   };
 }
 
+/**
+ * The policy of an earlier apply with the fields that only later applies stated, as they were live after the earlier one.
+ * @param stated sections of the policy that later applies stated or changed
+ * @param live the whole policy after the earlier apply; null where an older version did not record it
+ */
+export function takenBack(policy: PolicyPatch, stated: ReadonlySet<string>, live: Policy | null): PolicyPatch {
+  if (!live) return policy;
+  return policyPatchOf(
+    POLICY_FIELDS.flatMap((field) => {
+      const [section = field] = field.split(".");
+      const own = policyValue(policy, field);
+      const value = own === undefined && stated.has(section) ? policyValue(live, field) : own;
+      return value === undefined ? [] : [[field, value as Json] as const];
+    }),
+  );
+}
+
 /** A tenant around a rollback. */
 interface RolledBack {
   before: Pick<LiveConfig, "document">;
@@ -40,9 +57,9 @@ interface RolledBack {
 }
 
 /**
- * The fields that a rollback did not restore: no document holds the values of keys, capital and markets cannot be taken
- * back, and the earlier document does not mention fields that only later applies stated.
- * @param applied the earlier document as it was stored
+ * The fields that a rollback did not restore: no document holds the values of keys, and capital and markets cannot be
+ * taken back.
+ * @param applied the earlier document, with what was to be taken back of later ones
  */
 export function leftBy(applied: ConfigDocument, { before, live, file }: RolledBack): string[] {
   const base = before.document ?? {};

@@ -27,6 +27,8 @@ export interface Desired {
   keys: readonly DesiredKey[] | undefined;
   /** Of the tenant file and the market files. */
   fileSha256: string;
+  /** Of an earlier apply's files; undefined where the files at hand are meant. */
+  gitCommit?: string | null | undefined;
 }
 
 /** An API key of the database, without its hash. */

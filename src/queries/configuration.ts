@@ -47,6 +47,7 @@ const toEntry = rowReader({
   type: text(),
   actor: text(),
   ts: text(),
+  hash: text(),
   payload: { ...json<Record<string, unknown>>(), decode: (stored) => payloadOf({ payloadText: stored }) },
 });
 /** An entry that changed the configuration, live or by an apply. */
@@ -59,7 +60,7 @@ const ofConfiguration = (sql: ReadSql) =>
 /** The latest entries of changes that no apply made, newest first: applies carry whole documents. */
 export async function listLiveChanges(sql: ReadSql, limit: number): Promise<ConfigurationEntry[]> {
   const rows = await sql`
-    select seq, type, actor, payload, ts
+    select seq, type, actor, payload, ts, hash
       from audit
      where ${ofConfiguration(sql)}
        and type <> 'config.applied'
@@ -80,7 +81,7 @@ export async function readApplies(
   { limit, before, seq }: { limit: number; before?: number | undefined; seq?: number | undefined },
 ): Promise<ConfigurationEntry[]> {
   const rows = await sql`
-    select seq, type, actor, payload, ts
+    select seq, type, actor, payload, ts, hash
       from audit
      where ${ofConfiguration(sql)}
        and type = 'config.applied'

@@ -191,6 +191,7 @@ describe("a tenant as code", () => {
     expect((await json("plan", "acme"))[0].items).toMatchObject([
       { field: "policy.feeBps" },
       { field: "policy.maxTradeUsd", mark: "TIGHTENS" },
+      { field: "policy.suitabilityRequired", mark: "TIGHTENS" },
     ]);
     expect((await run("rollback", "acme", "--to", "1")).exitCode).toBe(5);
     expect((await run("apply", "acme")).exitCode).toBe(0);
@@ -218,16 +219,89 @@ describe("a tenant as code", () => {
     expect(JSON.parse(plans.stdout)).toMatchObject([{ tenant: "acme" }]);
   });
 
-  test("an apply records the commit that the directory stands at, and who applied", async () => {
+  test("an apply records who applied and the commit of its files: -dirty where one of them is not the commit's", async () => {
     const git = (...args: string[]) => execa("git", args, { cwd: operator.directory });
+    const commit = async () => {
+      await git("add", "tenants");
+      await git(
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t.example",
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "-m",
+        "more",
+      );
+      return (await git("rev-parse", "HEAD")).stdout;
+    };
+    const applied = async () => {
+      const [item] = await json("apply", "acme", "--accept-loosening");
+      const [latest] = await json("history", "acme");
+      const { seq, hash, gitCommit, fileSha256 } = item;
+      expect(latest).toMatchObject({ seq, hash, gitCommit, fileSha256, actor: expect.stringMatching(/^cli:./) });
+      const table = await run("history", "acme", "-o", "table", "--limit", "1");
+      expect(table.stdout).toContain(`${gitCommit.slice(0, 12)}${gitCommit.endsWith("-dirty") ? "-dirty" : "  "}`);
+      return gitCommit;
+    };
     await git("init", "--quiet");
-    await git("-c", "user.name=t", "-c", "user.email=t@t.example", "commit", "--quiet", "--allow-empty", "-m", "first");
+    await writeFile(join(operator.directory, "notes.txt"), "no file of the tenant");
+    const first = await commit();
     await replace("maxTradeUsd: 24", "maxTradeUsd: 22");
-    expect((await run("apply", "acme")).exitCode).toBe(0);
-    const [latest] = await json("history", "acme");
-    expect(latest.gitCommit).toBe((await git("rev-parse", "HEAD")).stdout);
-    expect(latest.actor).toMatch(/^cli:./);
+    expect(await applied()).toBe(`${first}-dirty`);
+    const second = await commit();
     await replace("maxTradeUsd: 22", "maxTradeUsd: 24");
+    const third = await commit();
+    expect(await applied()).toBe(third);
+    expect(second).not.toBe(third);
+    // What is brought back is of its own commit, not of the one that the directory stands at.
+    const [, { seq: to }] = await json("history", "acme");
+    await json("rollback", "acme", "--to", String(to), "--accept-loosening");
+    expect((await json("history", "acme"))[0]).toMatchObject({ rollbackTo: to, gitCommit: `${first}-dirty` });
+    expect(await applied()).toBe(third);
+  });
+
+  test("apply shows the plan that it carries out and gives it as data; history counts every kind and shows each field", async () => {
+    const markets = join(operator.directory, "tenants/acme/markets");
+    const rain = [
+      ["key: rain", "question: Will it rain?", "category: weather", "kind: lmsr", "p0: 0.4"],
+      ["closeAt: 2096-01-01T00:00:00Z", "resolutionRef: by hand", "liquidityUsd: 50"],
+    ].flat();
+    await writeFile(join(markets, "rain.yaml"), rain.join("\n"));
+    await replace("maxTradeUsd: 24", "maxTradeUsd: 23");
+    const { stdout, stderr, exitCode } = await run("apply", "acme", "--yes", "-o", "json");
+    expect(exitCode, stderr).toBe(0);
+    for (const line of ["acme: ~ change policy.maxTradeUsd: 24 -> 23  TIGHTENS", "acme: + create markets.rain: -"])
+      expect(stderr).toContain(line);
+    const [applied] = JSON.parse(stdout);
+    const [entry] = (await json("audit", "list", "--limit", "1", "-t", "acme")).entries;
+    expect(applied.gitCommit).toMatch(/-dirty$/);
+    expect(applied).toMatchObject({ changed: true, seq: entry.seq, hash: entry.hash, migrations: [] });
+    expect(applied.changes.map(({ field }: { field: string }) => field)).toEqual([
+      "policy.maxTradeUsd",
+      "markets.rain",
+    ]);
+    expect((await json("apply", "acme"))[0]).toMatchObject({ changed: false, seq: null, hash: null, changes: [] });
+    const [newest, before] = await json("history", "acme");
+    expect(newest.changes).toEqual({ policy: 1, markets: 1, keys: 0, settings: 0 });
+    const shown = await json("history", "show", String(newest.seq), "-t", "acme");
+    expect(shown).toMatchObject({ tenant: "acme", seq: newest.seq, document: { policy: { maxTradeUsd: 23 } } });
+    expect(shown.changes).toEqual([
+      { field: "policy.maxTradeUsd", before: 24, after: 23 },
+      { field: "markets.rain", before: null, after: expect.objectContaining({ question: "Will it rain?" }) },
+    ]);
+    const diff = await json("history", "diff", String(newest.seq), String(before.seq), "-t", "acme");
+    expect(diff).toMatchObject({ from: newest.seq, to: before.seq });
+    expect(diff.changes).toContainEqual({ field: "policy.maxTradeUsd", before: 23, after: 24 });
+    for (const words of [
+      ["show", "1"],
+      ["diff", "1", "2"],
+      ["diff", String(newest.seq), "99999"],
+    ])
+      expect([words, (await run("history", ...words, "-t", "acme")).exitCode]).toEqual([words, 5]);
+    expect((await run("history", "show", "x", "-t", "acme")).exitCode).toBe(6);
+    await replace("maxTradeUsd: 23", "maxTradeUsd: 24");
     expect((await run("apply", "acme", "--accept-loosening")).exitCode).toBe(0);
   });
 

@@ -258,7 +258,7 @@ describe("notes and progress", () => {
 });
 
 test("long sentences of a record go on below their beginning; long words stay whole, below their name", () => {
-  const style = { width: 20, title: (text: string) => text };
+  const style = { width: 20, title: (text: string) => text, paint: (text: string) => text };
   const token = "x".repeat(30);
   expect(
     renderRecord(

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { asksAbout, type ChoiceOptions, chooserOf } from "../../src/cli/config/plan-choices.ts";
-import { shownPlan } from "../../src/cli/config/plan-view.ts";
+import { planView, shownPlan } from "../../src/cli/config/plan-view.ts";
 import { planMarkdown, refusalMarkdown } from "../../src/cli/config/step-summary.ts";
+import { Output } from "../../src/cli/output/output.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Plan } from "../../src/plan/plan-types.ts";
 import { PlannedTenant } from "../plan/plan-world.ts";
@@ -47,7 +48,7 @@ describe("who answers the questions of a plan", () => {
   test("a person sees the plan and is asked once, in words that name a loosening", async () => {
     const plain = await answers(planned({}), {}, [true]);
     expect(plain).toMatchObject({ choices: { acceptLoosening: false }, questions: ["Apply it?"] });
-    expect(plain.stderr).toContain("policy.maxTradeUsd: 500 -> 400  TIGHTENS");
+    expect(plain.stderr).toMatch(/^~ +acme +policy\.maxTradeUsd +change +500 +400 +TIGHTENS$/m);
     expect(await answers(planned({ loosens: true }), {}, [true])).toMatchObject({
       choices: { acceptLoosening: true },
       questions: ["This LOOSENS limits. Apply it?"],
@@ -100,5 +101,31 @@ describe("Markdown of a plan", () => {
   test("of a refusal is its message, indented so that nothing in it is markup", () => {
     const markdown = refusalMarkdown("acme", new Fault("REFUSED", "one\n```\n# two"));
     expect(markdown.split("\n").slice(2)).toEqual(["    one", "    ```", "    # two"]);
+  });
+});
+
+describe("a plan as a table", () => {
+  const tenant = new PlannedTenant();
+  tenant.apply(policy("{ maxTradeUsd: 500 }"));
+  const sections = { policy: "{ maxTradeUsd: 600 }", treasury: "{ capitalUsd: 100500 }" };
+  const plans = [shownPlan(tenant.plan({ sections, markets: [{ liquidityUsd: 50_000_000n }] }))];
+  const printed = async (color: boolean, isTTY = true) => {
+    let text = "";
+    const stdout = { isTTY, columns: 140, write: (part: string) => (text += part) };
+    await new Output({ stdout, stderr: stdout, color, format: "table" }).print(plans, planView);
+    return text.replaceAll("\u001b", "ESC").split("\n");
+  };
+
+  test("has + ~ - before each field, what loosens in yellow, and money in its column", async () => {
+    const [, ...lines] = await printed(true);
+    const lineOf = (field: string) => lines.find((line) => line.includes(field)) ?? "";
+    expect(lineOf("policy.maxTradeUsd")).toMatch(/^ESC\[33m~ESC\[39m .*ESC\[33mLOOSENS/);
+    expect(lineOf("treasury.capitalUsd")).toMatch(/\+500\.00/);
+    expect(lineOf("markets.rain")).toMatch(/^ESC\[32m\+.* -50\.00/);
+  });
+
+  test("has no colour where none is wanted, nor in pipes", async () => {
+    for (const lines of [await printed(false), await printed(true, false)])
+      expect(lines.join("\n")).not.toContain("ESC");
   });
 });

@@ -21,10 +21,10 @@ const run = async (...args: string[]) => {
 };
 const json = async (...args: string[]) => JSON.parse((await run(...args, "-o", "json")).stdout);
 const newest = async () => (await json("history", "acme"))[0].seq as number;
-const back = (to: number) =>
-  json("rollback", "acme", "--to", String(to), "--accept-loosening", "--on-drift", "overwrite");
+const back = async (to: number) =>
+  (await json("rollback", "acme", "--to", String(to), "--accept-loosening", "--on-drift", "overwrite"))[0];
 
-const LEFT = ["policy.feeBps", "policy.suitabilityRequired", "treasury.capitalUsd", "rateLimit.perMinute", "keys.web"];
+const LEFT = ["policy.feeBps", "treasury.capitalUsd", "rateLimit.perMinute", "keys.web"];
 
 describe("a rollback", () => {
   test("brings back policy, settings and states, and leaves nothing when all of that came back", async () => {
@@ -33,7 +33,19 @@ describe("a rollback", () => {
     await replace("maxTradeUsd: 500", "maxTradeUsd: 400");
     await run("apply", "acme");
     await replace("maxTradeUsd: 400", "maxTradeUsd: 500");
-    expect(await back(first)).toEqual({ tenant: "acme", to: first, changed: true, left: [] });
+    const { hash, ...done } = await back(first);
+    expect(done).toEqual({
+      tenant: "acme",
+      changed: true,
+      seq: await newest(),
+      gitCommit: null,
+      fileSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      changes: [expect.objectContaining({ field: "policy.maxTradeUsd", live: 400, desired: 500, mark: "LOOSENS" })],
+      migrations: [],
+      to: first,
+      left: [],
+    });
+    expect(hash).toBe((await json("audit", "list", "--limit", "1")).entries[0].hash);
     expect((await json("policy", "show")).maxTradeUsd).toBe(500);
     expect((await json("plan", "acme"))[0]).toMatchObject({ empty: true });
   });
@@ -49,6 +61,27 @@ describe("a rollback", () => {
     expect((await back(kept)).left).toEqual([]);
     expect((await json("policy", "show")).maxTradeUsd).toBe(30);
     expect((await json("plan", "acme"))[0]).toMatchObject({ empty: true, items: [{ kind: "adopted" }] });
+  });
+
+  test("takes back what only later applies stated, also where the last of them states it no more", async () => {
+    const before = await newest();
+    const live = await json("policy", "show");
+    const stated = "suitabilityThresholds: { blockBelow: 3 }\n  suitabilityRequired: true\n  feeBps: 100";
+    await replace("feeBps: 100", stated);
+    await run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");
+    await replace("suitabilityRequired: true\n  ", "");
+    await run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");
+    expect(await json("policy", "show")).toMatchObject({
+      suitabilityRequired: true,
+      suitabilityThresholds: { blockBelow: 3 },
+    });
+    await replace("suitabilityThresholds: { blockBelow: 3 }\n  ", "");
+    expect(await back(before)).toMatchObject({
+      left: [],
+      changes: [{ field: "policy.suitabilityRequired" }, { field: "policy.suitabilityThresholds" }],
+    });
+    expect(await json("policy", "show")).toEqual(live);
+    expect((await json("plan", "acme"))[0]).toMatchObject({ empty: true });
   });
 
   test("says what it leaves: keys, capital, overrides, markets, and settings that the file states", async () => {

@@ -84,7 +84,7 @@ export class PlannedTenant {
       this.#ids += 1;
       return `m${this.#ids}`;
     };
-    const input = applyInputOf(writes, { plan, desired }, { gitCommit: undefined, hashes: new Map() });
+    const input = applyInputOf(writes, { plan, desired }, { gitCommit: null, hashes: new Map() });
     // As it travels: through its text, and the schema of the operation.
     const arrived = operations.applyConfig.input.parse(JSON.parse(JSON.stringify(input)));
     this.world.run(applyCommandOf(arrived, newId));

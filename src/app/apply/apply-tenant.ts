@@ -1,14 +1,14 @@
-import { execa } from "execa";
 import { ConfigError } from "../../config/config-error.ts";
 import type { Api } from "../../contract/operations.ts";
 import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Choices, decide, type Writes } from "../../plan/plan-decision.ts";
-import type { Desired, Plan } from "../../plan/plan-types.ts";
+import { type Choices, decide, type Writes, written } from "../../plan/plan-decision.ts";
+import type { Desired, Plan, PlanItem } from "../../plan/plan-types.ts";
 import { SchemaBehind } from "../../postgres/migrate.ts";
 import type { PutOnRecord } from "../../services/tenant/provision.ts";
 import { olderServersAfter } from "../database/older-servers.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
+import { commitOfFiles } from "./git-commit.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
 
@@ -25,12 +25,21 @@ export interface Recorded {
   refused: { name: string; fingerprint: string }[];
 }
 
-export interface Applied {
+export interface Applied extends CarriedOut {
   /** Migrations that this run applied. */
   migrations: string[];
-  changed: boolean;
   recorded?: Recorded | undefined;
+}
+
+/** What came of a plan. */
+export interface CarriedOut {
+  changed: boolean;
+  /** What was written; empty when nothing changed. */
+  items: PlanItem[];
+  /** Of the files, `-dirty` where one of them is not the commit's; null where there is no git. */
+  gitCommit: string | null;
   plan: Plan;
+  desired: Desired;
 }
 
 /**
@@ -53,12 +62,12 @@ export async function applyTenant(session: ConfigSession, choose: Chooser): Prom
       throw afterUpdate(error, migrations);
     }));
   try {
-    const changed = await carryOut(session, live, decision).catch(async (refusal: unknown) => {
+    const done = await carryOut(session, live, decision).catch(async (refusal: unknown) => {
       const now = await afterAnotherApply(refusal, live, decision.plan);
       decision = await decideOn(session, now, asked);
       return carryOut(session, now, decision);
     });
-    return { migrations, recorded: recorded && shownRecord(recorded), plan: decision.plan, changed };
+    return { ...done, migrations, recorded: recorded && shownRecord(recorded) };
   } catch (error) {
     throw atSearch(error, session);
   }
@@ -117,13 +126,11 @@ export async function applyOn(
   session: Place,
   live: LiveTenant,
   { rollbackTo, ...asked }: Asked & { rollbackTo: number },
-): Promise<Pick<Applied, "changed" | "plan"> & { desired: Desired }> {
-  const decision = await decideOn(session, live, asked);
-  const { plan, desired } = decision;
-  return { changed: await carryOut(session, live, decision, rollbackTo), plan, desired };
+): Promise<CarriedOut> {
+  return carryOut(session, live, await decideOn(session, live, asked), rollbackTo);
 }
 
-type Place = Pick<ConfigSession, "directory" | "feeds">;
+type Place = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
 
 interface Asked {
   choose: Chooser;
@@ -133,6 +140,8 @@ interface Asked {
 interface Decision {
   plan: Plan;
   desired: Desired;
+  /** What is written. */
+  items: PlanItem[];
   writes: Writes;
 }
 
@@ -140,27 +149,20 @@ interface Decision {
 async function decideOn({ feeds }: Place, live: LiveTenant | undefined, { choose, source }: Asked): Promise<Decision> {
   const planned = await planOn(live, source, feeds);
   const { plan, desired } = planned;
-  return { plan, desired, writes: decide(plan, desired, planned.live, await choose(plan, live?.api)) };
+  const choices = await choose(plan, live?.api);
+  const writes = decide(plan, desired, planned.live, choices);
+  return { plan, desired, items: written(plan, choices), writes };
 }
 
-/** Whether anything changed. */
 async function carryOut(
-  { directory, feeds }: Place,
+  session: Place,
   { api }: LiveTenant,
-  { plan, desired, writes }: Decision,
+  { plan, desired, items, writes }: Decision,
   rollbackTo?: number,
-): Promise<boolean> {
-  const facts = { gitCommit: await currentCommit(directory), rollbackTo, hashes: feeds.hashes };
-  return (await api.applyConfig(applyInputOf(writes, { plan, desired }, facts))).changed;
-}
-
-/** The commit that the operator's directory stands at; undefined where there is no git or no commit. */
-async function currentCommit(directory: string): Promise<string | undefined> {
-  const { stdout, exitCode } = await execa("git", ["rev-parse", "--verify", "HEAD"], {
-    cwd: directory,
-    reject: false,
-    stdin: "ignore",
-    timeout: 5000,
-  });
-  return exitCode === 0 ? stdout.trim() : undefined;
+): Promise<CarriedOut> {
+  // What comes from an earlier apply is of that one's commit, whatever stands in the directory by now.
+  const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
+  const facts = { gitCommit, rollbackTo, hashes: session.feeds.hashes };
+  const { changed } = await api.applyConfig(applyInputOf(writes, { plan, desired }, facts));
+  return { changed, items: changed ? items : [], gitCommit, plan, desired };
 }

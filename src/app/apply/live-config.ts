@@ -50,7 +50,7 @@ export function neverApplied(now: number): LiveConfig {
 
 /** What an apply records beyond its plan. */
 interface ApplyFacts {
-  gitCommit: string | undefined;
+  gitCommit: string | null;
   /** The audit entry whose document is brought back. */
   rollbackTo?: number | undefined;
   /** Of the feeds as the files define them; a running server may not know the new ones yet. */
@@ -102,7 +102,7 @@ export function applyInputOf(
     // Through its text, which leaves out what is not stated.
     document: JSON.parse(canonicalJson(document)) as WireInput<"applyConfig">["document"],
     documentSha256: desired.fileSha256,
-    gitCommit: gitCommit ?? null,
+    gitCommit,
     rollbackTo: rollbackTo ?? null,
     adopted: Object.keys(document.adopted),
   };

@@ -14,7 +14,7 @@ import { withBlame } from "../../plan/plan-blame.ts";
 import { scopeWarnings } from "../../plan/plan-decision.ts";
 import { documentOf } from "../../plan/plan-document.ts";
 import { assumedFingerprint } from "../../plan/plan-keys.ts";
-import { meantBy } from "../../plan/plan-left.ts";
+import { meantBy, takenBack } from "../../plan/plan-left.ts";
 import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
 import type { Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
@@ -55,19 +55,34 @@ export function fromFiles(
  * @throws Fault NOT_FOUND when that audit entry is no apply, REFUSED when this version cannot read its document
  */
 export function fromHistory(seq: number): Source {
-  return async (_live, api) => {
+  return async (live, api) => {
     if (!api) throw new Fault("NOT_FOUND", `Nothing was applied yet, so there is no apply ${seq} to go back to`);
-    const { document, fileSha256 } = await api.getApply({ seq });
+    const { document, fileSha256, gitCommit, livePolicy } = await api.getApply({ seq });
     if (!ConfigDocumentInput.safeParse(document).success)
       throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
     const stored = document as ConfigDocument;
+    const meant = meantBy(stored);
+    const stated = await statedSince(seq, api, live);
     return {
-      document: { ...meantBy(stored), adopted: {} },
+      document: { ...meant, policy: takenBack(meant.policy, stated, livePolicy), adopted: {} },
       stored,
       keys: undefined,
       fileSha256: String(fileSha256),
+      gitCommit,
     };
   };
+}
+
+/** The sections of the policy that applies after an entry stated or changed. */
+async function statedSince(seq: number, api: Api, { document }: LiveConfig): Promise<Set<string>> {
+  const names = new Set(Object.keys(document?.policy ?? {}));
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await api.listApplies({ limit: 200, cursor });
+    const later = page.items.filter((each) => each.seq > seq);
+    for (const name of later.flatMap(({ policy }) => policy)) names.add(name);
+    cursor = later.length < page.items.length ? null : page.nextCursor;
+  }
+  return names;
 }
 
 /** Plans on what is live; undefined stands for a tenant that was never applied. */

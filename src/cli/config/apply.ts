@@ -6,40 +6,26 @@ import { loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { tenantsNamed } from "../../config/selection/choose-tenants.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
-import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
+import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
-import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
-import { noteRest, shownPlan } from "./plan-view.ts";
+import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
+import { shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
-interface AppliedTenant {
-  tenant: string;
-  changed: boolean;
-  /** Migrations that brought the schema forward. */
-  migrations: string[];
+interface AppliedFiles extends AppliedTenant {
   /** How many keys of an older version got an audit entry, and the fingerprints of those that no entry created. */
   recorded?: { keys: number; refused: string[] };
 }
 
 type ApplyOptions = ChoiceOptions & SelectorOptions & { dryRun?: boolean };
-
-const view = {
-  kind: "list",
-  rows: (applied) => applied,
-  columns: [
-    { title: "TENANT", cell: ({ tenant }) => tenant },
-    { title: "RESULT", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
-    { title: "MIGRATIONS", cell: ({ migrations }) => String(migrations.length) },
-  ],
-  empty: "There is nothing to apply",
-} satisfies View<AppliedTenant[], AppliedTenant>;
 
 export function register(noun: Command, host: Host): void {
   host.add<ApplyOptions>(
@@ -50,7 +36,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(acceptLooseningOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
-    { names: "tenant changed migrations" },
+    { names: APPLIED_FIELDS },
     runApply,
   );
 }
@@ -73,29 +59,36 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   const { values: applied, failure } = await oneByOne(
     targets,
     { ...io, not: "applied", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of)) },
-    async ({ tenant, confirm }): Promise<AppliedTenant> => {
+    async ({ tenant, confirm }): Promise<AppliedFiles> => {
       const choose = chooserOf(options, io);
-      const { plan, changed, migrations, recorded } = await withConfig(
+      let seal: Seal | undefined;
+      const onSealed = (of: string, sealed: Seal) => {
+        seal = sealed;
+        receipts.onSealed(of, sealed);
+      };
+      const { migrations, recorded, ...done } = await withConfig(
         workspace.directory,
         tenant,
         { ...options, others },
-        { ...io, onSealed: receipts.onSealed },
+        { ...io, onSealed },
         (session) =>
           applyTenant(session, (planned) => {
             confirm?.(planned);
             return choose(planned);
           }),
       );
-      const shown = shownPlan(plan);
-      if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
-      writeStepSummary(io.output, () => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
+      const title = `${tenant}: ${done.changed ? "applied" : "nothing to do"}`;
+      writeStepSummary(io.output, () => planMarkdown(shownPlan(done.plan), title));
       noteRecorded(tenant, recorded, io.output);
       const older = olderServersAfter(migrations);
       if (older) io.output.note(`${tenant}: ${older.notice}`);
-      return { tenant, changed, migrations, ...(recorded && { recorded: shownRecord(recorded) }) };
+      return { ...appliedTenant(done, { seal, migrations }), ...(recorded && { recorded: shownRecord(recorded) }) };
     },
   ).finally(() => receipts.close());
-  await io.output.print(applied, failure === undefined ? view : { ...view, empty: "Nothing was applied." });
+  await io.output.print(
+    applied,
+    failure === undefined ? appliedView : { ...appliedView, empty: "Nothing was applied." },
+  );
   return failure ?? EXIT.ok;
 }
 

@@ -1,15 +1,19 @@
 import type { Command } from "commander";
-import { openWorkspace } from "../../config/workspace.ts";
-import type { WireOutput } from "../../contract/operations.ts";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { WireOutput, WireResult } from "../../contract/operations.ts";
+import { changesByKind, listChanges, type StoredDocument } from "../../domain/audit/document-changes.ts";
+import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { readPages } from "../input/paging.ts";
 import { count } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
-import { orDash, time } from "../output/cells.ts";
+import { orDash, plain, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { shortCommit } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
-import { overrideLine } from "./plan-view.ts";
+import { overrideLine, symbolOf } from "./plan-view.ts";
 
 /** One apply, as its audit entry tells; `rollback --to` takes its `seq`. */
 type Applied = WireOutput<"listApplies">[number] & { tenant: string };
@@ -26,9 +30,9 @@ const view: View<readonly Applied[], Applied> = {
     { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
     { title: "WHEN", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
     { title: "WHO", cell: ({ actor }) => actor },
-    { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit?.slice(0, 12)) },
+    { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit && shortCommit(gitCommit)) },
+    { title: "CHANGED", cell: ({ changes }) => countsOf(changes), least: 20 },
     { title: "ROLLED BACK TO", cell: ({ rollbackTo }) => orDash(rollbackTo?.toString()), optional: true },
-    { title: "POLICY", cell: ({ policy }) => orDash(policy.join(", ")), optional: true },
     { title: "KEPT LIVE", cell: ({ adopted }) => orDash(adopted.join(", ")), optional: true },
     { title: "REASON", cell: ({ reason }) => orDash(reason), optional: true },
   ],
@@ -42,9 +46,95 @@ export function register(noun: Command, host: Host): void {
       .addOption(selectorOption())
       .option("--limit <n>", "how many of each tenant, the newest first", count, 50)
       .description("the applies of a tenant, from its audit log"),
-    { names: "tenant seq ts actor reason gitCommit sha256 fileSha256 rollbackTo policy adopted" },
+    { names: "tenant seq ts actor hash reason gitCommit sha256 fileSha256 rollbackTo policy adopted changes" },
     runHistory,
   );
+  host.add(
+    noun
+      .command("show")
+      .argument("<seq>", "the apply, as pmctl history numbers it")
+      .description("one apply: what it changed since the apply before, and the document that it stored"),
+    { names: `tenant ${SHOWN} livePolicy document` },
+    runShow,
+  );
+  host.add(
+    noun
+      .command("diff")
+      .argument("<from>", "an apply, as pmctl history numbers it")
+      .argument("<to>", "another one")
+      .description("what differs between the documents of two applies"),
+    { names: "tenant from to changes" },
+    runDiff,
+  );
+}
+
+const SHOWN = "seq ts actor hash reason gitCommit sha256 fileSha256 rollbackTo policy adopted changes";
+
+/** `2 policy, 1 market`: only what there is. */
+function countsOf({ policy, markets, keys, settings }: Applied["changes"]): string {
+  const told = [
+    [policy, `${policy} policy`],
+    [markets, counted(markets, "market")],
+    [keys, counted(keys, "key")],
+    [settings, counted(settings, "setting")],
+  ] as const;
+  return orDash(told.flatMap(([count, text]) => (count > 0 ? [text] : [])).join(", "));
+}
+
+interface Changes {
+  tenant: string;
+  changes: readonly { field: string; before: unknown; after: unknown }[];
+}
+
+const changesView: View<Changes, Changes["changes"][number]> = {
+  kind: "list",
+  rows: ({ changes }) => changes,
+  columns: [
+    { title: "", cell: ({ before, after }) => symbolOf(before, after), whole: true },
+    { title: "FIELD", cell: ({ field }) => field, whole: true },
+    { title: "BEFORE", cell: ({ before }) => orDash(plain(before)) },
+    { title: "AFTER", cell: ({ after }) => orDash(plain(after)) },
+  ],
+  empty: "Nothing differs.",
+};
+
+/** Runs on the applies of one tenant. */
+async function withHistory<Value>(
+  { options, io }: CommandContext<object>,
+  work: (tenant: string, applyAt: (seq: string | undefined) => Promise<WireResult<"getApply">>) => Promise<Value>,
+): Promise<Value> {
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, options.tenant);
+  return withConfig(workspace.directory, tenant, options, io, async (session) => {
+    const live = await session.open();
+    if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so it has no history`);
+    return work(tenant, async (seq = "") => live.api.getApply({ seq: applyNumber(seq) }));
+  });
+}
+
+function applyNumber(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new Fault("USAGE", `${text} is no audit entry's number; pmctl history lists the applies`);
+}
+
+async function runShow(context: CommandContext<object>): Promise<void> {
+  const { args, io } = context;
+  await withHistory(context, async (tenant, applyAt) => {
+    const apply = await applyAt(args[0]);
+    const { seq, ts, actor, gitCommit, reason } = apply;
+    await io.output.print({ tenant, ...apply }, changesView);
+    const commit = gitCommit === null ? "" : `, commit ${gitCommit}`;
+    io.output.note(`${tenant}: apply ${seq} by ${actor} at ${ts}${commit}${reason === null ? "" : ` (${reason})`}`);
+  });
+}
+
+async function runDiff(context: CommandContext<object>): Promise<void> {
+  const { args, io } = context;
+  await withHistory(context, async (tenant, applyAt) => {
+    const [from, to] = [await applyAt(args[0]), await applyAt(args[1])];
+    const changes = listChanges(changesByKind(from.document as StoredDocument, to.document as StoredDocument));
+    await io.output.print({ tenant, from: from.seq, to: to.seq, changes }, changesView);
+  });
 }
 
 /** Notes the overrides in force too: they are live, and no apply made them. */

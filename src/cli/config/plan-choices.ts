@@ -3,7 +3,7 @@ import { blockers, type Choices, contested, loosening } from "../../plan/plan-de
 import type { Plan } from "../../plan/plan-types.ts";
 import type { Io } from "../command.ts";
 import { declined } from "../input/prompts.ts";
-import { noteRest, planLines, shownPlan } from "./plan-view.ts";
+import { notePlan, noteRest, planView, shownPlan } from "./plan-view.ts";
 
 /** The flags that answer a plan's questions in advance. */
 export interface ChoiceOptions {
@@ -26,13 +26,16 @@ export function choicesOf({ onDrift = "fail", acceptLoosening = false }: ChoiceO
 }
 
 /**
- * Answers by flags and, on a terminal, by questions. Without a terminal, what no flag allows is refused.
+ * Answers by flags and, on a terminal, by questions; either way the plan is shown first. Without a terminal, what no flag
+ * allows is refused.
  * @throws Fault REFUSED when the answer is no
  */
 export function chooserOf(options: ChoiceOptions, io: Io): (plan: Plan) => Promise<Choices> {
   return async (plan) => {
     const flags = choicesOf(options);
-    return asksAbout(plan, options, io) ? ask(plan, flags, options.onDrift !== undefined, io) : flags;
+    if (asksAbout(plan, options, io)) return ask(plan, flags, options.onDrift !== undefined, io);
+    notePlan(shownPlan(plan), io.output);
+    return flags;
   };
 }
 
@@ -43,7 +46,7 @@ export function asksAbout(plan: Plan, { yes }: Pick<ChoiceOptions, "yes">, { pro
 
 async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, prompts }: Io): Promise<Choices> {
   const shown = shownPlan(plan);
-  output.note([`${plan.tenant}:`, ...planLines(shown)].join("\n"));
+  output.explain([shown], planView);
   noteRest(shown, output);
   let { onDrift, acceptLoosening } = flags;
   if (contested(plan).length > 0) {

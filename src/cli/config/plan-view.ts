@@ -4,6 +4,7 @@ import { SEARCH } from "../../plan/plan-settings.ts";
 import type { Plan, PlanItem, Refusal } from "../../plan/plan-types.ts";
 import { plain, usd } from "../output/cells.ts";
 import type { Output, View } from "../output/output.ts";
+import type { Paint } from "../output/table.ts";
 
 /** What a change does to the limits, as people look for it; of a secret, in small letters. */
 export type Mark = "LOOSENS" | "TIGHTENS" | "loosens" | null;
@@ -23,7 +24,11 @@ export const ITEM_FIELDS = "field kind base desired live by mark problem";
 type Row = ShownItem & { tenant: string };
 
 export function shownPlan({ items, ...plan }: Plan): ShownPlan {
-  return { ...plan, items: items.map(({ direction, ...item }) => ({ ...item, mark: markOf(item.field, direction) })) };
+  return { ...plan, items: items.map(shownItem) };
+}
+
+export function shownItem({ direction, ...item }: PlanItem): ShownItem {
+  return { ...item, mark: markOf(item.field, direction) };
 }
 
 function markOf(field: string, direction: PlanItem["direction"]): Mark {
@@ -36,15 +41,42 @@ export const planView = {
   kind: "list",
   rows: (plans) => plans.flatMap(({ tenant, items }) => items.map((item) => ({ tenant, ...item }))),
   columns: [
+    { title: "", cell: symbolOfItem, paint: paintOf, whole: true },
     { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
-    { title: "FIELD", cell: ({ field }) => field, whole: true },
+    { title: "FIELD", cell: ({ field }) => field, paint: paintOf, whole: true },
     { title: "WHAT", cell: actionOf },
     { title: "LIVE", cell: ({ live }) => shownValue(live) },
     { title: "FILE", cell: ({ desired }) => shownValue(desired) },
-    { title: "MARK", cell: ({ mark }) => mark?.toUpperCase() ?? "" },
+    { title: "USD", cell: moneyOf, align: "right", optional: true },
+    { title: "MARK", cell: ({ mark }) => mark?.toUpperCase() ?? "", paint: paintOf },
   ],
   empty: "Nothing differs from what is live.",
 } satisfies View<readonly ShownPlan[], Row>;
+
+/** `+` for what is new, `-` for what goes, `~` for what changes. */
+export function symbolOf(before: unknown, after: unknown): "+" | "~" | "-" {
+  if (before === null) return "+";
+  return after === null ? "-" : "~";
+}
+
+function symbolOfItem({ live, desired }: Pick<ShownItem, "live" | "desired">): string {
+  return symbolOf(live, desired);
+}
+
+/** What loosens stands out, whatever else happens to the field. */
+function paintOf(item: ShownItem): Paint {
+  if (item.mark?.toUpperCase() === "LOOSENS") return "yellow";
+  if (item.kind === "conflict") return "red";
+  return ({ "+": "green", "~": "cyan", "-": "red" } as const)[symbolOf(item.live, item.desired)];
+}
+
+/** What the treasury gives to a new market at most, or gets; empty for what moves no money. */
+function moneyOf({ field, live, desired, problem }: ShownItem): string {
+  if (problem !== undefined) return "";
+  if (field === "treasury.capitalUsd") return `+${usd(Number(desired) - Number(live))}`;
+  if (live !== null || typeof desired !== "object" || desired === null || !("liquidityUsd" in desired)) return "";
+  return `-${usd(Number(desired.liquidityUsd))}`;
+}
 
 /** What would happen to an item, in one word. */
 export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
@@ -59,11 +91,11 @@ export function shownValue(value: Json): string {
   return value === null ? "-" : plain(value);
 }
 
-/** One line for each item, for questions and refusals. */
-export function planLines({ items }: ShownPlan): string[] {
+/** One line for each item, for logs. */
+function planLines({ items }: ShownPlan): string[] {
   return items.map((item) => {
     const mark = item.mark ? `  ${item.mark.toUpperCase()}` : "";
-    return `  ${actionOf(item)} ${item.field}: ${shownValue(item.live)} -> ${shownValue(item.desired)}${mark}`;
+    return `  ${symbolOfItem(item)} ${actionOf(item)} ${item.field}: ${shownValue(item.live)} -> ${shownValue(item.desired)}${mark}`;
   });
 }
 
@@ -102,8 +134,15 @@ export function refusalLines({ tenant, items, refusals }: JudgedPlan): string[] 
   });
 }
 
+/** Each line with the tenant's name, because a command may tell of several. */
 export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
-  for (const line of restLines(plan)) output.note(line);
+  for (const line of restLines(plan)) output.note(`${plan.tenant}: ${line}`);
+}
+
+/** The whole plan, for those who are asked nothing about it. */
+export function notePlan(plan: ShownPlan, output: Pick<Output, "note">): void {
+  for (const line of planLines(plan)) output.note(`${plan.tenant}: ${line.trim()}`);
+  noteRest(plan, output);
 }
 
 /** An override is no drift, and yet what is live. */

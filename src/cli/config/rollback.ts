@@ -1,32 +1,31 @@
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { count } from "../input/parsers.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
+import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { IN_DOUBT } from "./apply.ts";
-import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
-import { noteRest, shownPlan } from "./plan-view.ts";
+import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
 
-interface RolledBack {
-  tenant: string;
+interface RolledBack extends AppliedTenant {
   to: number;
-  changed: boolean;
   /** Fields that are not as the earlier apply meant them. */
   left: string[];
 }
 
-const view: View<RolledBack, RolledBack> = {
-  kind: "record",
-  fields: ({ tenant, to, changed, left }) => [
-    ["tenant", tenant],
-    ["to", String(to)],
-    ["result", changed ? "applied" : "nothing to do"],
-    ["not restored", orDash(left.join(", "))],
+const view: View<readonly RolledBack[], RolledBack> = {
+  ...appliedView,
+  rows: (applied) => applied,
+  columns: [
+    ...appliedView.columns.slice(0, -1),
+    { title: "BACK TO", cell: ({ to }) => String(to), align: "right" },
+    { title: "NOT RESTORED", cell: ({ left }) => orDash(left.join(", ")) },
   ],
 };
 
@@ -38,7 +37,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
       .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
-    { names: "tenant to changed" },
+    { names: `${APPLIED_FIELDS} to left` },
     runRollback,
   );
 }
@@ -57,21 +56,27 @@ async function runRollback({ options, args, io, interrupts }: CommandContext<Rol
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const { to } = options;
   const receipts = openReceipts(options, io.output);
-  const speaking = { ...io, onSealed: receipts.onSealed };
+  let seal: Seal | undefined;
+  const onSealed = (of: string, sealed: Seal) => {
+    seal = sealed;
+    receipts.onSealed(of, sealed);
+  };
   try {
-    return await withConfig(workspace.directory, tenant, options, speaking, async (session) => {
+    return await withConfig(workspace.directory, tenant, options, { ...io, onSealed }, async (session) => {
       const live = await session.open();
       if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
       const choose = chooserOf(options, io);
       const done = await applyOn(session, live, { choose, source: fromHistory(to), rollbackTo: to });
-      const { plan, changed, desired } = done;
-      const left = leftBy(desired.stored ?? desired.document, {
-        before: liveConfigOf(live.config),
-        live: liveConfigOf(await live.api.getConfig({})),
-        file: documentOf(session.config, session.markets, []),
-      });
-      if (!asksAbout(plan, options, io)) noteRest(shownPlan(plan), io.output);
-      await io.output.print({ tenant, to, changed, left }, view);
+      const { document, stored = document } = done.desired;
+      const left = leftBy(
+        { ...document, keyring: stored.keyring },
+        {
+          before: liveConfigOf(live.config),
+          live: liveConfigOf(await live.api.getConfig({})),
+          file: documentOf(session.config, session.markets, []),
+        },
+      );
+      await io.output.print([{ ...appliedTenant(done, { seal, migrations: [] }), to, left }], view);
       io.output.note(`${session.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
     });
   } finally {

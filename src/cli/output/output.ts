@@ -275,7 +275,8 @@ export class Output {
     const paints = Boolean(stdout.isTTY) && color !== false;
     return {
       width: stdout.isTTY ? (stdout.columns ?? 80) : undefined,
-      title: paints ? (text) => styleText("dim", text, { validateStream: false }) : (text) => text,
+      title: (text) => (paints ? styleText("dim", text, { validateStream: false }) : text),
+      paint: (text, how) => (paints ? styleText(how, text, { validateStream: false }) : text),
     };
   }
 

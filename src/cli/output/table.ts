@@ -1,11 +1,15 @@
 import { plain } from "./cells.ts";
 import { displayWidth, sanitizeLine, shorten, wrap } from "./text-width.ts";
 
+/** How a cell is set off, where there is colour. */
+export type Paint = "green" | "yellow" | "red" | "cyan" | "dim";
+
 /** One column of a table: what people see of a row. */
 export interface Column<Row> {
   title: string;
   cell: (row: Row, rows: readonly Row[]) => string;
   align?: "right";
+  paint?: (row: Row) => Paint | undefined;
   /** Never shortened, because people copy it. */
   whole?: true;
   /** Never made narrower than this many columns. */
@@ -21,6 +25,8 @@ export interface TableStyle {
   width: number | undefined;
   /** How titles are set off. */
   title: (text: string) => string;
+  /** How cells are; the text itself where there is no colour. */
+  paint: (text: string, paint: Paint) => string;
 }
 
 /** A column for each field that was asked for by name. */
@@ -34,6 +40,7 @@ const LEAST = 8;
 /** A column with its texts, and how wide it is to be. */
 interface Strip {
   texts: string[];
+  paints: (Paint | undefined)[];
   width: number;
   least: number;
   align: "right" | undefined;
@@ -49,22 +56,27 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
   );
   if (style.width !== undefined && totalOf(strips, ({ width }) => width) > style.width)
     return renderCards(rows, shown, style);
-  const line = (index: number, paint: (text: string) => string) =>
+  const line = (index: number) =>
     strips
-      .map(({ texts, width, align }) => pad(paint, shorten(texts[index] ?? "", width), width, align))
+      .map(({ texts, paints, width, align }) => {
+        const paint = paints[index];
+        const painted = (text: string) => (index === 0 ? style.title(text) : paint ? style.paint(text, paint) : text);
+        return pad(painted, shorten(texts[index] ?? "", width), width, align);
+      })
       .join(GAP)
       .trimEnd();
-  return [line(0, style.title), ...rows.map((_, index) => line(index + 1, (text) => text))].join("\n");
+  return [0, ...rows.map((_, index) => index + 1)].map(line).join("\n");
 }
 
 function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
-  const { title, cell, align, whole, least, optional = false, picture = false } = column;
+  const { title, cell, align, paint, whole, least, optional = false, picture = false } = column;
   const texts = [title, ...rows.map((row) => sanitizeLine(cell(row, rows)))];
   const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
   // Half a number or half a picture tells something else than the whole.
   const isWhole = whole || picture || align === "right";
   const narrowest = isWhole ? width : Math.min(width, least ?? LEAST);
-  return { texts, width, least: narrowest, align, optional: optional || picture };
+  const paints = [undefined, ...rows.map((row) => paint?.(row))];
+  return { texts, paints, width, least: narrowest, align, optional: optional || picture };
 }
 
 /** Where not even the narrowest table fits, each row is a record of its own. Nothing is left out but pictures. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
-import { MarketKey, text } from "../scalars.ts";
+import { MarketKey, Sha256, text } from "../scalars.ts";
 import { MarketInput } from "./markets.ts";
-import { AppliedPolicy } from "./policy.ts";
+import { AppliedPolicy, StoredPolicy } from "./policy.ts";
 
 const State = z.enum(["open", "suspended"]);
 
@@ -57,3 +57,43 @@ export const ConfigDocumentInput = Document.catchall(z.json()).meta({
   id: "ConfigDocument",
   description: "The tenant's files in canonical form, without secrets, for later plans to compare with.",
 });
+
+const seq = z.number().int().min(0);
+const applied = {
+  seq,
+  ts: z.string(),
+  actor: z.string(),
+  reason: z.string().nullable(),
+  hash: Sha256.meta({ description: "The hash of the apply's audit entry." }),
+  gitCommit: z.string().nullable().meta({
+    description: "The commit of the operator's files; it ends in `-dirty` where an applied file was not the commit's.",
+  }),
+  sha256: z.string().meta({ description: "SHA-256 of the document's JSON with sorted keys, computed by the server." }),
+  fileSha256: z
+    .string()
+    .nullable()
+    .meta({ description: "SHA-256 of the operator's files, as the apply stated it; the server cannot check it." }),
+  rollbackTo: seq.nullable().meta({ description: "The sequence number of the apply that this one restored." }),
+  policy: z.array(z.string()).meta({ description: "The policy fields that the apply changed." }),
+  adopted: z.array(z.string()).meta({ description: "The fields whose live values the apply kept." }),
+};
+export const AppliedItem = z
+  .object({
+    ...applied,
+    changes: z
+      .object({ policy: seq, markets: seq, keys: seq, settings: seq })
+      .meta({ description: "How many fields differ from the apply before, by what they are about." }),
+  })
+  .meta({ id: "AppliedItem" });
+export const AppliedConfiguration = z
+  .object({
+    ...applied,
+    changes: z
+      .array(z.object({ field: z.string(), before: z.json(), after: z.json() }))
+      .meta({ description: "The fields that differ from the apply before; null where one does not state it." }),
+    livePolicy: StoredPolicy.nullable().meta({
+      description: "The whole policy as the apply left it, without overrides; null for an apply by an older version.",
+    }),
+    document: z.record(z.string(), z.json()),
+  })
+  .meta({ id: "AppliedConfiguration" });

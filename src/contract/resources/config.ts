@@ -16,7 +16,7 @@ import {
   UsdOrNone,
 } from "../scalars.ts";
 import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "../stored.ts";
-import { ConfigDocumentInput, ConfigMarketInput } from "./config-document.ts";
+import { AppliedConfiguration, AppliedItem, ConfigDocumentInput, ConfigMarketInput } from "./config-document.ts";
 import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
 import { PolicySchema, PolicyWhole, StoredPolicy } from "./policy.ts";
 
@@ -90,26 +90,6 @@ export const LiveConfiguration = z
     now: Timestamp,
   })
   .meta({ id: "LiveConfiguration" });
-
-const applied = {
-  seq,
-  ts: z.string(),
-  actor: z.string(),
-  reason: z.string().nullable(),
-  gitCommit: z.string().nullable(),
-  sha256: z.string().meta({ description: "SHA-256 of the document's JSON with sorted keys, computed by the server." }),
-  fileSha256: z
-    .string()
-    .nullable()
-    .meta({ description: "SHA-256 of the operator's files, as the apply stated it; the server cannot check it." }),
-  rollbackTo: seq.nullable().meta({ description: "The sequence number of the apply that this one restored." }),
-  policy: z.array(z.string()).meta({ description: "The policy fields that the apply changed." }),
-  adopted: z.array(z.string()).meta({ description: "The fields whose live values the apply kept." }),
-};
-export const AppliedItem = z.object(applied).meta({ id: "AppliedItem" });
-export const AppliedConfiguration = z
-  .object({ ...applied, document: z.record(z.string(), z.json()) })
-  .meta({ id: "AppliedConfiguration" });
 
 const TradingTerms = z
   .object({ policy: PolicySchema, kycRequired: z.boolean() })
@@ -193,7 +173,7 @@ export const ConfigInput = z
     }),
     gitCommit: z
       .string()
-      .regex(/^[0-9a-f]{7,64}$/, "must be the hash of a commit")
+      .regex(/^[0-9a-f]{7,64}(-dirty)?$/, "must be the hash of a commit, with -dirty where a file is not the commit's")
       .nullable()
       .default(null)
       .meta({ examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"] }),

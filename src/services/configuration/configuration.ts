@@ -2,10 +2,17 @@ import { createHash } from "node:crypto";
 import type { Input, Result } from "../../contract/operations.ts";
 import { TREASURY } from "../../domain/accounts.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
+import {
+  type ChangesByKind,
+  changesByKind,
+  countChanges,
+  listChanges,
+  type StoredDocument,
+} from "../../domain/audit/document-changes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { statusAt } from "../../domain/market/market.ts";
 import { termsOf } from "../../domain/market/terms.ts";
-import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
+import { DEFAULT_POLICY, type Policy } from "../../domain/policy/policy.ts";
 import type { Command } from "../../engine/commands.ts";
 import { isInForce, isLive } from "../../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant } from "../../engine/rows.ts";
@@ -97,7 +104,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
       status: statusAt({ status, closeAt: market.closeAt }, now),
     })),
     document: tenant?.document ? JSON.parse(tenant.document) : null,
-    changes: changes.map((change) => ({ ...change, payload: plainJson(change.payload) })),
+    changes: changes.map(({ hash: _, ...change }) => ({ ...change, payload: plainJson(change.payload) })),
     now,
   };
 }
@@ -116,23 +123,44 @@ async function listApplies(
   const [before] = list.reached(["number"]) ?? [];
   const entries = await pool.read((sql) => readApplies(sql, { limit: limit + 1, before }));
   const { page, nextCursor } = list.page(entries, limit, ({ seq }) => [seq]);
-  return { items: page.map(appliedItem), nextCursor };
+  // The page was read with the entry behind it, which its last one is compared with.
+  const items = page.map((entry, index) => ({
+    ...appliedFacts(entry),
+    changes: countChanges(changesSince(entries[index + 1], entry)),
+  }));
+  return { items, nextCursor };
 }
 
 async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"getApply">> {
-  const [entry] = await pool.read((sql) => readApplies(sql, { limit: 1, seq }));
+  const [[entry], [previous]] = await pool.snapshot((sql) =>
+    Promise.all([readApplies(sql, { limit: 1, seq }), readApplies(sql, { limit: 1, before: seq })]),
+  );
   const document = entry?.payload.document;
   if (!entry || typeof document !== "object" || document === null)
     throw new Fault("NOT_FOUND", `Audit entry ${seq} is not an apply; pmctl history lists the applies`);
-  return { ...appliedItem(entry), document: plainJson(document) };
+  const { policy } = plainJson<{ policy?: Policy }>(entry.payload.state ?? {});
+  return {
+    ...appliedFacts(entry),
+    changes: listChanges(changesSince(previous, entry)).map((change) => plainJson(change)),
+    livePolicy: policy ?? null,
+    document: plainJson(document),
+  };
 }
 
-function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"listApplies">["items"][number] {
+function changesSince(previous: ConfigurationEntry | undefined, entry: ConfigurationEntry): ChangesByKind {
+  const documentOf = ({ payload }: ConfigurationEntry) => plainJson<StoredDocument>(payload.document ?? {});
+  return changesByKind(previous && documentOf(previous), documentOf(entry));
+}
+
+/** What an apply's entry states of it. */
+function appliedFacts(entry: ConfigurationEntry): Omit<Result<"listApplies">["items"][number], "changes"> {
+  const { seq, ts, actor, hash, payload } = entry;
   const textOf = (name: string) => (typeof payload[name] === "string" ? payload[name] : null);
   return {
     seq,
     ts,
     actor,
+    hash,
     reason: textOf("reason"),
     gitCommit: textOf("gitCommit"),
     sha256: createHash("sha256")

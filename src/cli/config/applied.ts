@@ -1,0 +1,59 @@
+import type { CarriedOut } from "../../app/apply/apply-tenant.ts";
+import type { Seal } from "../../domain/audit/audit-link.ts";
+import { orDash } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { type ShownItem, shownItem } from "./plan-view.ts";
+
+/** What an apply or a rollback did to a tenant. */
+export interface AppliedTenant {
+  tenant: string;
+  changed: boolean;
+  /** Of the audit entry; null when nothing changed. */
+  seq: number | null;
+  hash: string | null;
+  gitCommit: string | null;
+  fileSha256: string;
+  /** What was written. */
+  changes: ShownItem[];
+  /** Migrations that brought the schema forward. */
+  migrations: string[];
+}
+
+export const APPLIED_FIELDS = "tenant changed seq hash gitCommit fileSha256 changes migrations";
+
+/** @param seal of the last change that the command made */
+export function appliedTenant(
+  { plan, changed, items, gitCommit }: CarriedOut,
+  { seal, migrations }: { seal: Seal | undefined; migrations: string[] },
+): AppliedTenant {
+  const entry = changed ? seal : undefined;
+  return {
+    tenant: plan.tenant,
+    changed,
+    seq: entry ? Number(entry.seq) : null,
+    hash: entry?.hash ?? null,
+    gitCommit,
+    fileSha256: plan.fileSha256,
+    changes: items.map(shownItem),
+    migrations,
+  };
+}
+
+export const appliedView = {
+  kind: "list",
+  rows: (applied) => applied,
+  columns: [
+    { title: "TENANT", cell: ({ tenant }) => tenant },
+    { title: "RESULT", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
+    { title: "CHANGES", cell: ({ changed, changes }) => (changed ? String(changes.length) : "-"), align: "right" },
+    { title: "ENTRY", cell: ({ seq }) => orDash(seq?.toString()), align: "right" },
+    { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit && shortCommit(gitCommit)), whole: true },
+    { title: "MIGRATIONS", cell: ({ migrations }) => orDash(migrations.join(", ")), optional: true },
+  ],
+  empty: "There is nothing to apply",
+} satisfies View<readonly AppliedTenant[], AppliedTenant>;
+
+/** Its first 12 digits, and `-dirty` where it ends so. */
+export function shortCommit(gitCommit: string): string {
+  return gitCommit.replace(/^([0-9a-f]{12})[0-9a-f]*/, "$1");
+}

@@ -1,0 +1,98 @@
+import { isSame, type Json } from "./audit-link.ts";
+
+/** A document of the configuration, as an apply stored it; an older version may have left sections out. */
+export type StoredDocument = Readonly<{ [section: string]: Json | undefined }>;
+
+const KINDS = ["policy", "markets", "keys", "settings"] as const;
+export type ChangeKind = (typeof KINDS)[number];
+
+/** A field that differs between two documents. */
+export interface DocumentChange {
+  /** Such as `policy.maxTradeUsd`, `keys.ops`, `markets.rain` or `rateLimit.perMinute`, as plans name it. */
+  field: string;
+  /** Null where the document does not state it. */
+  before: Json;
+  after: Json;
+}
+
+/** Changes by what they are about. */
+export type ChangesByKind = Record<ChangeKind, DocumentChange[]>;
+
+/** Settings that are listed at a first apply too, where every other one is new. */
+const LIMITS = ["kyc.required", "markets.liquidityUsd", "treasury.capitalUsd"];
+/** The references of keys and the patterns of files: the keyring and the markets themselves tell what came of them. */
+const TOLD_ELSEWHERE = ["keys", "markets.files"];
+
+/**
+ * What differs between the documents of two applies, each with the live values that it kept; a list counts as one value.
+ * @param before undefined before the first apply
+ */
+export function changesByKind(before: StoredDocument | undefined, after: StoredDocument): ChangesByKind {
+  const [was, is] = [partsOf(before ?? {}), partsOf(after)];
+  const settings = changed(was.settings, is.settings);
+  return {
+    policy: changed(was.policy, is.policy),
+    markets: changed(was.markets, is.markets),
+    keys: changed(was.keys, is.keys),
+    settings: before === undefined ? settings.filter(({ field }) => LIMITS.includes(field)) : settings,
+  };
+}
+
+/** All of them, in the order in which plans list them. */
+export function listChanges(changes: ChangesByKind): DocumentChange[] {
+  return KINDS.flatMap((kind) => changes[kind]);
+}
+
+/** How many fields of each kind differ; a market is one, however many of its terms differ. */
+export function countChanges(changes: ChangesByKind): Record<ChangeKind, number> {
+  const { policy, markets, keys, settings } = changes;
+  return { policy: policy.length, markets: markets.length, keys: keys.length, settings: settings.length };
+}
+
+type Values = Map<string, Json>;
+
+function changed(was: Values, is: Values): DocumentChange[] {
+  const fields = [...new Set([...was.keys(), ...is.keys()])].sort();
+  return fields.flatMap((field) => {
+    const [before, after] = [was.get(field) ?? null, is.get(field) ?? null];
+    return isSame(before, after) ? [] : [{ field, before, after }];
+  });
+}
+
+function partsOf(document: StoredDocument): Record<ChangeKind, Values> {
+  const { policy, keyring = {}, declared = {}, adopted = {}, ...settings } = document;
+  const parts = {
+    policy: leavesOf(policy, "policy"),
+    markets: new Map(Object.entries(declared ?? {}).map(([key, terms]) => [`markets.${key}`, shownTerms(terms)])),
+    keys: new Map(Object.entries(keyring ?? {}).map(([name, key]) => [`keys.${name}`, key ?? null])),
+    settings: leavesOf(settings, ""),
+  };
+  for (const [field, live = null] of Object.entries(adopted ?? {})) keep(parts, field, live);
+  return parts;
+}
+
+/** Puts a live value that an apply kept in place of the file's. */
+function keep({ policy, markets, settings }: Record<ChangeKind, Values>, field: string, live: Json): void {
+  const terms = markets.get(field);
+  if (isMapping(terms)) markets.set(field, { ...terms, state: live });
+  else if (policy.has(field)) policy.set(field, live);
+  else if (settings.has(field)) settings.set(field, live);
+}
+
+/** Every value below a path that is no mapping, by its path. */
+function leavesOf(value: Json | undefined, path: string, leaves: Values = new Map()): Values {
+  if (value === undefined || TOLD_ELSEWHERE.includes(path)) return leaves;
+  if (!isMapping(value)) return leaves.set(path, value);
+  for (const [name, part] of Object.entries(value)) leavesOf(part, path === "" ? name : `${path}.${name}`, leaves);
+  return leaves;
+}
+
+/** Documents hold instants in milliseconds, which people do not read. */
+function shownTerms(terms: Json | undefined): Json {
+  if (!isMapping(terms) || typeof terms.closeAt !== "number") return terms ?? null;
+  return { ...terms, closeAt: new Date(terms.closeAt).toISOString() };
+}
+
+function isMapping(value: Json | undefined): value is { [name: string]: Json | undefined } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
