@@ -48,6 +48,7 @@ export const NOUNS: readonly Noun[] = [
   ["db", "the embedded database", () => import("./database/db.ts")],
   ["doctor", "check that everything is in place, and say what to do", () => import("./commands/doctor.ts")],
   ["health", "whether the tenant answers and reaches its database", () => import("./commands/health.ts")],
+  ["inbox", "all that waits for a person, over all tenants", () => import("./commands/inbox.ts")],
   ["why", "explain a refused request, or a trade", () => import("./why/why.ts")],
   ["completion", "completion of commands for your shell", () => import("./completion/completion.ts")],
   ["help", "explain a command or a topic", () => import("./commands/help.ts")],

@@ -139,7 +139,7 @@ describe("without anybody at the terminal", () => {
   );
 
   test.each([
-    ...["validate", "render", "plan", "apply", "pull", "history", "tenant list", "tenant show", "key list", "doctor"],
+    ...["validate", "render", "plan", "apply", "pull", "history", "tenant list", "tenant show", "key list", "doctor", "inbox"],
     ...[
       "oracle feeds",
       "oracle sources",

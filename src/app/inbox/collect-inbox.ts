@@ -1,0 +1,183 @@
+import { existsSync } from "node:fs";
+import { readCertificate } from "../../config/certificate.ts";
+import { loadEnvironment } from "../../config/environment.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
+import { fromFiles, planOn } from "../apply/plan-tenant.ts";
+import { lastBackupAt } from "../backup/last-backup.ts";
+import { chooseDoor, type DoorOptions } from "../doors/choose-door.ts";
+import { adminKey } from "../tenant/admin-key.ts";
+import { type ConfigSession, type LiveTenant, openConfigSession } from "../tenant/config-session.ts";
+import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
+import type { InboxItem, InboxKind } from "./inbox-item.ts";
+import {
+  brokenChain,
+  endingOverrides,
+  expiringCertificate,
+  expiringKeys,
+  failingReceivers,
+  missingBackup,
+  unbalancedLedger,
+  unreachable,
+  type Waiting,
+  waitingDrift,
+  waitingMarkets,
+  waitingWithdrawals,
+} from "./waiting.ts";
+
+export interface InboxOptions extends DoorOptions {
+  /** What ends within so many milliseconds from now is shown. */
+  withinMs: number;
+  /** Only these kinds; what concerns the others is not asked for. Tenants out of reach are shown all the same. */
+  kinds: readonly InboxKind[];
+}
+
+/** Where a tenant's inbox is read, and for when. */
+interface Scope {
+  tenant: string;
+  now: number;
+  until: number;
+}
+
+/** A part of the inbox that the live tenant answers, and the kinds that it gives. */
+interface Part {
+  gives: readonly InboxKind[];
+  read(live: LiveTenant, scope: Scope, session: ConfigSession): Promise<Waiting[]>;
+}
+
+const PAGE = 200;
+
+const PARTS: readonly Part[] = [
+  { gives: ["chain"], read: async ({ api }, { tenant }) => brokenChain(tenant, await api.getAuditStatus({})) },
+  { gives: ["ledger"], read: async ({ api }, { tenant }) => unbalancedLedger(tenant, await api.explainLedger({})) },
+  {
+    gives: ["market.closed", "market.held"],
+    read: async ({ api }, { tenant }) => {
+      const markets = await everyPage((page) => api.listMarkets({ status: "waiting", ...page }));
+      if (markets.length === 0) return [];
+      const [risks, holds] = [await api.listRisk({ status: "waiting" }), await api.listHeldMarkets({})];
+      return waitingMarkets(tenant, markets, risks, holds);
+    },
+  },
+  {
+    gives: ["withdrawal"],
+    read: async ({ api }, { tenant }) =>
+      waitingWithdrawals(tenant, await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }))),
+  },
+  {
+    gives: ["drift"],
+    read: async (live, { tenant }, session) => {
+      const { plan } = await planOn(live, fromFiles(session, session.keysAtHand()), session.feeds);
+      return waitingDrift(tenant, plan.items);
+    },
+  },
+  {
+    gives: ["override"],
+    read: async ({ config }, { tenant, until }) => endingOverrides(tenant, config.overrides, until),
+  },
+  { gives: ["key"], read: async ({ config }, scope) => expiringKeys(scope.tenant, config.keys, scope) },
+  {
+    gives: ["receiver"],
+    read: async ({ api }, { tenant }) => failingReceivers(tenant, await api.listWebhookReceivers({})),
+  },
+];
+
+/**
+ * All that waits for a person in one tenant, in no order. Starts and changes nothing: a database that is stopped makes the
+ * tenant unreachable.
+ *
+ * @param note receives what a command tells of the way to the tenant
+ */
+export async function collectInbox(
+  directory: string,
+  tenant: string,
+  options: InboxOptions,
+  note: (message: string) => void,
+): Promise<InboxItem[]> {
+  const now = wallClockMs();
+  const scope = { tenant, now, until: now + options.withinMs };
+  const found: Waiting[] = [];
+  try {
+    const declared = readDeclaredTenant(directory, tenant);
+    found.push(...(await ofFiles(declared, scope)));
+    const stopped = await stoppedDatabase(declared, options);
+    found.push(...(stopped ?? (await ofLive(scope, directory, options, note))));
+  } catch (error) {
+    found.push(unreachable(tenant, problemOf(error)));
+  }
+  return found
+    .filter(({ kind }) => kind === "unreachable" || options.kinds.includes(kind))
+    .map((each) => ({ tenant, ...each }));
+}
+
+/** What the tenant's files and this directory tell without its database. */
+async function ofFiles({ config, directory }: DeclaredTenant, scope: Scope): Promise<Waiting[]> {
+  const certificate = readCertificate(config, loadEnvironment(directory), scope.now);
+  return [
+    ...(certificate ? expiringCertificate(scope.tenant, certificate.expires, scope) : []),
+    ...missingBackup(scope.tenant, await lastBackupAt({ directory, tenant: scope.tenant }), scope.now),
+  ];
+}
+
+/** For an embedded database that does not run, where no server answers for it: going on would start it. */
+async function stoppedDatabase(
+  declared: DeclaredTenant,
+  { via, url, key }: DoorOptions,
+): Promise<Waiting[] | undefined> {
+  const { id, directory, config } = declared;
+  if (config.database !== "embedded") return undefined;
+  const cluster = embeddedCluster(directory);
+  const { running, dataDir } = await cluster.status();
+  if (running) return undefined;
+  const door = await chooseDoor(declared, via, url, undefined, () => adminKey(declared, key).secretName);
+  if (door.kind === "http") return undefined;
+  // No database was ever created here, so nothing can wait in it.
+  return existsSync(dataDir) ? [unreachable(id, "Its database is stopped", "pmctl db start")] : [];
+}
+
+async function ofLive(
+  scope: Scope,
+  directory: string,
+  options: InboxOptions,
+  note: (message: string) => void,
+): Promise<Waiting[]> {
+  const { tenant } = scope;
+  const session = await openConfigSession(directory, tenant, options, { note, onSealed: () => {} });
+  try {
+    const live = await session.open();
+    // It was never applied: there is nothing yet that could wait.
+    if (!live) return [];
+    const found: Waiting[] = [];
+    const problems: string[] = [];
+    for (const { gives, read } of PARTS) {
+      if (!gives.some((kind) => options.kinds.includes(kind))) continue;
+      try {
+        found.push(...(await read(live, scope, session)));
+      } catch (error) {
+        problems.push(`${gives.join(", ")}: ${problemOf(error)}`);
+      }
+    }
+    if (problems.length > 0) found.push(unreachable(tenant, `Not looked at: ${problems.join("; ")}`));
+    return found;
+  } finally {
+    await session.close();
+  }
+}
+
+/** All items of a list; what waits for a person is few. */
+async function everyPage<Item>(
+  read: (page: { limit: number; cursor?: string }) => Promise<{ items: Item[]; nextCursor: string | null }>,
+): Promise<Item[]> {
+  const { items, nextCursor } = await read({ limit: PAGE });
+  let cursor = nextCursor;
+  while (cursor !== null) {
+    const page = await read({ limit: PAGE, cursor });
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  }
+  return items;
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+}

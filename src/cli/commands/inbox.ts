@@ -1,0 +1,127 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { INBOX_KINDS, type InboxItem, type InboxKind, type InboxState } from "../../app/inbox/inbox-item.ts";
+import { openWorkspace } from "../../config/workspace.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
+import type { CommandContext, Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { timeSpan } from "../input/parsers.ts";
+import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { cents, orDash, relative } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+
+interface InboxCommandOptions extends SelectorOptions {
+  within?: number;
+  kind?: InboxKind[];
+}
+
+const DEFAULT_WITHIN_MS = 14 * DAY_MS;
+
+/** A cron job needs no more than the exit code. */
+const EXITS: Readonly<Record<InboxState, ExitCode>> = {
+  integrity: EXIT.integrity,
+  unreachable: EXIT.unreachable,
+  "partly unreachable": EXIT.partly,
+  waiting: 3,
+  clear: EXIT.ok,
+};
+
+const MARKS = { info: "", warn: "WARN", critical: "CRITICAL" } as const;
+
+function view(now: number): View<readonly InboxItem[], InboxItem> {
+  return {
+    kind: "list",
+    rows: (items) => items,
+    columns: [
+      { title: "WHAT", cell: ({ title }) => title, least: 35 },
+      { title: "KIND", cell: ({ kind }) => kind, whole: true },
+      { title: "USD", cell: ({ amountUsd }) => (amountUsd === null ? "-" : cents(amountUsd)), align: "right" },
+      { title: "DUE", cell: ({ dueAt }) => orDash(dueAt && relative(dueAt, now)) },
+      { title: "SINCE", cell: ({ since }) => orDash(since && relative(since, now)) },
+      { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
+      { title: "", cell: ({ severity }) => MARKS[severity], optional: true },
+      { title: "ID", cell: ({ id }) => id, optional: true },
+    ],
+    empty: "Nothing waits for a person.",
+  };
+}
+
+export function register(noun: Command, host: Host): void {
+  host.add<InboxCommandOptions>(
+    noun
+      .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
+      .addOption(selectorOption())
+      .option("--within <span>", "show what ends within this time (default: 14d)", timeSpan)
+      .option("--kind <kind>", `only this kind, of ${INBOX_KINDS.join(", ")}; may be given again`, addKind)
+      .description(
+        "all that waits for a person, most urgent first; exit code 8 when a log or ledger does not hold, 9 or 10 when all or some tenants cannot be reached, 3 when something waits. Changes and starts nothing; on a terminal, Enter acts on an item",
+      ),
+    { names: "tenant kind severity id title amountUsd since dueAt commands" },
+    runInbox,
+  );
+}
+
+/** Shows the inbox; on a terminal it acts on one item after the other, until the operator leaves. */
+async function runInbox(context: CommandContext<InboxCommandOptions>): Promise<ExitCode> {
+  const { options, io } = context;
+  const [{ collectInbox }, { compareItems, stateOf }] = await Promise.all([
+    import("../../app/inbox/collect-inbox.ts"),
+    import("../../app/inbox/inbox-item.ts"),
+  ]);
+  const workspace = openWorkspace();
+  const tenants = tenantsMeant(workspace, context, "all");
+  const { within: withinMs = DEFAULT_WITHIN_MS, kind: kinds = INBOX_KINDS, via, url, key } = options;
+  const acts = options.output === undefined && io.prompts.available && !options.yes;
+  for (;;) {
+    const found: InboxItem[] = [];
+    for (const tenant of tenants) {
+      const note = (message: string): void => io.output.note(tenants.length > 1 ? `${tenant}: ${message}` : message);
+      found.push(...(await collectInbox(workspace.directory, tenant, { withinMs, kinds, via, url, key }, note)));
+    }
+    const items = found.toSorted(compareItems);
+    await io.output.print(items, view(wallClockMs()));
+    const line = acts ? await chooseCommand(items, io) : undefined;
+    if (line === undefined) return EXITS[stateOf(items, tenants.length)];
+    await carryOut(line, workspace.directory);
+  }
+}
+
+const LEAVE = "leave";
+
+/** The command line that the operator chooses for one of the items; undefined to leave. */
+export async function chooseCommand(
+  items: readonly InboxItem[],
+  { prompts }: Pick<Io, "prompts">,
+): Promise<string | undefined> {
+  const [first] = items;
+  if (!first) return undefined;
+  const leave = { value: LEAVE, name: "Leave" };
+  const shown = items.map(({ tenant, kind, title }, index) => ({
+    value: String(index),
+    name: `${tenant} ${kind}: ${title}`,
+  }));
+  const item = items[Number(await prompts.choose("Act on", [...shown, leave], "0"))];
+  const [command = LEAVE] = item?.commands ?? [];
+  if (!item || command === LEAVE) return undefined;
+  const lines = item.commands.map((line) => ({ value: line, name: line }));
+  const line = await prompts.choose(item.title, [...lines, leave], command);
+  return line === LEAVE ? undefined : line;
+}
+
+/** Runs a line of this program as a process of its own, which asks on the same terminal and tells how it ends. */
+async function carryOut(line: string, directory: string): Promise<void> {
+  const { execa } = await import("execa");
+  const [, ...words] = line.split(" ");
+  const { argv, execPath, execArgv } = process;
+  await execa(execPath, [...execArgv, ...argv.slice(1, 2), ...words, "-C", directory], {
+    stdio: "inherit",
+    reject: false,
+  });
+}
+
+/** @throws InvalidArgumentError for a word that is no kind */
+function addKind(text: string, before: readonly InboxKind[] = []): InboxKind[] {
+  const kind = INBOX_KINDS.find((each) => each === text);
+  if (!kind) throw new InvalidArgumentError(`It must be one of ${INBOX_KINDS.join(", ")}.`);
+  return [...before, kind];
+}
