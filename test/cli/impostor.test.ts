@@ -93,7 +93,7 @@ const COMMANDS = (): string[][] => [
   ["trade", "place", "--market", market, "--side", "yes", "--amount", "5", "--user", "usr_1", "--yes"],
   ["position", "list", "--user", "usr_1"],
   ["market", "suspend", market],
-  ["plan"],
+  ["plan", "--on-drift", "adopt"],
   ["apply", "--yes", "--on-drift", "adopt"],
   ["reconcile"],
   ["why", "trd_0123456789abcdef01234567"],
@@ -136,6 +136,28 @@ describe("a process that answers at the tenant's ports with its name and the id 
     expectNothingShown();
   });
 
+  test("is shown nothing by the fleet's commands where fleet.yaml states its address", async () => {
+    const file = join(operator.directory, "fleet.yaml");
+    for (const host of ["127.0.0.1", "acme.localhost"]) {
+      const waves = 'waves: [{ name: all, tenants: ["*"] }]';
+      await writeFile(file, `version: 1\ntenants: { acme: { url: "http://${host}:${port}" } }\n${waves}\n`);
+      for (const [words, code] of [
+        ["plan", 9],
+        ["drift", 9],
+        ["apply --yes", 3],
+      ] as const) {
+        const { exitCode, stdout, stderr } = await operator.run("fleet", ...words.split(" "), "-o", "json");
+        expect([words, exitCode, (stdout + stderr).includes("is not proven to be the server of acme")]).toEqual([
+          words,
+          code,
+          true,
+        ]);
+      }
+    }
+    await rm(file);
+    expect(impostor.seen).toBe("");
+  });
+
   test("is not reached by a variable without https, nor by a server.host elsewhere without TLS: 6", async () => {
     for (const url of [`http://127.0.0.1:${port}`, "http://192.0.2.1"]) {
       const ended = await operator.runWith({ PMCTL_URL_ACME: url }, "market", "list");
@@ -168,6 +190,12 @@ describe("a server of this directory", () => {
     const { secret, url } = JSON.parse(await readFile(await runFile(), "utf8"));
     const found = await operator.run("market", "list", "--via", "http", "-o", "json");
     expect(found).toMatchObject({ exitCode: 0, stderr: "" });
+    await writeFile(
+      join(operator.directory, "fleet.yaml"),
+      `version: 1\ntenants: { acme: { url: "http://localhost:${new URL(url).port}" } }\nwaves: [{ name: all, tenants: [acme] }]\n`,
+    );
+    const planned = await operator.run("fleet", "plan", "-o", "json");
+    expect(JSON.parse(planned.stdout).totals).toMatchObject({ tenants: 1, refused: 0, unreachable: 0 });
     const commandLine = await readFile(`/proc/${server.child.pid}/cmdline`, "latin1").catch(() => "");
     const environment = await readFile(`/proc/${server.child.pid}/environ`, "latin1").catch(() => "");
     const said = await Promise.all(

@@ -95,7 +95,11 @@ const sentence = (host: string) => `the process at ${host}:${port} is not proven
 describe("an address that only the tenant file states", () => {
   test("is on this machine, with a certificate that the same file names: no key is sent there", async () => {
     await state("127.0.0.1");
-    for (const words of [["market", "list"], ["plan"], ["apply", "--yes", "--accept-loosening"]])
+    for (const words of [
+      ["market", "list"],
+      ["plan", "--accept-loosening"],
+      ["apply", "--yes", "--accept-loosening"],
+    ])
       expect(await operator.run(...words)).toMatchObject({
         exitCode: 0,
         stderr: expect.stringContaining(`${sentence("127.0.0.1")}: going straight to the database`),
@@ -196,7 +200,7 @@ describe("an address that only the tenant file states", () => {
 });
 
 describe("an address that the operator states", () => {
-  test("by --url is trusted with the certificate of the tenant file, by PMCTL_URL_ACME it is not", async () => {
+  test("by --url is trusted with the certificate of the tenant file, by PMCTL_URL_ACME and fleet.yaml it is not", async () => {
     await state("127.0.0.1");
     const url = `https://127.0.0.1:${port}`;
     expect(await operator.run(...LIST, "--url", url)).toMatchObject({ exitCode: 0, stdout: "[]" });
@@ -206,6 +210,12 @@ describe("an address that the operator states", () => {
         exitCode: 9,
         stderr: expect.stringContaining("its certificate is not accepted"),
       });
+    const fleet = `version: 1\ntenants: { acme: { url: "${url}" } }\nwaves: [{ name: all, tenants: [acme] }]\n`;
+    await writeFile(inDirectory("fleet.yaml"), fleet);
+    expect(await operator.run("fleet", "plan", "-o", "json")).toMatchObject({
+      exitCode: 9,
+      stdout: expect.stringContaining("its certificate is not accepted"),
+    });
     expect(seen).toEqual([]);
     expect(await run(LIST, { env: { PMCTL_URL_ACME: url } })).toMatchObject({ exitCode: 0, stdout: "[]" });
     await mkdir(inDirectory(".pmctl", "tls"), { recursive: true });

@@ -1,9 +1,10 @@
 import { isServerUrlInFile, serverUrl, serverUrlVariable } from "../../config/environment.ts";
+import { FLEET_FILE } from "../../config/selection/fleet-file.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { adminKey, indexOfKey } from "../tenant/admin-key.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
-import { findServer, type Search, unprovenFault } from "./find-server.ts";
+import { findServer, provenServerAt, type Search, unprovenFault } from "./find-server.ts";
 import { type ServerAddress, tenantFetch } from "./trust.ts";
 
 export type Via = "auto" | "db" | "http";
@@ -21,6 +22,8 @@ export type Door = { kind: "db" } | HttpDoor;
 export interface DoorOptions {
   via: Via;
   url?: string | undefined;
+  /** The address of the tenant's server in the fleet's file, for commands that go by that. */
+  fleetUrl?: string | undefined;
   /** The admin key of the tenant file that is used over HTTP. */
   key?: string | undefined;
 }
@@ -44,10 +47,13 @@ export interface ServerDoor extends HttpDoor {
  */
 export async function openDoor(
   tenant: OperatorTenant,
-  { via, url, key }: DoorOptions,
+  { via, url, fleetUrl, key }: DoorOptions,
   note: (message: string) => void,
 ): Promise<{ kind: "db" } | ServerDoor> {
-  const door = await chooseDoor(tenant, via, url, note, () => adminKey(tenant, key).secretName);
+  const door =
+    fleetUrl === undefined
+      ? await chooseDoor(tenant, via, url, note, () => adminKey(tenant, key).secretName)
+      : await doorOfFleet(tenant, via, fleetUrl);
   if (door.kind === "db") {
     if (key === undefined) return door;
     // Straight at the database no key is asked for, but a wrong name is still refused.
@@ -102,6 +108,19 @@ export async function chooseDoor(
   for (const problem of problemsOf(tenant.id, search))
     note(`${problem}: going straight to the database${remedy === undefined ? "" : `; ${remedy}`}`);
   return { kind: "db" };
+}
+
+/**
+ * The way to the server that the fleet's file states. As a variable, the file stays as it is while servers come and go: over
+ * https a certificate proves the server, which the tenant file cannot choose, and over http the run file of this directory.
+ */
+async function doorOfFleet(tenant: OperatorTenant, via: Via, stated: string): Promise<HttpDoor> {
+  if (via === "db")
+    throw new Fault("USAGE", `${FLEET_FILE} states a server of ${tenant.id}: leave --via db, or its url, out`);
+  const url = checkUrl(stated, `The url of ${tenant.id} in ${FLEET_FILE}`);
+  if (url.startsWith("https:")) return { kind: "http", url, asked: true };
+  const { opsUrl: _, ...server } = await provenServerAt(tenant, url);
+  return { kind: "http", ...server, asked: true };
 }
 
 function noServer(tenant: string, search: Search): Fault {

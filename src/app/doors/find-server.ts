@@ -6,6 +6,7 @@ import { serverUrlVariable } from "../../config/environment.ts";
 import { commandHost, servedHosts } from "../../config/hosts.ts";
 import { OPERATOR_FILE, secretBounds } from "../../config/operator-file.ts";
 import { destinationLine, mayBeSentTo } from "../../config/secrets/secret-destinations.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { adminKey } from "../tenant/admin-key.ts";
@@ -66,6 +67,26 @@ export async function findServer(
   }
   const claim = configuredServer(tenant.config);
   return claim === undefined ? search : { ...(await probeClaim(claim, tenant, secretName)), ...search };
+}
+
+/**
+ * The tenant's server of this directory at an address of this machine, by the secret of its run file.
+ * @throws Fault SERVER_UNPROVEN for whatever else may listen there
+ */
+export async function provenServerAt(tenant: OperatorTenant, url: string): Promise<FoundServer> {
+  for (const server of await findServers(tenant.directory, tenant.id)) {
+    if (server.secret === undefined || !isSamePlace(server.url, url)) continue;
+    const { found } = await probeRunning(server, tenant);
+    if (found) return found;
+  }
+  const remedy = "over http:// only a server that this directory started proves itself; state any other by https://";
+  throw unprovenFault(tenant.id, { url, remedy });
+}
+
+/** Any loopback name will do, since the address of the run file is what is dialled, and the connection is proven. */
+function isSamePlace(served: string, stated: string): boolean {
+  const [a, b] = [new URL(served), new URL(stated)];
+  return a.protocol === b.protocol && a.port === b.port && isLoopback(b.hostname);
 }
 
 /** The refusal of what was found. */

@@ -116,11 +116,17 @@ async function stepsOf(
   const choices = { onDrift: options.onDrift ?? "fail", acceptLoosening: options.acceptLoosening ?? false };
   const members = new Map(fleet.waves.flatMap((each) => each.members).map((member) => [member.tenant, member]));
   const waves = new Map(fleet.waves.map((each) => [each.wave.name, each]));
-  const sessionOptions = ({ tenant, statedUrl: url }: Member) => ({ ...options, tenant, url });
+  const sessionOptions = ({ tenant, statedUrl: fleetUrl }: Member) => ({ ...options, tenant, fleetUrl });
   // Each tenant's line tells its entry, so that only a file of receipts is left to fill.
   const speaking = { output, ...(options.receipt !== undefined && { onSealed: receipts.onSealed }) };
   const withMember = <Value>(tenant: string, work: Parameters<typeof withConfig<Value>>[4]) =>
-    withConfig(directory, tenant, { ...options, reason, url: members.get(tenant)?.statedUrl, others }, speaking, work);
+    withConfig(
+      directory,
+      tenant,
+      { ...options, reason, fleetUrl: members.get(tenant)?.statedUrl, others },
+      speaking,
+      work,
+    );
 
   return {
     filesChanged: async () => {

@@ -37,9 +37,12 @@ export async function planEach(options: Globals, io: Pick<Io, "output">): Promis
   return { waves: planned, unassigned };
 
   async function planOne(member: Member): Promise<PlannedMember> {
-    const { tenant, statedUrl: url } = member;
+    const { tenant, statedUrl: fleetUrl } = member;
     try {
-      return { ...member, planned: await withConfig(directory, tenant, { ...options, url, others }, io, planTenant) };
+      return {
+        ...member,
+        planned: await withConfig(directory, tenant, { ...options, fleetUrl, others }, io, planTenant),
+      };
     } catch (error) {
       return { ...member, error };
     } finally {

@@ -71,7 +71,9 @@ export const FleetFileSchema = z
       .record(
         TenantId,
         z.strictObject({
-          url: BaseUrl.meta({ description: "Address of the tenant's server; http:// for loopback hosts only." }),
+          url: BaseUrl.meta({
+            description: "Address of the tenant's server; http:// for one that this directory started on this machine.",
+          }),
         }),
       )
       .default({})
