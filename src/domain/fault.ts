@@ -133,6 +133,7 @@ const FAULTS = {
     exit: 3,
     meaning: "the state that the request was made on has changed since; nothing was done",
   },
+  STORY_CHANGED: { status: 400, exit: 7, meaning: "the page of a story is not as it was signed" },
   EXPECTATION_NOT_MET: {
     status: 400,
     exit: 7,

@@ -6,6 +6,7 @@ import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { resolveId } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { count, identifier, timeAgo } from "../input/parsers.ts";
 import { plain, time } from "../output/cells.ts";
@@ -42,19 +43,27 @@ export function registerList(noun: Command, host: Host): void {
       .option("--since <when>", "only from this time on: 2h for the last two hours, or a time with its zone", timeAgo)
       .option("--until <when>", "only up to this time", timeAgo)
       .option("--user <user>", "only what concerns this user", identifier)
-      .option("--market <id>", "only what concerns this market", identifier)
+      .option(
+        "--market <market>",
+        "only what concerns this market: its id, the beginning of it, its key, or @last",
+        identifier,
+      )
       .option("--grep <text>", "only entries with this text in type, actor, payload or the market's question")
       .addOption(new Option("--type <type>", "only this type, such as market.settled").choices(AUDIT_TYPES))
       .option("--actor <actor>", "only this actor, such as admin:ops")
       .option("--follow", "print the last ones, then each new one as it is written, until Ctrl-C"),
     { operation: "listAudit", rows: "entries" },
     ({ options, io, interrupts }) => {
-      const { limit, since, until, user: userId, market: marketId, grep: q, type, actor } = options;
-      const filter = { since, until, userId, marketId, q, type, actor };
-      if (!options.follow)
-        return withSession(options, io, (session) => runAuditList({ limit, filter }, session.api(), io));
-      requireFollowable(io, filter);
-      return withSession(options, io, (session) => {
+      const { limit, since, until, user: userId, market, grep: q, type, actor } = options;
+      const stated = { since, until, userId, q, type, actor };
+      if (options.follow) requireFollowable(io, stated);
+      return withSession(options, io, async (session) => {
+        const marketId = market && (await resolveId("market", market, session.api(), session));
+        const filter = { ...stated, marketId };
+        if (!options.follow) {
+          await runAuditList({ limit, filter }, session.api(), io);
+          return EXIT.ok;
+        }
         const pauseMs = session.services ? PAUSE_MS.database : PAUSE_MS.server;
         return runAuditFollow({ limit, filter, stopped: interrupts.take(), pauseMs }, session.api(), io);
       });

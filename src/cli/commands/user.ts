@@ -3,6 +3,7 @@ import type { WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
+import { registerUserStory } from "../audit/story.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { identifier, past, timeSpan } from "../input/parsers.ts";
@@ -21,6 +22,7 @@ interface Token {
 export function register(noun: Command, host: Host): void {
   registerAccounts(noun, host);
   for (const command of [userShow, userRestrict, userRelease, userRevoke]) command.register(noun, host);
+  registerUserStory(noun, host);
   host.add<{ ttl?: number }>(
     noun
       .command("token")

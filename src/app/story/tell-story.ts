@@ -1,0 +1,128 @@
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { type AuditPayloads, isOfType } from "../../domain/audit/audit-payloads.ts";
+import { sentenceOf } from "../../domain/audit/sentence.ts";
+import type { Side } from "../../domain/market/pool.ts";
+import { decimalFromMicro, microFromDecimal } from "../../domain/money.ts";
+
+type Entry = WireResult<"listAudit">["entries"][number];
+type Filter = Omit<Parameters<Api["listAudit"]>[0], "limit" | "cursor">;
+
+/** The life of a market or a user, as the audit log tells it. */
+export interface Story {
+  tenant: string;
+  subject: { kind: "market" | "user"; id: string; key: string | null };
+  /** By `seq`; payouts have the one of their settlement. */
+  lines: StoryLine[];
+  /** Whether the chain held when the story was told. */
+  verified: boolean;
+  /** Hash of the latest entry then. */
+  head: string;
+}
+
+export interface StoryLine {
+  ts: string;
+  seq: number;
+  hash: string;
+  /** The entry's type, or `payout`. */
+  kind: string;
+  actor: string;
+  sentence: string;
+  amountUsd: number | null;
+}
+
+const PAGE = 200;
+
+/** @throws Fault MARKET_NOT_FOUND */
+export async function tellMarket(tenant: string, id: string, api: Api): Promise<Story> {
+  const { question } = await api.getMarket({ id });
+  const entries = await entriesOf(api, { marketId: id });
+  const created = entries.find((entry) => isOfType(entry, "market.created"));
+  const key = created?.payload.key ?? null;
+  const applied = created && key !== null ? await applyOf(api, created) : undefined;
+  const trades = entries.filter((entry) => isOfType(entry, "trade.executed"));
+  const lines = [
+    ...(applied ? [lineOf(applied, undefined)] : []),
+    ...entries.flatMap((entry) => [lineOf(entry, question), ...payoutsAt(entry, trades, question)]),
+  ];
+  return told(tenant, { kind: "market", id, key }, lines, api);
+}
+
+/** @throws Fault NOT_FOUND */
+export async function tellUser(tenant: string, id: string, api: Api): Promise<Story> {
+  await api.getUser({ id });
+  const questions = new Map<string, string>();
+  const entries = await entriesOf(api, { userId: id }, questions);
+  const trades = entries.filter((entry) => isOfType(entry, "trade.executed"));
+  const settlements = trades.length === 0 ? [] : await entriesOf(api, { type: "market.settled" });
+  const lines = [
+    ...entries.map((entry) => lineOf(entry, questions.get(String(entry.payload.marketId)))),
+    ...settlements.flatMap((entry) => payoutsAt(entry, trades, questions.get(String(entry.payload.marketId)))),
+  ];
+  return told(tenant, { kind: "user", id, key: null }, lines, api);
+}
+
+async function told(tenant: string, subject: Story["subject"], lines: StoryLine[], api: Api): Promise<Story> {
+  const { verified, head } = await api.getAuditStatus({});
+  return { tenant, subject, lines: lines.toSorted((a, b) => a.seq - b.seq), verified, head };
+}
+
+/** All entries of a filter, oldest first. */
+async function entriesOf(api: Api, filter: Filter, questions = new Map<string, string>()): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await api.listAudit({ after: 0, ...filter, limit: PAGE, cursor });
+    entries.push(...page.entries);
+    for (const [id, question] of Object.entries(page.questions ?? {})) questions.set(id, question);
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  return entries;
+}
+
+/** The apply that created a market: both entries are of one commit, and so of one instant. */
+async function applyOf(api: Api, { seq, ts }: Entry): Promise<Entry | undefined> {
+  const applies = await entriesOf(api, { type: "config.applied", since: ts, until: ts });
+  return applies.toSorted((a, b) => Math.abs(a.seq - seq) - Math.abs(b.seq - seq))[0];
+}
+
+function lineOf(entry: Entry, question: string | undefined): StoryLine {
+  const { ts, seq, hash, type, actor } = entry;
+  return { ts, seq, hash, kind: type, actor, sentence: sentenceOf(entry, question), amountUsd: amountOf(entry) };
+}
+
+function amountOf(entry: Entry): number | null {
+  if (isOfType(entry, "market.settled")) return Number(entry.payload.paid);
+  if (isOfType(entry, "market.created")) return Number(entry.payload.liquidity);
+  const { amount } = entry.payload;
+  return typeof amount === "string" ? Number(amount) : null;
+}
+
+/** What a settlement paid to each of the traders, the largest first: a dollar for each share of the outcome that was held. */
+function payoutsAt(
+  entry: Entry,
+  trades: readonly { payload: AuditPayloads["trade.executed"] }[],
+  question: string | undefined,
+): StoryLine[] {
+  if (!isOfType(entry, "market.settled")) return [];
+  const { marketId, outcome } = entry.payload;
+  const held = new Map<string, bigint>();
+  for (const { payload } of trades) {
+    if (payload.marketId !== marketId || payload.side !== outcome) continue;
+    const shares = microFromDecimal(payload.shares.replace("-", ""));
+    held.set(payload.userId, (held.get(payload.userId) ?? 0n) + (payload.action === "sell" ? -shares : shares));
+  }
+  return [...held]
+    .filter(([, micro]) => micro > 0n)
+    .toSorted(([, a], [, b]) => Number(b - a))
+    .map(([userId, micro]) => payoutLine(entry, { userId, micro, outcome, question }));
+}
+
+function payoutLine(
+  { ts, seq, hash, actor, payload }: Entry,
+  { userId, micro, outcome, question }: { userId: string; micro: bigint; outcome: Side; question: string | undefined },
+): StoryLine {
+  const [amount, market] = [decimalFromMicro(micro), question === undefined ? payload.marketId : `'${question}'`];
+  const side = outcome === "yes" ? "Yes" : "No";
+  const sentence = `${userId} was paid $${amount} for ${amount} ${side} of ${market}`;
+  return { ts, seq, hash, kind: "payout", actor, sentence, amountUsd: Number(amount) };
+}

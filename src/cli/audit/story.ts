@@ -1,0 +1,121 @@
+import { writeFile } from "node:fs/promises";
+import type { Command } from "commander";
+import type { SignedStory } from "../../app/story/story-page.ts";
+import type { Story, StoryLine } from "../../app/story/tell-story.ts";
+import type { Session } from "../../app/tenant/session.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Globals, type Host, type Io, withSession } from "../command.ts";
+import { resolveId } from "../input/names.ts";
+import { identifier, writableFile } from "../input/parsers.ts";
+import { time } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+
+interface StoryOptions {
+  out?: string;
+  verify?: string;
+}
+
+const PRINTS = { names: "tenant subject lines verified head signature file entries keyId" };
+
+export function register(noun: Command, host: Host): void {
+  host.add<StoryOptions>(
+    withOut(
+      noun
+        .argument("[market]", "the market: its id or the beginning of it, its key, or @last", identifier)
+        .description("a market's life from its file's commit to its payouts, each line with its entry and hash"),
+    ).option("--verify <file>", "check a page that --out wrote; exit code 7 when it was changed"),
+    PRINTS,
+    async ({ options, args: [market], io }) => {
+      const { verify } = options;
+      if (verify !== undefined) return runVerify(verify, options, io);
+      if (market === undefined)
+        throw new Fault("USAGE", "Whose story? Name a market, or a page with --verify FILE (pmctl user story USER)");
+      return withSession(options, io, async (session) => {
+        const { tellMarket } = await import("../../app/story/tell-story.ts");
+        const api = session.api();
+        const story = await tellMarket(session.tenant.id, await resolveId("market", market, api, session), api);
+        return runStory(story, options.out, session, io);
+      });
+    },
+  );
+}
+
+/** `user story USER`. */
+export function registerUserStory(noun: Command, host: Host): void {
+  host.add<StoryOptions>(
+    withOut(
+      noun
+        .command("story")
+        .argument("<id>", "the user", identifier)
+        .description("all that a user did and was paid, each line with its entry and hash"),
+    ),
+    PRINTS,
+    ({ options, args: [id = ""], io }) =>
+      withSession(options, io, async (session) => {
+        const { tellUser } = await import("../../app/story/tell-story.ts");
+        return runStory(await tellUser(session.tenant.id, id, session.api()), options.out, session, io);
+      }),
+  );
+}
+
+function withOut(command: Command): Command {
+  return command.option("--out <file>", "write one page of HTML, signed with the audit key", writableFile);
+}
+
+const storyView: View<Story, StoryLine> = {
+  kind: "list",
+  rows: ({ lines }) => lines,
+  columns: [
+    { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
+    { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
+    { title: "WHAT", cell: ({ sentence }) => sentence, least: 40 },
+    { title: "HASH", cell: ({ hash }) => hash.slice(0, 8), whole: true, optional: true },
+  ],
+  empty: "Nothing is on record of it.",
+};
+
+interface Written {
+  file: string;
+  entries: number;
+  keyId: string;
+}
+
+const writtenView: View<Written, Written> = {
+  kind: "record",
+  fields: ({ file, entries, keyId }) => [
+    ["file", file],
+    ["lines", String(entries)],
+    ["signed with", keyId],
+  ],
+};
+
+async function runStory(
+  story: Story,
+  out: string | undefined,
+  { tenant }: Pick<Session, "tenant">,
+  { output }: Io,
+): Promise<void> {
+  if (out === undefined) return output.print(story, storyView);
+  const [{ auditSecretsOf }, { auditKey }, { signStory, storyPage }] = await Promise.all([
+    import("../../app/tenant/operator-tenant.ts"),
+    import("../../domain/audit/seal.ts"),
+    import("../../app/story/story-page.ts"),
+  ]);
+  const key = auditKey(auditSecretsOf(tenant)[0]);
+  await writeFile(out, storyPage(signStory(story, key))).catch((cause: Error) => {
+    throw new Fault("USAGE", `${out} cannot be written: ${cause.message}`, { cause });
+  });
+  await output.print({ file: out, entries: story.lines.length, keyId: key.id }, writtenView);
+}
+
+/** Needs the audit keys and nothing else of the tenant. */
+async function runVerify(file: string, options: Globals, { output }: Io): Promise<void> {
+  const [{ auditSecretsOf, readOperatorTenant }, { auditKey }, { verifyPage }] = await Promise.all([
+    import("../../app/tenant/operator-tenant.ts"),
+    import("../../domain/audit/seal.ts"),
+    import("../../app/story/story-page.ts"),
+  ]);
+  const story: SignedStory = await verifyPage(file, auditSecretsOf(readOperatorTenant(options.tenant)).map(auditKey));
+  const { lines, signature } = story;
+  await output.print({ file, entries: lines.length, keyId: signature.keyId }, writtenView);
+}
