@@ -139,7 +139,19 @@ describe("without anybody at the terminal", () => {
   );
 
   test.each([
-    ...["validate", "render", "plan", "apply", "pull", "history", "tenant list", "tenant show", "key list", "doctor", "inbox"],
+    ...[
+      "validate",
+      "render",
+      "plan",
+      "apply",
+      "pull",
+      "history",
+      "tenant list",
+      "tenant show",
+      "key list",
+      "doctor",
+      "inbox",
+    ],
     ...[
       "oracle feeds",
       "oracle sources",
