@@ -29,6 +29,8 @@ export interface Desired {
   fileSha256: string;
   /** Of an earlier apply's files; undefined where the files at hand are meant. */
   gitCommit?: string | null | undefined;
+  /** The fields that alone are planned; undefined for all. */
+  targets?: readonly string[] | undefined;
 }
 
 /** An API key of the database, without its hash. */
@@ -130,6 +132,8 @@ export interface Plan {
   items: PlanItem[];
   /** Paths of settings that differ from the last applied document and that the plan has no items for. */
   settings: string[];
+  /** The fields that alone were planned; undefined for all. */
+  targets?: readonly string[];
   warnings: string[];
   /** Policy overrides in force; they end by themselves and are no drift. */
   overrides: { field: string; value: Json; until: string }[];

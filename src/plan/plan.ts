@@ -8,6 +8,7 @@ import { planKeys } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
 import { planSecrets } from "./plan-secrets.ts";
 import { changedSettings } from "./plan-settings.ts";
+import { isTargeted } from "./plan-target.ts";
 import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** Compares what the files want with what was last applied and with what is live, field by field. Pure. */
@@ -15,7 +16,10 @@ export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const base = live.document ?? {};
   const planners = [planPolicy, planLimits, planKeys, planMarkets, planSecrets];
   const parts = planners.map((planPart) => planPart(desired, base, live));
-  const items = parts.flatMap((part) => part.items);
+  const { targets } = desired;
+  // References of secrets come of the document alone, which has the targeted ones only.
+  const isMeant = (field: string) => !targets || field.startsWith("secrets.") || isTargeted(field, targets);
+  const items = parts.flatMap((part) => part.items).filter(({ field }) => isMeant(field));
   const settings = live.document === undefined ? [] : changedSettings(base, desired.document);
   return {
     tenant: desired.document.tenant,
@@ -24,6 +28,7 @@ export function makePlan(desired: Desired, live: LiveConfig): Plan {
     empty: live.version > 0 && settings.length === 0 && items.every(({ kind }) => kind === "adopted"),
     items,
     settings,
+    ...(targets && { targets }),
     warnings: parts.flatMap((part) => part.warnings),
     overrides: live.overrides
       .filter(({ until }) => until > live.now)

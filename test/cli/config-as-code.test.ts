@@ -329,6 +329,22 @@ describe("a tenant as code", () => {
       });
   });
 
+  test("--target plans and applies some fields only, a saved plan of them too; what is not there ends with 5", async () => {
+    const out = join(operator.directory, "target.plan");
+    await replace(/maxTradeUsd: \d+/, "maxTradeUsd: 19");
+    await replace(/feeBps: \d+/, "feeBps: 77");
+    expect((await run("plan", "acme", "--target", "policy.nosuch")).exitCode).toBe(5);
+    expect((await run("plan", "acme", "--target", "policy.feeBps", "--out", out)).exitCode).toBe(0);
+    const [saved] = JSON.parse((await run("apply", out, "-o", "json")).stdout);
+    expect(saved.changes).toMatchObject([{ field: "policy.feeBps", desired: 77 }]);
+    const [plan] = await json("plan", "acme");
+    expect(plan.items).toMatchObject([{ field: "policy.maxTradeUsd", kind: "change", desired: 19 }]);
+    const [applied] = await json("apply", "acme", "--target", "policy.maxTradeUsd", "--target", "policy.feeBps");
+    expect(applied.changes).toMatchObject([{ field: "policy.maxTradeUsd" }]);
+    await replace("maxTradeUsd: 19", "maxTradeUsd: 23");
+    expect((await run("apply", "acme", "--accept-loosening")).exitCode).toBe(0);
+  });
+
   test("an apply that another one of the same files comes before changes nothing; one that drift comes before is refused", async () => {
     await replace("maxTradeUsd: 23", "maxTradeUsd: 21");
     const applyAfter = async (...between: string[]) => {

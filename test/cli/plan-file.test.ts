@@ -20,6 +20,7 @@ test.each([
   ["null in place of a plan", saved([null])],
   ["a plan of nobody", saved([{ items: [] }])],
   ["a plan without items", saved([{ tenant: "acme" }])],
+  ["targets that are none", saved([{ tenant: "acme", items: [], settings: [], targets: [1] }])],
   ["an item that is none", saved([{ tenant: "acme", items: [null] }])],
 ])("a saved plan of %s is no plan, and the file is named", async (_name, text) => {
   const file = join(directory, "plan.json");

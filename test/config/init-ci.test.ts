@@ -36,19 +36,25 @@ interface RunOptions {
   /** Folders below `tenants/`, each with a tenant's file. */
   folders?: readonly string[];
   env?: Record<string, string>;
+  /** Files beside `tenants/`. */
+  files?: Record<string, string>;
+  /** What `gh` answers to a command that matches a shell pattern. */
+  answers?: Record<string, string>;
 }
 
 /** Runs a script in a real shell with an npx that records each argument between its own brackets. */
 function runScript(
   script: string,
-  { exits = {}, shell = ["bash", "-e", "-c"], folders = TENANTS, env }: RunOptions = {},
+  { exits = {}, shell = ["bash", "-e", "-c"], folders = TENANTS, env, files: own = {}, answers = {} }: RunOptions = {},
 ) {
   const files = Object.fromEntries(folders.map((name) => [`tenants/${name}/tenant.yaml`, ""]));
-  const cwd = directoryWith({ ...files, "argv.log": "" });
+  const cwd = directoryWith({ ...files, ...own, "argv.log": "" });
+  const told = Object.entries(answers).map(([words, text]) => `${words}) echo '${text}' ;;`);
+  const gh = `gh() { { printf '[gh]'; printf '[%s]' "$@"; echo; } >> argv.log; case "$*" in ${told.join(" ")} *) : ;; esac; }`;
   const cases = Object.entries(exits).map(([words, exit]) => `${words}) return ${exit} ;;`);
   const npx = `npx() { shift; printf '[%s]' "$@" >> argv.log; echo >> argv.log; case "$*" in ${cases.join(" ")} *) : ;; esac; }`;
   const [program = "bash", ...args] = shell;
-  const { exitCode, stderr } = execaSync(program, [...args, `${npx}\n${script}`], {
+  const { exitCode, stderr } = execaSync(program, [...args, `${npx}\n${gh}\n${script}`], {
     reject: false,
     cwd,
     env: env ?? {},
@@ -72,6 +78,16 @@ describe("the GitHub workflow", () => {
     expect(uses).not.toEqual([]);
     for (const line of uses) expect(line).toMatch(/uses: actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
     expect(yaml.permissions).toEqual({ contents: "read" });
+    const given = Object.entries(yaml.jobs as Record<string, Yaml>).filter(([, { permissions }]) => permissions);
+    expect(Object.fromEntries(given.map(([job, { permissions }]) => [job, permissions]))).toEqual({
+      comment: { contents: "read", "pull-requests": "write" },
+      nightly: { contents: "read", issues: "write" },
+    });
+    // The job whose token may write in a pull request has nothing of it but the report.
+    expect(stepsOf("comment").map(({ uses, name }) => name ?? String(uses).split("@")[0])).toEqual([
+      "actions/download-artifact",
+      "Comment",
+    ]);
   });
 
   test("a job holds the secrets that its commands use: a plan the read key alone", () => {
@@ -85,7 +101,7 @@ describe("the GitHub workflow", () => {
     };
     for (const [job, { env }] of Object.entries(yaml.jobs) as [string, Yaml][]) {
       expect(env).toBeUndefined();
-      for (const step of stepsOf(job))
+      for (const step of stepsOf(job).filter((each) => each.env?.GH_TOKEN === undefined))
         expect([job, step.env]).toEqual([
           job,
           String(step.run).includes("--via http") || step.name === "Apply" ? wanted[job] : undefined,
@@ -116,7 +132,48 @@ describe("the GitHub workflow", () => {
       [6, 6],
     ] as const)
       expect(runScript(script, { exits: { "plan*": exit } }).exitCode).toBe(expected);
-    expect(runScript(script).lines).toEqual(["[plan][--via][http][--detailed-exitcode][--][my-shop]"]);
+    expect(runScript(script).lines).toEqual([
+      "[plan][--via][http][--detailed-exitcode][--out][plan.json][--][my-shop]",
+    ]);
+  });
+
+  test("has one comment for a plan: the first run makes it, the next ones change it; a push without a request has none", () => {
+    const script = githubScript("comment", "Comment");
+    const run = (answers: Record<string, string>, number = "7") =>
+      runScript(script, {
+        files: { "plan.md": "### Plan" },
+        answers,
+        env: { GH_REPO: "a/b", COMMIT: "c0", NUMBER: number },
+      }).lines.map((line) => line.replaceAll(/\[--jq\].*/g, ""));
+    const list = "[gh][api][--paginate][repos/a/b/issues/7/comments]";
+    expect(run({})).toEqual([
+      list,
+      "[gh][api][--silent][--method][POST][repos/a/b/issues/7/comments][--field][body=@comment.md]",
+    ]);
+    expect(run({ "*--paginate*": "41" })).toEqual([
+      list,
+      "[gh][api][--silent][--method][PATCH][repos/a/b/issues/comments/41][--field][body=@comment.md]",
+    ]);
+    expect(run({ "*/pulls*": "7" }, "").slice(0, 2)).toEqual(["[gh][api][repos/a/b/commits/c0/pulls]", list]);
+    expect(run({}, "")).toEqual(["[gh][api][repos/a/b/commits/c0/pulls]"]);
+    expect(runScript(script).lines).toEqual([]);
+  });
+
+  test("has one issue about drift: opened, kept up to date, and closed once nothing differs", () => {
+    const script = githubScript("nightly", "One issue about drift");
+    const run = (code: string, open: string) =>
+      runScript(script, {
+        files: { "drift.code": code, "drift.md": "x" },
+        answers: open ? { "issue?list*": open } : {},
+      })
+        .lines.slice(1)
+        .map((line) => line.split("][").slice(0, 4).join(" "));
+    expect(run("3", "")).toEqual(["[gh issue create --title"]);
+    expect(run("3", "12")).toEqual(["[gh issue edit 12"]);
+    expect(run("0", "12")).toEqual(["[gh issue close 12"]);
+    for (const code of ["0", "9"]) expect(run(code, "")).toEqual([]);
+    expect(run("9", "12")).toEqual([]);
+    expect(runScript(script).lines).toEqual([]);
   });
 
   test("looks at drift, chain and ledger every night, all three, and ends as the worst", () => {
@@ -124,7 +181,7 @@ describe("the GitHub workflow", () => {
     const { exitCode, lines } = runScript(script, { exits: { "drift*": 3, "audit*": 8 } });
     expect(exitCode).toBe(8);
     expect(lines).toEqual([
-      "[drift][--via][http][--][my-shop]",
+      "[drift][--via][http][-o][markdown][--][my-shop]",
       "[audit][verify][--via][http][--tenant=my-shop]",
       "[reconcile][--via][http][--tenant=my-shop]",
     ]);
@@ -137,10 +194,22 @@ describe("the GitHub workflow", () => {
   test("applies on main only, one at a time, and loosens the policy only when a person chose to", () => {
     expect(yaml.jobs.apply.if).toMatch(/refs\/heads\/main/);
     expect(yaml.concurrency["cancel-in-progress"]).toBe(`\${{ github.event_name == 'pull_request' }}`);
-    const apply = (chosen: string) =>
-      runScript(githubScript("apply", "pmctl apply"), { env: { ACCEPT_LOOSENING: chosen } }).lines;
+    const apply = (chosen: string, event = "workflow_dispatch") =>
+      runScript(githubScript("apply", "pmctl apply"), { env: { ACCEPT_LOOSENING: chosen, GITHUB_EVENT_NAME: event } })
+        .lines;
     for (const chosen of ["", "false", "--allow-exec"]) expect(apply(chosen)).toEqual(["[apply][--yes][--][my-shop]"]);
     expect(apply("true")).toEqual(["[apply][--yes][--accept-loosening][--][my-shop]"]);
+    // After a merge exactly the plan of this run, which was there to be read when it was approved.
+    expect(apply("", "push")).toEqual(["[apply][--yes][--][plan.json]"]);
+    expect(yaml.jobs.apply.if).toContain("github.event_name == 'push' && needs.plan.result == 'success'");
+    const [saved, taken] = ["plan", "apply"].map((job) =>
+      stepsOf(job).find(({ uses }) => /-artifact@/.test(String(uses))),
+    );
+    expect([saved?.with.name, saved?.with.path, taken?.with.name]).toEqual([
+      "plan-my-shop",
+      "plan.json\nplan.md\n",
+      "plan-my-shop",
+    ]);
   });
 });
 
@@ -155,7 +224,13 @@ describe("the GitLab pipeline", () => {
   test("checks, plans and applies every tenant by its name, one pipeline at a time; a plan with changes passes", () => {
     expect(yaml.plan.allow_failure).toEqual({ exit_codes: [2] });
     expect(runScript(gitlabScript("validate")).lines).toEqual(["[validate][--][acme][zeta]"]);
-    expect(runScript(gitlabScript("plan")).lines).toEqual(["[plan][--via][http][--detailed-exitcode][--][acme][zeta]"]);
+    expect(runScript(gitlabScript("plan")).lines).toEqual([
+      "[plan][--via][http][--detailed-exitcode][--out][plan.json][--][acme][zeta]",
+    ]);
+    expect(yaml.plan.artifacts).toEqual({ when: "always", paths: ["plan.json"] });
+    expect(runScript(gitlabScript("apply"), { env: { CI_PIPELINE_SOURCE: "push" } }).lines).toEqual([
+      "[apply][--yes][--][plan.json]",
+    ]);
     expect(yaml.apply.resource_group).toBe("pmctl");
     expect(runScript(gitlabScript("apply")).lines).toEqual(["[apply][--yes][--][acme][zeta]"]);
     expect(runScript(gitlabScript("apply"), { env: { ACCEPT_LOOSENING: "yes" } }).lines).toEqual([
@@ -232,7 +307,7 @@ describe("the folder of a tenant with a name that is an option, a program or two
   test("at GitHub every job with a secret of changes waits for the names to be looked at", () => {
     const names = githubScript("validate", "Names of tenants");
     expect(runScript(names).exitCode).toBe(0);
-    expect([github.yaml.jobs.plan.needs, github.yaml.jobs.apply.needs]).toEqual(["validate", "validate"]);
+    expect([github.yaml.jobs.plan.needs, github.yaml.jobs.apply.needs]).toEqual(["validate", ["validate", "plan"]]);
     const order = stepsOf("validate")
       .map(({ name, run }) => name ?? run)
       .filter(Boolean);

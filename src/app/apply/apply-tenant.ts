@@ -47,11 +47,16 @@ export interface CarriedOut {
  * changes nothing. The plan is decided before anything is written, except after an older version: what that left cannot be
  * read before the schema is migrated.
  * @param choose asked once more when another apply came between the plan and its commit
+ * @param targets the fields that alone are applied
  * @throws ConfigError naming the keys whose values are missing; Fault REFUSED, with nothing of the plan written, when the
  * plan has questions that were not answered, or is stale again
  */
-export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
-  const asked = { choose, source: fromFiles(session, session.keys()) };
+export async function applyTenant(
+  session: ConfigSession,
+  choose: Chooser,
+  targets?: readonly string[],
+): Promise<Applied> {
+  const asked = { choose, source: fromFiles(session, session.keys(), targets) };
   await session.requireOwner();
   const before = await openUnlessOlder(session);
   const decided = before === "older" ? undefined : await decideOn(session, before, asked);

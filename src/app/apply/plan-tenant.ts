@@ -16,6 +16,7 @@ import { documentOf } from "../../plan/plan-document.ts";
 import { assumedFingerprint } from "../../plan/plan-keys.ts";
 import { meantBy, takenBack } from "../../plan/plan-left.ts";
 import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
+import { onlyTargets } from "../../plan/plan-target.ts";
 import type { Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
@@ -32,10 +33,14 @@ export interface PlannedTenant {
 /** Where the state that a tenant is to have comes from: its files, or the document of an earlier apply. */
 export type Source = (live: LiveConfig, api: Api | undefined) => Promise<Desired>;
 
-/** The state that the tenant's files describe. */
+/**
+ * The state that the tenant's files describe.
+ * @param targets the fields that alone are meant
+ */
 export function fromFiles(
   { config, markets }: Pick<ConfigSession, "config" | "markets">,
   keysAtHand: readonly KeyAtHand[],
+  targets?: readonly string[],
 ): Source {
   return async (live) => {
     const keys = keysAtHand.map(({ value, expires, ...key }): DesiredKey => {
@@ -46,7 +51,8 @@ export function fromFiles(
     const document = documentOf(config, markets, keys);
     const declared = canonicalJson(document.declared);
     const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
-    return { document, keys, fileSha256 };
+    const whole = { document, keys, fileSha256 };
+    return targets ? onlyTargets(whole, live, targets) : whole;
   };
 }
 
@@ -128,8 +134,8 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
  * Plans what the files say and changes nothing: not even a database is created.
  * @throws ConfigError naming the keys whose values cannot be used
  */
-export async function planTenant(session: ConfigSession): Promise<PlannedTenant> {
-  const source = fromFiles(session, session.keysAtHand());
+export async function planTenant(session: ConfigSession, targets?: readonly string[]): Promise<PlannedTenant> {
+  const source = fromFiles(session, session.keysAtHand(), targets);
   const planned = await planOn(await session.open(), source, session.feeds);
   const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config).map(headlineOf)];
   return { ...planned, plan: { ...planned.plan, warnings } };

@@ -16,7 +16,7 @@ import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
-import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
+import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption, targetOption } from "./plan-choices.ts";
 import { shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
@@ -32,6 +32,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenants...]", "tenants to apply, * and ? match; or the file of a saved plan")
       .addOption(selectorOption())
+      .addOption(targetOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
@@ -59,7 +60,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   const { values: applied, failure } = await oneByOne(
     targets,
     { ...io, not: "applied", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of)) },
-    async ({ tenant, confirm }): Promise<AppliedFiles> => {
+    async ({ tenant, confirm, targets = options.target }): Promise<AppliedFiles> => {
       const choose = chooserOf(options, io);
       let seal: Seal | undefined;
       const onSealed = (of: string, sealed: Seal) => {
@@ -72,10 +73,14 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
         { ...options, others },
         { ...io, onSealed },
         (session) =>
-          applyTenant(session, (planned) => {
-            confirm?.(planned);
-            return choose(planned);
-          }),
+          applyTenant(
+            session,
+            (planned) => {
+              confirm?.(planned);
+              return choose(planned);
+            },
+            targets,
+          ),
       );
       const title = `${tenant}: ${done.changed ? "applied" : "nothing to do"}`;
       writeStepSummary(io.output, () => planMarkdown(shownPlan(done.plan), title));
@@ -121,6 +126,7 @@ async function targetsOf(
       targets.push({
         tenant: pickTenant(workspace, saved.tenant),
         confirm: (plan) => requireSame(saved, plan),
+        targets: saved.targets,
       });
   }
   return targets;

@@ -10,6 +10,7 @@ export interface ChoiceOptions {
   yes?: boolean | undefined;
   onDrift?: Choices["onDrift"];
   acceptLoosening?: boolean;
+  target?: readonly string[];
 }
 
 export const onDriftOption = () =>
@@ -18,6 +19,11 @@ export const onDriftOption = () =>
     "adopt",
     "overwrite",
   ]);
+export const targetOption = () =>
+  new Option(
+    "--target <field>",
+    "only this field and those below it, such as policy.feeBps; may be repeated",
+  ).argParser((field: string, before: readonly string[] = []) => [...before, field]);
 export const acceptLooseningOption = () => new Option("--accept-loosening", "let limits be loosened");
 
 /** What the flags alone answer. */

@@ -8,7 +8,7 @@ import { type ShownPlan, shownPlan } from "./plan-view.ts";
 const FORMAT = "pmctl-plan-v1";
 
 /** What a saved plan binds: the files, the live version, and every change. */
-type Bound = Pick<ShownPlan, "tenant" | "fileSha256" | "liveVersion" | "items" | "settings">;
+type Bound = Pick<ShownPlan, "tenant" | "fileSha256" | "liveVersion" | "items" | "settings" | "targets">;
 
 /** Writes plans for a later apply. They hold what is printed, so no secrets. */
 export function savePlans(file: string, plans: readonly ShownPlan[]): void {
@@ -33,8 +33,9 @@ export function readPlans(file: string): Bound[] {
 /** Checks the shape alone. The content is not trusted: the tenant is planned again and compared with it. */
 function isBound(plan: unknown): plan is Bound {
   if (typeof plan !== "object" || plan === null) return false;
-  const { tenant, items, settings } = plan as Record<string, unknown>;
+  const { tenant, items, settings, targets = [] } = plan as Record<string, unknown>;
   const isItem = (item: unknown) => typeof item === "object" && item !== null;
+  if (!Array.isArray(targets) || !targets.every((target) => typeof target === "string")) return false;
   return typeof tenant === "string" && Array.isArray(settings) && Array.isArray(items) && items.every(isItem);
 }
 

@@ -11,7 +11,7 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { oneByOne } from "./each-tenant.ts";
-import { acceptLooseningOption, type ChoiceOptions, choicesOf, onDriftOption } from "./plan-choices.ts";
+import { acceptLooseningOption, type ChoiceOptions, choicesOf, onDriftOption, targetOption } from "./plan-choices.ts";
 import { ITEM_FIELDS, noteRest, planView, refusalLines, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
@@ -25,6 +25,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenants...]", "tenants to plan; the only one unless given; * and ? match")
       .addOption(selectorOption())
+      .addOption(targetOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
@@ -45,6 +46,8 @@ async function runPlan(context: CommandContext<PlanOptions>): Promise<ExitCode> 
 export interface Target {
   tenant: string;
   confirm?: (plan: Plan) => void;
+  /** The fields that alone are meant. */
+  targets?: readonly string[] | undefined;
 }
 
 /** @throws Fault USAGE for several tenants behind one address: each tenant has a server of its own */
@@ -71,8 +74,10 @@ export async function planTargets(
   const { values: plans, failure } = await oneByOne(
     targets,
     { ...io, not: "planned", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of, "planned")) },
-    async ({ tenant, confirm }) => {
-      const { plan } = await withConfig(directory, tenant, { ...options, others }, io, planTenant);
+    async ({ tenant, confirm, targets = options.target }) => {
+      const { plan } = await withConfig(directory, tenant, { ...options, others }, io, (session) =>
+        planTenant(session, targets),
+      );
       confirm?.(plan);
       return { ...shownPlan(plan), refusals: refusalsOf(plan, choicesOf(options)) };
     },

@@ -38,6 +38,12 @@ export function changesByKind(before: StoredDocument | undefined, after: StoredD
   };
 }
 
+/** The names of everything that a document states. */
+export function fieldsOfDocument(document: StoredDocument): string[] {
+  const parts = partsOf(document);
+  return KINDS.flatMap((kind) => [...parts[kind].keys()]);
+}
+
 /** All of them, in the order in which plans list them. */
 export function listChanges(changes: ChangesByKind): DocumentChange[] {
   return KINDS.flatMap((kind) => changes[kind]);
