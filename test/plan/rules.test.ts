@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { neverApplied } from "../../src/app/apply/live-config.ts";
+import { makePlan } from "../../src/plan/plan.ts";
+import { decide, refusalsOf } from "../../src/plan/plan-decision.ts";
 import { documentOf } from "../../src/plan/plan-document.ts";
+import { marketMoney } from "../../src/plan/plan-money.ts";
 import { evaluate } from "../../src/plan/rules/expressions.ts";
-import { evaluateRules, factsOfFiles, ruleFindings } from "../../src/plan/rules/rules.ts";
+import { evaluateRules, factsOfFiles, factsOfPlan, ruleFindings } from "../../src/plan/rules/rules.ts";
 import { parse, tenantText } from "../config/support.ts";
 import { desiredOf } from "./plan-world.ts";
 
@@ -86,5 +90,42 @@ describe("rules", () => {
     );
     const config = parse(tenantText({ rules: "[{ name: a, expr: 'true' }]" }));
     expect(documentOf(config, [], [])).not.toHaveProperty("rules");
+  });
+});
+
+describe("a plan under rules", () => {
+  const desired = desiredOf({ sections, markets: [{ key: "rain" }] });
+  const live = { ...neverApplied(NOW), version: 1, capitalUsd: 5000, treasuryUsd: 4000 };
+  const plan = makePlan(desired, live);
+  const money = { ...marketMoney(plan, desired, live), trades: null };
+
+  test("is judged by what holds after the apply, and by what it does itself", () => {
+    const after = factsOfPlan({ plan, desired, live, money }, { region: "eu" });
+    for (const expression of [
+      "feeBps == 250",
+      "worstCaseLoss == 1000 && treasury == 3000",
+      "plan.newMarkets == 1",
+      'plan.changes.exists(change, change.field == "policy.feeBps" && change.live == 100 && change.desired == 250)',
+    ])
+      expect([expression, evaluate(expression, { ...after })]).toEqual([expression, { value: true }]);
+  });
+
+  test("is refused where a rule denies it, whatever is accepted, and where one asks until its name is accepted", () => {
+    const cheap = { name: "cheap", effect: "deny" as const, message: "fees rise" };
+    const asked = { name: "asked", effect: "approve" as const, message: "who says so?" };
+    const choices = { onDrift: "overwrite" as const, acceptLoosening: true };
+    const both = { ...plan, rules: [cheap, asked] };
+    expect(refusalsOf(both, choices)).toEqual([
+      { reason: "rule", field: "rules.cheap", flag: null },
+      { reason: "approval", field: "rules.asked", flag: "--accept-rule asked" },
+    ]);
+    expect(() => decide(both, desired, live, { ...choices, acceptedRules: ["cheap", "asked"] })).toThrow(
+      "rules.cheap: fees rise",
+    );
+    const open = { ...plan, rules: [asked] };
+    expect(() => decide(open, desired, live, choices)).toThrow("rules.asked: who says so?");
+    expect(refusalsOf(open, { ...choices, acceptedRules: ["asked"] })).toEqual([]);
+    expect(decide(open, desired, live, { ...choices, acceptedRules: ["asked"] }).create).toEqual(["rain"]);
+    expect(refusalsOf({ ...open, empty: true }, choices)).toEqual([]);
   });
 });

@@ -16,7 +16,14 @@ import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
-import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
+import {
+  acceptLooseningOption,
+  acceptRuleOption,
+  approved,
+  type ChoiceOptions,
+  chooserOf,
+  onDriftOption,
+} from "./plan-choices.ts";
 import { shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
@@ -34,6 +41,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(selectorOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
+      .addOption(acceptRuleOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
     { names: APPLIED_FIELDS },
@@ -72,9 +80,10 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
         { ...options, others },
         { ...io, onSealed },
         (session) =>
-          applyTenant(session, (planned) => {
+          applyTenant(session, async (planned) => {
             confirm?.(planned);
-            return choose(planned);
+            const choices = await choose(planned);
+            return confirm ? approved(planned, choices) : choices;
           }),
       );
       const title = `${tenant}: ${done.changed ? "applied" : "nothing to do"}`;

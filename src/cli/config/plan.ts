@@ -11,7 +11,14 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { oneByOne } from "./each-tenant.ts";
-import { acceptLooseningOption, type ChoiceOptions, choicesOf, onDriftOption } from "./plan-choices.ts";
+import {
+  acceptLooseningOption,
+  acceptRuleOption,
+  approved,
+  type ChoiceOptions,
+  choicesOf,
+  onDriftOption,
+} from "./plan-choices.ts";
 import { ITEM_FIELDS, noteRest, planView, refusalLines, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
@@ -27,6 +34,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(selectorOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
+      .addOption(acceptRuleOption())
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing; ends with 3 when an apply that asks nobody would refuse"),
@@ -74,7 +82,10 @@ export async function planTargets(
     async ({ tenant, confirm }) => {
       const { plan } = await withConfig(directory, tenant, { ...options, others }, io, planTenant);
       confirm?.(plan);
-      return { ...shownPlan(plan), refusals: refusalsOf(plan, choicesOf(options)) };
+      return {
+        ...shownPlan(plan),
+        refusals: refusalsOf(plan, confirm ? approved(plan, choicesOf(options)) : choicesOf(options)),
+      };
     },
   );
   if (out !== undefined && failure === undefined) {

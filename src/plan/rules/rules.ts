@@ -3,14 +3,10 @@ import type { Rule } from "../../config/schema/rules-schema.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
 import { DEFAULT_POLICY, mergePolicy, type Policy } from "../../domain/policy/policy.ts";
+import { written } from "../plan-decision.ts";
+import { termsOf } from "../plan-money.ts";
+import type { BrokenRule, Desired, LiveConfig, Plan, PlanMoney } from "../plan-types.ts";
 import { evaluate } from "./expressions.ts";
-
-/** A rule that does not hold. */
-export interface BrokenRule {
-  name: string;
-  effect: Rule["effect"];
-  message: string;
-}
 
 /** What rules are evaluated over: the values of the names that an expression may use. */
 export interface RuleFacts extends Policy {
@@ -44,6 +40,35 @@ export function factsOfFiles(document: ConfigDocument, labels: Labels, now: numb
     labels,
     markets,
     now: new Date(now),
+  };
+}
+
+/** The facts after an apply of everything that a plan writes. */
+export function factsOfPlan(
+  { plan, desired, live, money }: { plan: Plan; desired: Desired; live: LiveConfig; money: PlanMoney },
+  labels: Labels,
+): RuleFacts {
+  const changes = written(plan, { onDrift: "overwrite" }).map(
+    ({ field, kind, live: from, desired: to, direction }) => ({
+      field,
+      kind,
+      live: from,
+      desired: to,
+      mark: direction === "neutral" ? null : direction.toUpperCase(),
+    }),
+  );
+  const unsettled = live.markets.filter(({ status }) => status !== "settled");
+  const atRisk = unsettled.reduce((sum, { liquidityUsd }) => sum + liquidityUsd, 0);
+  return {
+    ...factsOfFiles(desired.document, labels, live.now),
+    ...termsOf(plan, desired, live).after.policy,
+    worstCaseLoss: atRisk + money.newMarkets.worstCaseLossUsd,
+    treasury: money.treasury.afterUsd,
+    plan: {
+      changes,
+      newMarkets: money.newMarkets.count,
+      loosens: changes.some(({ mark }) => mark === "LOOSENS"),
+    },
   };
 }
 
