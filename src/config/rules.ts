@@ -16,6 +16,7 @@ export type Draft = Partial<TenantFile>;
 export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   keyNamesAreUnique,
   webhookNamesAreUnique,
+  ruleNamesAreUnique,
   providersHaveSecrets,
   portsDiffer,
   adminHostsAreServed,
@@ -41,6 +42,10 @@ function webhookNamesAreUnique({ webhooks }: Draft): Finding[] {
   return repeated(
     (webhooks?.outbound ?? []).map(({ name }, index) => ({ name, path: ["webhooks", "outbound", index, "name"] })),
   );
+}
+
+function ruleNamesAreUnique({ rules = [] }: Draft): Finding[] {
+  return repeated(rules.map(({ name }, index) => ({ name, path: ["rules", index, "name"] })));
 }
 
 /** A provider never signs with the shared secrets; `genericSecrets` are for generic webhooks beside a provider's. */

@@ -4,12 +4,14 @@ import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
 import { createdMarket, policyFieldOf } from "./plan-compare.ts";
-import type { Desired, DesiredKey, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
+import type { BrokenRule, Desired, DesiredKey, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
 
 /** The answers that a person or flags gave to the questions of a plan. */
 export interface Choices {
   onDrift: "fail" | "adopt" | "overwrite";
   acceptLoosening: boolean;
+  /** Names of rules whose question was answered with a yes; none unless given. */
+  acceptedRules?: readonly string[] | undefined;
 }
 
 /** What is to be written. */
@@ -47,16 +49,32 @@ export function loosening(plan: Plan, choices: Pick<Choices, "onDrift">): PlanIt
   return written(plan, choices).filter(({ direction }) => direction === "loosens");
 }
 
+/** Rules that deny a plan; those that ask a person, where there is something to say yes to, unless they were accepted. */
+export function standingRules(
+  { rules = [], empty }: Pick<Plan, "rules" | "empty">,
+  { acceptedRules = [] }: Pick<Choices, "acceptedRules"> = {},
+): { denied: BrokenRule[]; asked: BrokenRule[] } {
+  return {
+    denied: rules.filter(({ effect }) => effect === "deny"),
+    asked: rules.filter(({ effect, name }) => effect === "approve" && !empty && !acceptedRules.includes(name)),
+  };
+}
+
 /** Everything for which {@link decide} refuses a plan under a choice; empty for a plan that an apply carries out. */
 export function refusalsOf(plan: Plan, choices: Choices): Refusal[] {
   const stopped = choices.onDrift === "fail" ? contested(plan) : [];
   const loosened = choices.acceptLoosening ? [] : loosening(plan, choices);
+  const { denied, asked } = standingRules(plan, choices);
   return [
     ...blockers(plan).map(({ field }): Refusal => ({ reason: "conflict", field, flag: null })),
     ...stopped.map(
       ({ field, kind }): Refusal => ({ reason: kind === "conflict" ? kind : "drift", field, flag: "--on-drift" }),
     ),
     ...loosened.map(({ field }): Refusal => ({ reason: "loosening", field, flag: "--accept-loosening" })),
+    ...denied.map(({ name }): Refusal => ({ reason: "rule", field: `rules.${name}`, flag: null })),
+    ...asked.map(
+      ({ name }): Refusal => ({ reason: "approval", field: `rules.${name}`, flag: `--accept-rule ${name}` }),
+    ),
   ];
 }
 
@@ -73,6 +91,11 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   const loosened = loosening(plan, choices);
   if (loosened.length > 0 && !choices.acceptLoosening)
     throw refused("This loosens limits", loosened, ({ live: from, desired: to }) => arrow(from, to), LOOSENING_HINT);
+
+  const { denied, asked } = standingRules(plan, choices);
+  if (denied.length > 0) throw refusedByRules("The operator's rules deny this", denied);
+  if (asked.length > 0)
+    throw refusedByRules("The operator's rules ask for approval", asked, "accept one with --accept-rule NAME");
 
   const items = written(plan, choices);
   const writes = (field: string) => items.some((item) => item.field === field);
@@ -115,6 +138,13 @@ function refused(what: string, items: readonly PlanItem[], say: (item: PlanItem)
   const lines = items.map((item) => `  ${item.field}: ${say(item)}`);
   return new Fault("REFUSED", [`${what}; nothing was written:`, ...lines, ...(hint ? [hint] : [])].join("\n"), {
     detail: { fields: items.map(({ field }) => field) },
+  });
+}
+
+function refusedByRules(what: string, rules: readonly BrokenRule[], hint?: string): Fault {
+  const lines = rules.map(({ name, message }) => `  rules.${name}: ${message}`);
+  return new Fault("REFUSED", [`${what}; nothing was written:`, ...lines, ...(hint ? [hint] : [])].join("\n"), {
+    detail: { fields: rules.map(({ name }) => `rules.${name}`) },
   });
 }
 

@@ -9,8 +9,8 @@ import type { DesiredKey } from "./plan-types.ts";
 
 /** The document of a tenant's files. */
 export function documentOf(
-  // Labels are the operator's own order among tenants: a server never reads them.
-  { source, labels, ...config }: TenantConfig,
+  // Labels and rules are the operator's own order among tenants and plans: a server never reads them.
+  { source, labels, rules, ...config }: TenantConfig,
   markets: readonly PlacedMarket[],
   keys: readonly DesiredKey[],
 ): ConfigDocument {

@@ -76,6 +76,13 @@ export interface Blame {
   reason: string | null;
 }
 
+/** A rule of the operator that does not hold. */
+export interface BrokenRule {
+  name: string;
+  effect: "deny" | "warn" | "approve";
+  message: string;
+}
+
 type PlanKind =
   /** The file changed, or states something for the first time. */
   | "change"
@@ -135,6 +142,8 @@ export interface Plan {
   /** The fields that alone were planned; undefined for all. */
   targets?: readonly string[];
   warnings: string[];
+  /** The operator's rules that deny this or ask a person; undefined where none does. */
+  rules?: BrokenRule[] | undefined;
   /** Policy overrides in force; they end by themselves and are no drift. */
   overrides: { field: string; value: Json; until: string }[];
   /** Undefined where no database was read. */

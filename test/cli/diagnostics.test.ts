@@ -32,7 +32,7 @@ interface Diagnostic {
 
 describe("validate, with mistakes in its files", () => {
   test("as data: each with its extent, code and fix, which make the files sound; it ends with 6", async () => {
-    const { exitCode, stdout, stderr } = await operator.run("validate", "-o", "json");
+    const { exitCode, stdout, stderr } = await operator.run("validate", "acme", "-o", "json");
     expect(exitCode).toBe(6);
     expect(JSON.parse(stderr)).toMatchObject({ code: "CONFIG_INVALID" });
     const [acme] = JSON.parse(stdout) as { diagnostics: Diagnostic[] }[];
@@ -48,7 +48,7 @@ describe("validate, with mistakes in its files", () => {
   });
 
   test("as annotations of GitHub, one a line", async () => {
-    const { exitCode, stdout } = await operator.run("validate", "-o", "github");
+    const { exitCode, stdout } = await operator.run("validate", "acme", "-o", "github");
     expect(exitCode).toBe(6);
     const lines = stdout.trimEnd().split("\n");
     expect(lines).toHaveLength(3);
@@ -58,7 +58,7 @@ describe("validate, with mistakes in its files", () => {
   });
 
   test("as SARIF, with regions and fixes", async () => {
-    const { exitCode, stdout } = await operator.run("validate", "-o", "sarif");
+    const { exitCode, stdout } = await operator.run("validate", "acme", "-o", "sarif");
     expect(exitCode).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({
       version: "2.1.0",
@@ -93,7 +93,7 @@ describe("validate, with mistakes in its files", () => {
   });
 
   test("for people: the sentences with their lines, and no table", async () => {
-    const { exitCode, stdout, stderr } = await operator.run("validate", "-o", "table");
+    const { exitCode, stdout, stderr } = await operator.run("validate", "acme", "-o", "table");
     expect([exitCode, stdout]).toEqual([6, ""]);
     expect(stderr).toContain("UK is not a code; GB?\n");
   });
@@ -103,6 +103,58 @@ test("a command that reads no files refuses the formats of annotations", async (
   const { exitCode, stderr } = await operator.run("market", "list", "-o", "github");
   expect(exitCode).toBe(6);
   expect(stderr).toContain("-o github shows what is wrong in files, and pmctl market list reads none");
+});
+
+describe("a tenant's own rules", () => {
+  const rule = (effect: string) =>
+    `rules: [{ name: cheap, expr: feeBps <= 50, effect: ${effect}, message: too dear }]\n`;
+  let text = "";
+  beforeAll(async () => {
+    await operator.run("init", "ruled");
+    await operator.edit("ruled", (written) => {
+      text = written;
+      return written;
+    });
+  });
+
+  test("deny: validate ends with 6 at the rule, plan with 3", async () => {
+    await operator.edit("ruled", () => text + rule("deny"));
+    const validated = await operator.run("validate", "ruled", "-o", "json");
+    expect(validated.exitCode).toBe(6);
+    expect(JSON.parse(validated.stdout)).toMatchObject([
+      {
+        diagnostics: [{ code: "RULE_DENIED", path: "rules[0].expr", message: "the rule cheap denies this: too dear" }],
+      },
+    ]);
+    const planned = await operator.run("plan", "ruled", "-o", "json", "--accept-rule", "cheap");
+    expect(planned.exitCode).toBe(3);
+    expect(JSON.parse(planned.stdout)).toMatchObject([
+      { refusals: [{ reason: "rule", field: "rules.cheap", flag: null }] },
+    ]);
+  });
+
+  test("approve: validate warns, plan ends with 3 unless the rule is accepted", async () => {
+    await operator.edit("ruled", () => text + rule("approve"));
+    const validated = await operator.run("validate", "ruled", "-o", "github");
+    expect(validated).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("title=RULE_WARNED::") });
+    const planned = await operator.run("plan", "ruled");
+    expect(planned.exitCode).toBe(3);
+    expect(planned.stderr).toContain("--accept-rule cheap");
+    expect((await operator.run("plan", "ruled", "--accept-rule", "cheap")).exitCode).toBe(0);
+  });
+
+  test("warn: both go on and say it; one that cannot be read stops both with 6", async () => {
+    await operator.edit("ruled", () => text + rule("warn"));
+    const planned = await operator.run("plan", "ruled");
+    expect(planned.exitCode).toBe(0);
+    expect(planned.stderr).toContain("rules.cheap: too dear");
+    await operator.edit("ruled", () => text + rule("deny").replace("feeBps", "feeBsp"));
+    for (const verb of ["validate", "plan"]) {
+      const { exitCode, stderr } = await operator.run(verb, "ruled", "-o", "table");
+      expect([verb, exitCode]).toEqual([verb, 6]);
+      expect(stderr).toContain("Unknown variable: feeBsp");
+    }
+  });
 });
 
 /** The text with each fix in its place, the last first. */

@@ -151,8 +151,8 @@ interface Decision {
 }
 
 /** @param live undefined for a tenant that was never applied */
-async function decideOn({ feeds }: Place, live: LiveTenant | undefined, { choose, source }: Asked): Promise<Decision> {
-  const planned = await planOn(live, source, feeds);
+async function decideOn(session: Place, live: LiveTenant | undefined, { choose, source }: Asked): Promise<Decision> {
+  const planned = await planOn(live, source, session);
   const { plan, desired } = planned;
   const choices = await choose(plan, live?.api);
   const writes = decide(plan, desired, planned.live, choices);

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { anchorWarnings } from "../../config/anchor-files.ts";
-import { headlineOf } from "../../config/config-error.ts";
+import { ConfigError, headlineOf } from "../../config/config-error.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
 import { ConfigDocumentInput } from "../../contract/resources/config-document.ts";
@@ -17,8 +18,7 @@ import { assumedFingerprint } from "../../plan/plan-keys.ts";
 import { meantBy, takenBack } from "../../plan/plan-left.ts";
 import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
 import { onlyTargets } from "../../plan/plan-target.ts";
-import type { Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
-import type { OracleSetup } from "../../services/feeds.ts";
+import type { BrokenRule, Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";
@@ -95,7 +95,7 @@ async function statedSince(seq: number, api: Api, { document }: LiveConfig): Pro
 export async function planOn(
   tenant: LiveTenant | undefined,
   source: Source,
-  feeds: OracleSetup,
+  { feeds, config }: Pick<ConfigSession, "feeds" | "config">,
 ): Promise<PlannedTenant> {
   const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
   const desired = keepKeys(await source(live, tenant?.api), live);
@@ -107,7 +107,30 @@ export async function planOn(
   const found = await manyReferenceWarnings(new Map(fresh), feeds, tenant?.api);
   const ofMarkets = [...found].flatMap(([key, warnings]) => warnings.map((warning) => `markets.${key}: ${warning}`));
   const ofScopes = scopeWarnings(plan, desired, live, tenant?.scopes);
-  return { plan: { ...plan, warnings: [...plan.warnings, ...ofMarkets, ...ofScopes], money }, desired, live };
+  const { rules, warnings: ofRules } = await judgedByRules({ plan, desired, live, money }, config);
+  const warnings = [...plan.warnings, ...ofMarkets, ...ofScopes, ...ofRules];
+  return { plan: { ...plan, warnings, ...(rules.length > 0 && { rules }), money }, desired, live };
+}
+
+/**
+ * What the operator's rules say of a plan.
+ * @throws ConfigError with the rules that cannot be evaluated
+ */
+async function judgedByRules(
+  planned: PlannedTenant & { money: PlanMoney },
+  { rules, labels, source }: TenantConfig,
+): Promise<{ rules: BrokenRule[]; warnings: string[] }> {
+  if (rules.length === 0) return { rules: [], warnings: [] };
+  const { evaluateRules, factsOfPlan } = await import("../../plan/rules/rules.ts");
+  const { broken, invalid } = evaluateRules(rules, factsOfPlan(planned, labels));
+  if (invalid.length > 0) throw new ConfigError(source.problems(invalid));
+  const warned = broken.filter(({ effect }) => effect === "warn");
+  return {
+    rules: broken
+      .filter(({ effect }) => effect !== "warn")
+      .map(({ name, effect, message }) => ({ name, effect, message })),
+    warnings: warned.map(({ name, message }) => `rules.${name}: ${message}`),
+  };
 }
 
 /** What new markets of a plan may lose, and what its changed rules would have meant for the last 30 days of trades. */
@@ -136,7 +159,7 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
  */
 export async function planTenant(session: ConfigSession, targets?: readonly string[]): Promise<PlannedTenant> {
   const source = fromFiles(session, session.keysAtHand(), targets);
-  const planned = await planOn(await session.open(), source, session.feeds);
+  const planned = await planOn(await session.open(), source, session);
   const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config).map(headlineOf)];
   return { ...planned, plan: { ...planned.plan, warnings } };
 }

@@ -67,7 +67,7 @@ const PARTS: readonly Part[] = [
   {
     gives: ["drift"],
     read: async (live, { tenant }, session) => {
-      const { plan } = await planOn(live, fromFiles(session, session.keysAtHand()), session.feeds);
+      const { plan } = await planOn(live, fromFiles(session, session.keysAtHand()), session);
       return waitingDrift(tenant, plan.items);
     },
   },

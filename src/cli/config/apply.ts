@@ -16,7 +16,15 @@ import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
-import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption, targetOption } from "./plan-choices.ts";
+import {
+  acceptLooseningOption,
+  acceptRuleOption,
+  approved,
+  type ChoiceOptions,
+  chooserOf,
+  onDriftOption,
+  targetOption,
+} from "./plan-choices.ts";
 import { shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
@@ -35,6 +43,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(targetOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
+      .addOption(acceptRuleOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
     { names: APPLIED_FIELDS },
@@ -75,9 +84,10 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
         (session) =>
           applyTenant(
             session,
-            (planned) => {
+            async (planned) => {
               confirm?.(planned);
-              return choose(planned);
+              const choices = await choose(planned);
+              return confirm ? approved(planned, choices) : choices;
             },
             targets,
           ),

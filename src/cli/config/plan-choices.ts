@@ -11,6 +11,8 @@ export interface ChoiceOptions {
   onDrift?: Choices["onDrift"];
   acceptLoosening?: boolean;
   target?: readonly string[];
+  /** Names of rules. */
+  acceptRule?: string[];
 }
 
 export const onDriftOption = () =>
@@ -26,9 +28,19 @@ export const targetOption = () =>
   ).argParser((field: string, before: readonly string[] = []) => [...before, field]);
 export const acceptLooseningOption = () => new Option("--accept-loosening", "let limits be loosened");
 
+export const acceptRuleOption = () =>
+  new Option("--accept-rule <name>", "approve what this rule of the file asks about; may be repeated").argParser(
+    (name: string, before: string[] = []) => [...before, name],
+  );
+
 /** What the flags alone answer. */
-export function choicesOf({ onDrift = "fail", acceptLoosening = false }: ChoiceOptions): Choices {
-  return { onDrift, acceptLoosening };
+export function choicesOf({ onDrift = "fail", acceptLoosening = false, acceptRule = [] }: ChoiceOptions): Choices {
+  return { onDrift, acceptLoosening, acceptedRules: acceptRule };
+}
+
+/** The choices for a saved plan, which a person approved together with what its rules ask. */
+export function approved(plan: Plan, choices: Choices): Choices {
+  return { ...choices, acceptedRules: (plan.rules ?? []).map(({ name }) => name) };
 }
 
 /**
@@ -69,5 +81,5 @@ async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, 
   const loosens = loosening(plan, { onDrift }).length > 0 && !acceptLoosening;
   if (!(await prompts.confirm(loosens ? "This LOOSENS limits. Apply it?" : "Apply it?"))) throw declined();
   if (loosens) acceptLoosening = true;
-  return { onDrift, acceptLoosening };
+  return approved(plan, { onDrift, acceptLoosening });
 }

@@ -101,7 +101,7 @@ function planLines({ items }: ShownPlan): string[] {
 
 /** What a table has no room for: who changed live values, conflicts, settings, overrides, money and warnings. */
 export function restLines(plan: ShownPlan): string[] {
-  const { items, settings, overrides, warnings } = plan;
+  const { items, settings, overrides, rules, warnings } = plan;
   const atStart = settings.filter((path) => path !== SEARCH);
   return [
     ...items.flatMap(({ field, by }) =>
@@ -112,6 +112,9 @@ export function restLines(plan: ShownPlan): string[] {
     ...(atStart.length < settings.length ? [`Taken up at once: ${SEARCH}`] : []),
     ...overrides.map(overrideLine),
     ...moneyLines(plan),
+    ...(rules ?? []).map(({ name, effect, message }) => {
+      return `rules.${name} ${effect === "deny" ? "denies this" : "asks for approval"}: ${message}`;
+    }),
     ...warnings.map((warning) => `Warning: ${warning}`),
   ];
 }
@@ -126,9 +129,10 @@ const REFUSED: Record<Refusal["reason"], string> = {
 };
 
 /** A line for each refusal, with the flag that accepts it. */
-export function refusalLines({ tenant, items, refusals }: JudgedPlan): string[] {
+export function refusalLines({ tenant, items, rules = [], refusals }: JudgedPlan): string[] {
   return refusals.map(({ reason, field, flag }) => {
-    const problem = flag === null ? items.find((item) => item.field === field)?.problem : undefined;
+    const rule = rules.find(({ name }) => field === `rules.${name}`)?.message;
+    const problem = flag === null ? (items.find((item) => item.field === field)?.problem ?? rule) : rule;
     const accepted = flag === null ? "" : `; ${flag} decides it`;
     return `  ${tenant}: ${field === null ? "" : `${field}: `}${problem ?? REFUSED[reason]}${accepted}`;
   });

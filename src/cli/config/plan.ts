@@ -11,7 +11,15 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
 import { oneByOne } from "./each-tenant.ts";
-import { acceptLooseningOption, type ChoiceOptions, choicesOf, onDriftOption, targetOption } from "./plan-choices.ts";
+import {
+  acceptLooseningOption,
+  acceptRuleOption,
+  approved,
+  type ChoiceOptions,
+  choicesOf,
+  onDriftOption,
+  targetOption,
+} from "./plan-choices.ts";
 import { ITEM_FIELDS, noteRest, planView, refusalLines, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
@@ -28,6 +36,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(targetOption())
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
+      .addOption(acceptRuleOption())
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing; ends with 3 when an apply that asks nobody would refuse"),
@@ -79,7 +88,10 @@ export async function planTargets(
         planTenant(session, targets),
       );
       confirm?.(plan);
-      return { ...shownPlan(plan), refusals: refusalsOf(plan, choicesOf(options)) };
+      return {
+        ...shownPlan(plan),
+        refusals: refusalsOf(plan, confirm ? approved(plan, choicesOf(options)) : choicesOf(options)),
+      };
     },
   );
   if (out !== undefined && failure === undefined) {

@@ -9,7 +9,13 @@ import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { IN_DOUBT } from "./apply.ts";
-import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
+import {
+  acceptLooseningOption,
+  acceptRuleOption,
+  type ChoiceOptions,
+  chooserOf,
+  onDriftOption,
+} from "./plan-choices.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
 
@@ -36,6 +42,7 @@ export function register(noun: Command, host: Host): void {
       .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
+      .addOption(acceptRuleOption())
       .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
     { names: `${APPLIED_FIELDS} to left` },
     runRollback,

@@ -4,12 +4,15 @@ import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/con
 import { displayPath } from "../../config/config-file.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
+import type { PlacedMarket } from "../../config/market-files.ts";
 import { strayGrants } from "../../config/operator-file.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { DirectorySecrets, unlessUnsound } from "../../config/secrets/secret-values.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { documentOf } from "../../plan/plan-document.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
@@ -53,7 +56,7 @@ export function register(noun: Command, host: Host): void {
 interface Read {
   tenant: string;
   file: string;
-  markets: number;
+  markets: readonly PlacedMarket[];
   /** Undefined where the files cannot be used. */
   config?: TenantConfig;
   problems: readonly Problem[];
@@ -70,22 +73,22 @@ async function runValidate(context: CommandContext<SelectorOptions>): Promise<Ex
   const workspace = openWorkspace();
   const environment = loadEnvironment(workspace.directory);
   const others = new DirectorySecrets(workspace.directory, environment);
-  const read = eachTenant(context, (file, tenant): Read => {
+  const files = eachTenant(context, (file, tenant): Read => {
     try {
       const { config, markets } = loadTenant(file);
-      const place = { tenant, file: config.source.file, markets: markets.length };
       const secrets = problemsOf(() => checkSecretsAtHand(config, environment, others));
-      return { ...place, config, problems: [...secrets, ...anchorWarnings(config)] };
+      return { tenant, file: config.source.file, markets, config, problems: [...secrets, ...anchorWarnings(config)] };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      return { tenant, file: displayPath(file), markets: 0, problems: error.problems };
+      return { tenant, file: displayPath(file), markets: [], problems: error.problems };
     }
   });
+  const read = await Promise.all(files.map(withRules));
   const repeated = hostsTwice(workspace, read);
   const checked = read.map(({ tenant, file, markets, problems }): CheckedTenant => {
     const all = inOrder([...problems, ...repeated.filter((problem) => problem.file === file)]);
     const valid = all.every(({ severity }) => severity === "warning");
-    return { tenant, file, markets, valid, diagnostics: all.map(annotationOf) };
+    return { tenant, file, markets: markets.length, valid, diagnostics: all.map(annotationOf) };
   });
   const problems = [...read.flatMap((each) => each.problems), ...repeated];
   const errors = problems.filter(({ severity }) => severity === "error");
@@ -95,6 +98,15 @@ async function runValidate(context: CommandContext<SelectorOptions>): Promise<Ex
   for (const stray of strayGrants(workspace.directory)) output.note(`Warning: ${stray}`);
   if (errors.length > 0) throw new ConfigError(errors);
   return EXIT.ok;
+}
+
+/** Adds what the tenant's own rules say of its files. */
+async function withRules(read: Read): Promise<Read> {
+  const { config, markets, problems } = read;
+  if (!config || config.rules.length === 0) return read;
+  const { factsOfFiles, ruleFindings } = await import("../../plan/rules/rules.ts");
+  const facts = factsOfFiles(documentOf(config, markets, []), config.labels, wallClockMs());
+  return { ...read, problems: [...problems, ...config.source.problems(ruleFindings(config.rules, facts))] };
 }
 
 /** Hosts of the checked tenants that another tenant of the directory has too. */

@@ -6,6 +6,7 @@ import { AuditSection } from "./audit-schema.ts";
 import { DatabaseSection } from "./database-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
+import { RulesSection } from "./rules-schema.ts";
 import {
   BaseUrl,
   Origin,
@@ -231,6 +232,9 @@ export const TenantFileSchema = z
       .meta({ description: "Markets." }),
     policy: PolicyBlock.default({}).meta({
       description: "Limits that PUT /v1/policy can change too; what is not stated here is left alone.",
+    }),
+    rules: RulesSection.meta({
+      description: "Rules in CEL over this file and every plan; validate, plan and apply hold them.",
     }),
     rateLimit: z
       .strictObject({

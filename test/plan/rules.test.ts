@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { neverApplied } from "../../src/app/apply/live-config.ts";
+import { makePlan } from "../../src/plan/plan.ts";
+import { decide, refusalsOf } from "../../src/plan/plan-decision.ts";
+import { documentOf } from "../../src/plan/plan-document.ts";
+import { marketMoney } from "../../src/plan/plan-money.ts";
+import { evaluate } from "../../src/plan/rules/expressions.ts";
+import { evaluateRules, factsOfFiles, factsOfPlan, ruleFindings } from "../../src/plan/rules/rules.ts";
+import { parse, tenantText } from "../config/support.ts";
+import { desiredOf } from "./plan-world.ts";
+
+const NOW = Date.UTC(2027, 0, 1);
+const sections = {
+  policy: '{ feeBps: 250, jurisdictions: { blocked: ["US"] } }',
+  labels: "{ region: eu }",
+  treasury: "{ capitalUsd: 5000 }",
+};
+const { document } = desiredOf({ sections, markets: [{ key: "rain" }, { key: "snow", liquidityUsd: 500_000_000n }] });
+const facts = factsOfFiles(document, { region: "eu" }, NOW);
+
+describe("a rule's expression", () => {
+  test.each([
+    "feeBps <= 300",
+    "feeBps == 250 && 250 == feeBps",
+    "feeBps * 2 == 500 && 2 * feeBps - 1 > 498 && feeBps / 100 < 3",
+    "maxTradeUsd == 500",
+    'jurisdictions.blocked.exists(code, code == "US")',
+    '"US" in jurisdictions.blocked',
+    "suitabilityRequired == false",
+    "resolution_url == null",
+    "worstCaseLoss == 1500 && worstCaseLoss < 0.4 * treasury",
+    'tenant.tenant == "acme" && tenant.server.port == 8080 && tenant.policy.feeBps == 250',
+    'labels.region == "eu" && !has(labels.team)',
+    'markets.size() == 2 && markets.all(market, market.closeAt > timestamp("2020-01-01T00:00:00Z"))',
+    'markets.exists(market, market.key == "snow" && market.liquidityUsd * 2 == 1000)',
+    'now == timestamp("2027-01-01T00:00:00Z")',
+  ])("%s", (expression) => {
+    expect(evaluate(expression, { ...facts })).toEqual({ value: true });
+  });
+
+  test.each([
+    ["feeBps <", "Unexpected token: EOF"],
+    ["feebps < 1", "Unknown variable: feebps"],
+    ["labels.team == 1", "No such key: team"],
+    ["feeBps", "is double, and a rule is true or false"],
+    ["tenant.tenant", "is neither true nor false"],
+    ['feeBps < "3"', "no such overload: double < string"],
+  ])("%s is refused: %s", (expression, problem) => {
+    expect(evaluate(expression, { ...facts })).toEqual({ problem });
+  });
+
+  test("one about the plan is left out where nothing is planned, a name of its own notwithstanding", () => {
+    expect(evaluate("plan.newMarkets <= 3", { ...facts })).toBeUndefined();
+    expect(evaluate("plan.newMarkets <= 3", { ...facts, plan: { newMarkets: 4 } })).toEqual({ value: false });
+    expect(evaluate('tenant.tenant != "plan"', { ...facts })).toEqual({ value: true });
+    expect(evaluate("plan.newMarkets <", { ...facts })).toMatchObject({ problem: expect.any(String) });
+  });
+});
+
+describe("rules", () => {
+  const stated = parse(
+    tenantText({
+      rules:
+        "[{ name: cheap, expr: feeBps <= 200 }, { name: shown, expr: feeBps <= 200, effect: warn, message: fees rise }, { name: asked, expr: feeBps <= 200, effect: approve }, { name: fine, expr: feeBps > 0 }, { name: wrong, expr: nope }]",
+    }),
+  ).rules;
+
+  test("deny unless they say otherwise, and say what is broken", () => {
+    const { broken, invalid } = evaluateRules(stated, facts);
+    expect(broken).toEqual([
+      { name: "cheap", effect: "deny", message: "feeBps <= 200", index: 0 },
+      { name: "shown", effect: "warn", message: "fees rise", index: 1 },
+      { name: "asked", effect: "approve", message: "feeBps <= 200", index: 2 },
+    ]);
+    expect(invalid).toMatchObject([{ path: ["rules", 4, "expr"], code: "RULE_INVALID" }]);
+  });
+
+  test("of the files alone are errors where they deny or cannot be read, and warnings where they warn or ask", () => {
+    expect(ruleFindings(stated, facts).map(({ code, severity = "error" }) => [code, severity])).toEqual([
+      ["RULE_INVALID", "error"],
+      ["RULE_DENIED", "error"],
+      ["RULE_WARNED", "warning"],
+      ["RULE_WARNED", "warning"],
+    ]);
+  });
+
+  test("have names of their own, and are no part of what a server stores", () => {
+    expect(() => parse(tenantText({ rules: "[{ name: a, expr: 'true' }, { name: a, expr: 'true' }]" }))).toThrow(
+      'must be unique: "a" is taken above',
+    );
+    const config = parse(tenantText({ rules: "[{ name: a, expr: 'true' }]" }));
+    expect(documentOf(config, [], [])).not.toHaveProperty("rules");
+  });
+});
+
+describe("a plan under rules", () => {
+  const desired = desiredOf({ sections, markets: [{ key: "rain" }] });
+  const live = { ...neverApplied(NOW), version: 1, capitalUsd: 5000, treasuryUsd: 4000 };
+  const plan = makePlan(desired, live);
+  const money = { ...marketMoney(plan, desired, live), trades: null };
+
+  test("is judged by what holds after the apply, and by what it does itself", () => {
+    const after = factsOfPlan({ plan, desired, live, money }, { region: "eu" });
+    for (const expression of [
+      "feeBps == 250",
+      "worstCaseLoss == 1000 && treasury == 3000",
+      "plan.newMarkets == 1",
+      'plan.changes.exists(change, change.field == "policy.feeBps" && change.live == 100 && change.desired == 250)',
+    ])
+      expect([expression, evaluate(expression, { ...after })]).toEqual([expression, { value: true }]);
+  });
+
+  test("is refused where a rule denies it, whatever is accepted, and where one asks until its name is accepted", () => {
+    const cheap = { name: "cheap", effect: "deny" as const, message: "fees rise" };
+    const asked = { name: "asked", effect: "approve" as const, message: "who says so?" };
+    const choices = { onDrift: "overwrite" as const, acceptLoosening: true };
+    const both = { ...plan, rules: [cheap, asked] };
+    expect(refusalsOf(both, choices)).toEqual([
+      { reason: "rule", field: "rules.cheap", flag: null },
+      { reason: "approval", field: "rules.asked", flag: "--accept-rule asked" },
+    ]);
+    expect(() => decide(both, desired, live, { ...choices, acceptedRules: ["cheap", "asked"] })).toThrow(
+      "rules.cheap: fees rise",
+    );
+    const open = { ...plan, rules: [asked] };
+    expect(() => decide(open, desired, live, choices)).toThrow("rules.asked: who says so?");
+    expect(refusalsOf(open, { ...choices, acceptedRules: ["asked"] })).toEqual([]);
+    expect(decide(open, desired, live, { ...choices, acceptedRules: ["asked"] }).create).toEqual(["rain"]);
+    expect(refusalsOf({ ...open, empty: true }, choices)).toEqual([]);
+  });
+});
