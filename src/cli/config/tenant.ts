@@ -43,7 +43,7 @@ export function register(noun: Command, host: Host): void {
       .command("show")
       .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
       .argument("[id]", "the tenant; the only one unless given"),
-    { tenantFile: true, and: "file door" },
+    { tenantFile: true, and: "file door", each: true },
     runTenantShow,
   );
 }

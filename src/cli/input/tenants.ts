@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { chooseTenants } from "../../config/selection/choose-tenants.ts";
 import { parseSelector, type Selector, SelectorError } from "../../config/selection/selector.ts";
 import type { Workspace } from "../../config/workspace.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext, Globals } from "../command.ts";
 
 /** Options of a command that takes several tenants. */
 export interface SelectorOptions {
@@ -23,11 +23,12 @@ export const selectorOption = () =>
  */
 export function tenantsMeant(
   workspace: Workspace,
-  { options: { tenant, selector }, args }: Pick<CommandContext<SelectorOptions>, "options" | "args">,
+  { options: { tenant, selector, all }, args }: Pick<CommandContext<SelectorOptions>, "options" | "args">,
   unnamed: "all" | "only",
 ): string[] {
   const named = tenant === undefined ? [] : [tenant];
-  return chooseTenants(workspace, { names: args.length > 0 ? args : named, selector }, unnamed);
+  const names = namesIn(args.length > 0 ? args : named);
+  return chooseTenants(workspace, { names: all ? [] : names, selector }, all ? "all" : unnamed);
 }
 
 function selectorIn(text: string): Selector {
@@ -37,4 +38,14 @@ function selectorIn(text: string): Selector {
     if (error instanceof SelectorError) throw new InvalidArgumentError(`At ${error.message}.`);
     throw error;
   }
+}
+
+/** Whether a line may mean several tenants, by how it names them, however many there are. */
+export function asksSeveral({ tenant, selector, all }: Pick<Globals, "tenant" | "selector" | "all">): boolean {
+  return selector !== undefined || all === true || (tenant !== undefined && /[,*?]/.test(tenant));
+}
+
+/** Names and patterns of a line, each of which may be several with commas between. */
+export function namesIn(names: readonly string[]): string[] {
+  return names.flatMap((name) => name.split(",").filter((part) => part !== ""));
 }
