@@ -9,7 +9,7 @@ import { globalOptions } from "./input/global-options.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
 import { terminalPrompts } from "./input/prompts.ts";
-import { asksSeveral } from "./input/tenants.ts";
+import { asksSeveral } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import type { Prints } from "./output/fields.ts";
 import { FORMATS, isFormat } from "./output/formats.ts";

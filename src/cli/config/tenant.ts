@@ -7,7 +7,8 @@ import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { tenantsMeant } from "../input/tenants.ts";
 import { orDash, plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 

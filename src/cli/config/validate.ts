@@ -12,7 +12,7 @@ import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { type Annotation, annotationOf } from "../output/annotations.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { FORMATS } from "../output/formats.ts";
 import { writableFile } from "./parsers.ts";
-import { selectorOption } from "./tenants.ts";
+import { selectorOption } from "./selector-option.ts";
 
 /** What every command takes. */
 export function globalOptions(): Option[] {

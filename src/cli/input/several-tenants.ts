@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, Interrupted } from "../errors.ts";
 import type { Prints } from "../output/fields.ts";
 import type { OutputOptions } from "../output/output.ts";
 import { printTogether, TenantOutput } from "../output/tenant-output.ts";
-import { namesIn } from "./tenants.ts";
+import { namesIn } from "./selector-option.ts";
 
 /**
  * Runs a command once for each tenant that the line means, and prints their results together. A tenant that fails does not

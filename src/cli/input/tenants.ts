@@ -1,19 +1,7 @@
-import { InvalidArgumentError, Option } from "commander";
 import { chooseTenants } from "../../config/selection/choose-tenants.ts";
-import { parseSelector, type Selector, SelectorError } from "../../config/selection/selector.ts";
 import type { Workspace } from "../../config/workspace.ts";
-import type { CommandContext, Globals } from "../command.ts";
-
-/** Options of a command that takes several tenants. */
-export interface SelectorOptions {
-  selector?: Selector;
-}
-
-/** Given again, all of its selectors must hold. */
-export const selectorOption = () =>
-  new Option("-l, --selector <labels>", "only tenants with these labels, such as region=eu,tier!=gold").argParser(
-    (text: string, before: Selector = []) => [...before, ...selectorIn(text)],
-  );
+import type { CommandContext } from "../command.ts";
+import { namesIn, type SelectorOptions } from "./selector-option.ts";
 
 /**
  * The tenants that a command line means: its arguments, else `--tenant`; of these the ones that `--selector` selects.
@@ -29,23 +17,4 @@ export function tenantsMeant(
   const named = tenant === undefined ? [] : [tenant];
   const names = namesIn(args.length > 0 ? args : named);
   return chooseTenants(workspace, { names: all ? [] : names, selector }, all ? "all" : unnamed);
-}
-
-function selectorIn(text: string): Selector {
-  try {
-    return parseSelector(text);
-  } catch (error) {
-    if (error instanceof SelectorError) throw new InvalidArgumentError(`At ${error.message}.`);
-    throw error;
-  }
-}
-
-/** Whether a line may mean several tenants, by how it names them, however many there are. */
-export function asksSeveral({ tenant, selector, all }: Pick<Globals, "tenant" | "selector" | "all">): boolean {
-  return selector !== undefined || all === true || (tenant !== undefined && /[,*?]/.test(tenant));
-}
-
-/** Names and patterns of a line, each of which may be several with commas between. */
-export function namesIn(names: readonly string[]): string[] {
-  return names.flatMap((name) => name.split(",").filter((part) => part !== ""));
 }

@@ -104,7 +104,7 @@ function named({ code, message, detail, cause, retryAfterSec }: Fault, tenant: s
 }
 
 /** The column as it looks: its texts are those that are kept. */
-function unfilled<Row>({ cell: _, ...looks }: Column<Row>): Column<Item> {
+function unfilled<Row>({ cell: _, paint: __, ...looks }: Column<Row>): Column<Item> {
   return { ...looks, cell: nothing };
 }
 
