@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ConfigSession, ConfigSessionOptions } from "../app/tenant/config-session.ts";
 import type { Session, SessionOptions } from "../app/tenant/session.ts";
+import type { Selector } from "../config/selection/selector.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./input/interrupts.ts";
 import type { Prompts } from "./input/prompts.ts";
@@ -13,8 +14,10 @@ import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./output/re
 export interface Globals extends SessionOptions, ReceiptOptions {
   /** The operator's directory. */
   directory?: string;
-  /** Of the help: with the global options. */
+  /** All tenants of the directory; of the help: with the global options. */
   all?: boolean;
+  /** Only tenants with these labels. */
+  selector?: Selector;
   output?: Format;
   fields?: string[];
   yes?: boolean;

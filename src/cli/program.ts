@@ -1,20 +1,21 @@
 import type { Readable, Writable } from "node:stream";
-import { Command, Help, Option } from "commander";
+import { Command, Help } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment, usualFormat } from "../config/environment.ts";
 import { stateDirectory } from "../config/selection/operator-directory.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode, type Subject } from "./errors.ts";
+import { globalOptions } from "./input/global-options.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
-import { writableFile } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
+import { asksSeveral } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import type { Prints } from "./output/fields.ts";
 import { FORMATS, isFormat } from "./output/formats.ts";
 import { helpGroupOf } from "./output/help-groups.ts";
 import { exitLine, topicList } from "./output/help-topics.ts";
-import { Output } from "./output/output.ts";
+import { Output, type OutputOptions } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
 import { NOUNS, type Noun } from "./registry.ts";
 import { keepThreadPoolAwake } from "./thread-pool.ts";
@@ -100,7 +101,7 @@ class CommandHost implements Host {
       const { stdin, stderr } = this.#streams;
       if (options.allowExec) allowExec();
       this.subject = subjectOf(command);
-      const output = outputFor(options, this.#streams, {
+      const outputOptions = outputOptionsOf(options, this.#streams, {
         pager: terminalPager(this.#interrupts),
         subject: this.subject,
       });
@@ -108,12 +109,13 @@ class CommandHost implements Host {
         options,
         args: command.args,
         io: {
-          output,
+          output: new Output(outputOptions),
           prompts: terminalPrompts({ stdin, stderr, allowed: options.input && !isCi() }),
         },
         interrupts: this.#interrupts,
       };
-      const exit = await work(context);
+      const run = asksSeveral(options) && !choosesItself(command) ? await severally(prints, outputOptions, work) : work;
+      const exit = await run(context);
       this.exitCode = typeof exit === "number" ? exit : this.#interrupts.exitCode;
     });
   }
@@ -175,6 +177,23 @@ function pathOf(command: Command): string {
   return parent + command.name();
 }
 
+/** The same work for each tenant that the line means. Loaded when it is asked for, because it needs the table of operations. */
+async function severally<Options extends object>(
+  prints: Prints | null,
+  outputOptions: OutputOptions,
+  work: Action<Options>,
+): Promise<Action<Options>> {
+  const { forEachTenant } = await import("./input/several-tenants.ts");
+  return (context) => forEachTenant(context, prints, outputOptions, work);
+}
+
+/** Commands that name tenants in their arguments, or order them, choose among those that the line means by themselves. */
+function choosesItself({ registeredArguments, options }: Command): boolean {
+  return (
+    registeredArguments.some((each) => each.name() === "tenants") || options.some(({ long }) => long === "--selector")
+  );
+}
+
 /** What the line names, by option or as the argument of a noun of that name. */
 function subjectOf(command: Command): Subject {
   const { directory, tenant, user, market } = command.optsWithGlobals<Subject>();
@@ -188,12 +207,16 @@ function subjectOf(command: Command): Subject {
   };
 }
 
-function outputFor(
+function outputFor(...given: Parameters<typeof outputOptionsOf>): Output {
+  return new Output(outputOptionsOf(...given));
+}
+
+function outputOptionsOf(
   options: Partial<Globals>,
   { stdout, stderr }: Streams,
   { pager, subject }: { pager?: Pager; subject?: Subject } = {},
-): Output {
-  return new Output({
+): OutputOptions {
+  return {
     stdout,
     stderr,
     subject,
@@ -203,7 +226,7 @@ function outputFor(
     quiet: options.quiet,
     color: options.color !== false && !colorIsOff(),
     debug: Boolean(processEnvironment().PMCTL_DEBUG),
-  });
+  };
 }
 
 function createProgram({ stdout, stderr }: Streams): Command {
@@ -247,46 +270,4 @@ function requireFormat({ output }: Globals): void {
   const usual = usualFormat();
   if (output === undefined && usual !== undefined)
     throw new Fault("USAGE", `PMCTL_OUTPUT must be one of ${FORMATS.join(", ")} (got ${JSON.stringify(usual)})`);
-}
-
-function globalOptions(): Option[] {
-  return [
-    new Option(
-      "-C, --directory <dir>",
-      "the operator's directory, with tenants in it; else the nearest one upwards (of init: this one)",
-    ),
-    new Option("--all", "with --help: these options too"),
-    new Option("-t, --tenant <id>", "the tenant; else PMCTL_TENANT, else the only one there is"),
-    new Option(
-      "-o, --output <format>",
-      "how to print; else PMCTL_OUTPUT, else a table on a terminal and json elsewhere",
-    ).choices([...FORMATS]),
-    new Option("--fields <names>", "only these fields, such as id,yesPrice; ? lists them").argParser(splitFields),
-    new Option(
-      "--via <door>",
-      "the way to the tenant: a running server, its database, or auto: the server when one answers",
-    )
-      .choices(["auto", "db", "http"])
-      .default("auto"),
-    new Option("--url <address>", "the server to talk to, such as https://predict.acme.example"),
-    new Option("--key <name>", "the admin key of the tenant file to show a server (default: the first)"),
-    new Option("--reason <text>", "why you do it; goes into the audit entry"),
-    new Option(
-      "--receipt <file>",
-      "append proof of what the command put on record: audit verify --anchor takes it",
-    ).argParser(writableFile),
-    new Option("--yes", "confirm in advance whatever the command would ask; scripts need it"),
-    new Option("--no-input", "never ask, even on a terminal: end with 6 and name the missing option"),
-    new Option("--no-pager", "write long tables at once instead of page by page"),
-    new Option("--allow-exec", "let secret references of the tenant file run programs"),
-    new Option("--quiet", "only errors on stderr"),
-    new Option("--no-color", "plain text, as with NO_COLOR"),
-  ];
-}
-
-function splitFields(value: string): string[] {
-  return value
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
 }

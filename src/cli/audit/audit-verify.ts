@@ -29,7 +29,7 @@ export function registerVerify(noun: Command, host: Host): void {
       .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
       .option("--incremental", "only what was written since this directory's last verification")
       .option("--full", "from the first entry on, which is what happens without --incremental too"),
-    { names: "verified head count broken" },
+    { names: "verified head count broken", each: true },
     async ({ options, io }) => {
       const { file, anchor, incremental, full } = options;
       if (incremental && (full || file !== undefined || anchor !== undefined))

@@ -5,7 +5,8 @@ import { openWorkspace, tenantPath, type Workspace } from "../../config/workspac
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 
 interface DoctorOptions extends SelectorOptions {

@@ -6,7 +6,8 @@ import { DAY_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
-import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { tenantsMeant } from "../input/tenants.ts";
 import { cents, orDash, relative } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 

@@ -18,7 +18,7 @@ export function register(noun: Command, host: Host): void {
   );
   host.add(
     noun.command("feeds").description("every feed with its sources, as the tenant file has them"),
-    { names: "feed sources lacking quorum maxAgeSec" },
+    { names: "feed sources lacking quorum maxAgeSec", each: true },
     async ({ options, io }) => {
       const [{ readOperatorTenant }, { feedLines }] = await Promise.all([
         import("../../app/tenant/operator-tenant.ts"),
@@ -39,7 +39,7 @@ export function register(noun: Command, host: Host): void {
       .command("check")
       .description("ask every source once, and say of each feed whether it could settle a market now; stores nothing")
       .argument("[feed...]", "only these feeds, such as pm:btc"),
-    { names: "feed price ageSec spread session verdict detail" },
+    { names: "feed price ageSec spread session verdict detail", each: true },
     async ({ options, args, io }) => {
       const [{ readOperatorTenant }, { checkOnce, feedLines, oracleSecrets }] = await Promise.all([
         import("../../app/tenant/operator-tenant.ts"),

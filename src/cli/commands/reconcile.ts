@@ -27,7 +27,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .option("--explain", "every check with its result; compares every row")
       .option("--full", "compare every row now, also those that the server has compared within the last minutes"),
-    { operation: "reconcile" },
+    { operation: "reconcile", each: true },
     ({ options, io }) => withSession(options, io, (session) => runReconcile(options, session.api(), io)),
   );
 }

@@ -2,7 +2,8 @@ import { ConfigError } from "../../config/config-error.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import type { CommandContext, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type SelectorOptions, tenantsMeant } from "../input/tenants.ts";
+import type { SelectorOptions } from "../input/selector-option.ts";
+import { tenantsMeant } from "../input/tenants.ts";
 
 /**
  * Reads the files of the tenants that a command means; all of the directory unless it names or selects any.

@@ -9,7 +9,8 @@ import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
-import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { tenantsMeant } from "../input/tenants.ts";
 import { oneByOne } from "./each-tenant.ts";
 import {
   acceptLooseningOption,

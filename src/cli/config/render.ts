@@ -5,7 +5,7 @@ import { TenantFileSchema } from "../../config/schema/schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";

@@ -7,7 +7,8 @@ import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { tenantsMeant } from "../input/tenants.ts";
 import { orDash, plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -43,7 +44,7 @@ export function register(noun: Command, host: Host): void {
       .command("show")
       .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
       .argument("[id]", "the tenant; the only one unless given"),
-    { tenantFile: true, and: "file door" },
+    { tenantFile: true, and: "file door", each: true },
     runTenantShow,
   );
 }

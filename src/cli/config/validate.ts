@@ -15,7 +15,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { documentOf } from "../../plan/plan-document.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { type Annotation, annotationOf } from "../output/annotations.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";

@@ -12,7 +12,7 @@ import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";
 import { packageVersion } from "../input/package-version.ts";
 import { writableFolder } from "../input/parsers.ts";
-import { type SelectorOptions, selectorOption } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import type { View } from "../output/output.ts";
 import { absolutePath, databaseNodes, imageReference } from "./deploy-parsers.ts";
 

@@ -1,19 +1,7 @@
-import { InvalidArgumentError, Option } from "commander";
 import { chooseTenants } from "../../config/selection/choose-tenants.ts";
-import { parseSelector, type Selector, SelectorError } from "../../config/selection/selector.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import type { CommandContext } from "../command.ts";
-
-/** Options of a command that takes several tenants. */
-export interface SelectorOptions {
-  selector?: Selector;
-}
-
-/** Given again, all of its selectors must hold. */
-export const selectorOption = () =>
-  new Option("-l, --selector <labels>", "only tenants with these labels, such as region=eu,tier!=gold").argParser(
-    (text: string, before: Selector = []) => [...before, ...selectorIn(text)],
-  );
+import { namesIn, type SelectorOptions } from "./selector-option.ts";
 
 /**
  * The tenants that a command line means: its arguments, else `--tenant`; of these the ones that `--selector` selects.
@@ -23,18 +11,10 @@ export const selectorOption = () =>
  */
 export function tenantsMeant(
   workspace: Workspace,
-  { options: { tenant, selector }, args }: Pick<CommandContext<SelectorOptions>, "options" | "args">,
+  { options: { tenant, selector, all }, args }: Pick<CommandContext<SelectorOptions>, "options" | "args">,
   unnamed: "all" | "only",
 ): string[] {
   const named = tenant === undefined ? [] : [tenant];
-  return chooseTenants(workspace, { names: args.length > 0 ? args : named, selector }, unnamed);
-}
-
-function selectorIn(text: string): Selector {
-  try {
-    return parseSelector(text);
-  } catch (error) {
-    if (error instanceof SelectorError) throw new InvalidArgumentError(`At ${error.message}.`);
-    throw error;
-  }
+  const names = namesIn(args.length > 0 ? args : named);
+  return chooseTenants(workspace, { names: all ? [] : names, selector }, all ? "all" : unnamed);
 }

@@ -52,7 +52,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .command("list")
       .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values"),
-    { names: "name type active onRecord scopes from createdAt expiresAt lastUsedAt reference fingerprint" },
+    { names: "name type active onRecord scopes from createdAt expiresAt lastUsedAt reference fingerprint", each: true },
     ({ options, io }) =>
       withSession(options, io, async (session) => {
         const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");

@@ -158,7 +158,7 @@ export const marketDepth = defineCommand({
   name: "depth",
   summary: "shares on offer, cent by cent",
   operation: "getMarketDepth",
-  prints: { names: "side price size" },
+  prints: { names: "side price size", each: true },
   view: {
     kind: "list",
     rows: ({ yes, no }) => [

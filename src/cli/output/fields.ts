@@ -4,7 +4,12 @@ import { type OperationId, operations } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 
 /** What a command prints. Each command declares it where it is added, and `--fields ?` lists the names. */
-export type Prints =
+export type Prints = Printed & {
+  /** Whether it only tells of a tenant, so that one line may ask several; of an operation, whether that changes nothing. */
+  each?: boolean;
+};
+
+type Printed =
   /** An operation's answer, or the list inside it. */
   | { operation: OperationId; rows?: string }
   /** The content of a tenant file, and further names with spaces between. */

@@ -10,7 +10,7 @@ import type { Sink } from "./sink.ts";
 import { type Column, fieldColumns, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { escapeControls, folded, sanitizeLine, sanitizeText, shorten } from "./text-width.ts";
 
-interface OutputOptions {
+export interface OutputOptions {
   /** Shows what is longer than the terminal; without it everything is written at once. */
   pager?: Pager | undefined;
   stdout: Sink;

@@ -7,7 +7,8 @@ import { Fault } from "../../domain/fault.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type SelectorOptions, selectorOption, tenantsMeant } from "../input/tenants.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { tenantsMeant } from "../input/tenants.ts";
 import type { Output } from "../output/output.ts";
 import {
   addHouseOptions,

@@ -1,0 +1,51 @@
+import { Option } from "commander";
+import { FORMATS } from "../output/formats.ts";
+import { writableFile } from "./parsers.ts";
+import { selectorOption } from "./selector-option.ts";
+
+/** What every command takes. */
+export function globalOptions(): Option[] {
+  return [
+    new Option(
+      "-C, --directory <dir>",
+      "the operator's directory, with tenants in it; else the nearest one upwards (of init: this one)",
+    ),
+    new Option(
+      "-t, --tenant <id>",
+      "the tenant; several as acme,zoe or 'a*'; else PMCTL_TENANT, else the only one there is",
+    ),
+    selectorOption(),
+    new Option("--all", "all tenants of the directory; with --help: these options too"),
+    new Option(
+      "-o, --output <format>",
+      "how to print; else PMCTL_OUTPUT, else a table on a terminal and json elsewhere",
+    ).choices([...FORMATS]),
+    new Option("--fields <names>", "only these fields, such as id,yesPrice; ? lists them").argParser(splitFields),
+    new Option(
+      "--via <door>",
+      "the way to the tenant: a running server, its database, or auto: the server when one answers",
+    )
+      .choices(["auto", "db", "http"])
+      .default("auto"),
+    new Option("--url <address>", "the server to talk to, such as https://predict.acme.example"),
+    new Option("--key <name>", "the admin key of the tenant file to show a server (default: the first)"),
+    new Option("--reason <text>", "why you do it; goes into the audit entry"),
+    new Option(
+      "--receipt <file>",
+      "append proof of what the command put on record: audit verify --anchor takes it",
+    ).argParser(writableFile),
+    new Option("--yes", "confirm in advance whatever the command would ask; scripts need it"),
+    new Option("--no-input", "never ask, even on a terminal: end with 6 and name the missing option"),
+    new Option("--no-pager", "write long tables at once instead of page by page"),
+    new Option("--allow-exec", "let secret references of the tenant file run programs"),
+    new Option("--quiet", "only errors on stderr"),
+    new Option("--no-color", "plain text, as with NO_COLOR"),
+  ];
+}
+
+function splitFields(value: string): string[] {
+  return value
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}

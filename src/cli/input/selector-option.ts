@@ -1,0 +1,33 @@
+import { InvalidArgumentError, Option } from "commander";
+import { parseSelector, type Selector, SelectorError } from "../../config/selection/selector.ts";
+import type { Globals } from "../command.ts";
+
+/** Options of a command that takes several tenants. */
+export interface SelectorOptions {
+  selector?: Selector;
+}
+
+/** Given again, all of its selectors must hold. */
+export const selectorOption = () =>
+  new Option("-l, --selector <labels>", "only tenants with these labels, such as region=eu,tier!=gold").argParser(
+    (text: string, before: Selector = []) => [...before, ...selectorIn(text)],
+  );
+
+function selectorIn(text: string): Selector {
+  try {
+    return parseSelector(text);
+  } catch (error) {
+    if (error instanceof SelectorError) throw new InvalidArgumentError(`At ${error.message}.`);
+    throw error;
+  }
+}
+
+/** Whether a line may mean several tenants, by how it names them, however many there are. */
+export function asksSeveral({ tenant, selector, all }: Pick<Globals, "tenant" | "selector" | "all">): boolean {
+  return selector !== undefined || all === true || (tenant !== undefined && /[,*?]/.test(tenant));
+}
+
+/** Names and patterns of a line, each of which may be several with commas between. */
+export function namesIn(names: readonly string[]): string[] {
+  return names.flatMap((name) => name.split(",").filter((part) => part !== ""));
+}

@@ -1,0 +1,111 @@
+import { Fault } from "../../domain/fault.ts";
+import type { ExitCode } from "../errors.ts";
+import { Output, type OutputOptions, type View } from "./output.ts";
+import type { Column } from "./table.ts";
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** A result of one tenant: an item for each row of a list, one for anything else, and what a table shows of them. */
+interface Result {
+  items: readonly { item: Item; cells: readonly string[] }[];
+  columns: readonly Column<Item>[];
+  empty: string;
+}
+
+/** What a command that runs for several tenants prints for one of them: results are kept, and what is said begins with its name. */
+export class TenantOutput extends Output {
+  readonly results: Result[] = [];
+  readonly #tenant: string;
+
+  constructor(options: OutputOptions, tenant: string) {
+    super({ ...options, subject: { ...options.subject, tenant } });
+    this.#tenant = tenant;
+  }
+
+  override async print<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<void> {
+    this.results.push(resultOf(value, view, this.#tenant));
+  }
+
+  override note(message: string): void {
+    super.note(`${this.#tenant}: ${message}`);
+  }
+
+  override fail(error: unknown): ExitCode {
+    if (error instanceof Fault) return super.fail(named(error, this.#tenant));
+    this.note("this failed:");
+    return super.fail(error);
+  }
+}
+
+/** Prints the results of several tenants as one list, each item with its tenant first. */
+export async function printTogether(results: readonly Result[], options: OutputOptions): Promise<void> {
+  const [first] = results;
+  if (!first) return;
+  const shown = results.flatMap(({ items }) => items);
+  const cells = new Map(shown.map(({ item, cells: texts }) => [item, texts]));
+  const { fields } = options;
+  const output = new Output({
+    ...options,
+    fields: fields && ["tenant", ...fields.filter((field) => field !== "tenant")],
+  });
+  const together: View<readonly Item[], Item> = {
+    kind: "list",
+    rows: (items) => items,
+    columns: first.columns.map((column, index) => ({ ...column, cell: (item) => cells.get(item)?.[index] ?? "" })),
+    empty: first.empty,
+  };
+  await output.print(
+    shown.map(({ item }) => item),
+    together,
+  );
+}
+
+function resultOf<Value extends object, Row extends object>(
+  value: Value,
+  view: View<Value, Row>,
+  tenant: string,
+): Result {
+  const of = (row: object, texts: readonly string[]) => ({ item: { tenant, ...row }, cells: [tenant, ...texts] });
+  const own: Column<Item> = { title: "TENANT", cell: () => tenant, whole: true };
+  if (view.kind === "list") {
+    const rows = view.rows(value);
+    const items = rows.map((row) =>
+      of(
+        row,
+        view.columns.map(({ cell }) => cell(row, rows)),
+      ),
+    );
+    return {
+      items,
+      columns: [own, ...view.columns.map(unfilled)],
+      empty: view.empty,
+    };
+  }
+  const fields = view.kind === "record" ? view.fields(value) : [["result", view.text(value)] as const];
+  const items = [
+    of(
+      value,
+      fields.map(([, text]) => text),
+    ),
+  ];
+  return {
+    items,
+    columns: [own, ...fields.map(([name]) => ({ title: name.toUpperCase(), cell: nothing }))],
+    empty: "",
+  };
+}
+
+function named({ code, message, detail, cause, retryAfterSec }: Fault, tenant: string): Fault {
+  return new Fault(code, `${tenant}: ${message}`, {
+    detail,
+    cause,
+    ...(retryAfterSec === undefined ? {} : { retryAfterSec }),
+  });
+}
+
+/** The column as it looks: its texts are those that are kept. */
+function unfilled<Row>({ cell: _, paint: __, ...looks }: Column<Row>): Column<Item> {
+  return { ...looks, cell: nothing };
+}
+
+const nothing = () => "";

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+describe("a line for several tenants", () => {
+  let operator: Operator;
+  const run = async (...words: string[]) => {
+    const { exitCode, stdout, stderr } = await operator.run(...words);
+    return { exitCode, stderr, data: stdout === "" ? undefined : JSON.parse(stdout) };
+  };
+  beforeAll(async () => {
+    operator = await newOperator();
+    for (const tenant of ["acme", "zoe"]) {
+      await operator.run("init", tenant);
+      await operator.edit(tenant, (text) => `${text}\nlabels: { region: ${tenant === "acme" ? "eu" : "us"} }\n`);
+    }
+    const applied = await operator.run("apply", "acme", "zoe", "--yes");
+    expect(applied.exitCode, applied.stderr).toBe(0);
+    for (const tenant of ["acme", "zoe"])
+      await operator.run(
+        "funding",
+        "credit",
+        "--user",
+        `u-${tenant}`,
+        "--amount",
+        "1",
+        "--reason",
+        "x",
+        "--yes",
+        "-t",
+        tenant,
+      );
+  });
+  afterAll(() => operator?.close());
+
+  const tenantsIn = (data: { tenant: string }[]) => [...new Set(data.map(({ tenant }) => tenant))];
+
+  test.each([
+    ["names", ["-t", "zoe,acme"], ["zoe", "acme"]],
+    ["a pattern", ["-t", "a*"], ["acme"]],
+    ["labels", ["-l", "region=us"], ["zoe"]],
+    ["--all", ["--all"], ["acme", "zoe"]],
+  ] as const)("by %s: lists become one, with the tenant first in each item", async (_, flags, tenants) => {
+    const { exitCode, data } = await run("key", "list", ...flags, "-o", "json");
+    expect(exitCode).toBe(0);
+    expect(tenantsIn(data)).toEqual(tenants);
+    expect(data.map((item: object) => Object.keys(item)[0])).toEqual(data.map(() => "tenant"));
+  });
+
+  test("other results become an array, and --fields keeps the tenant", async () => {
+    expect((await run("audit", "status", "--all", "--fields", "verified")).data).toEqual([
+      { tenant: "acme", verified: true },
+      { tenant: "zoe", verified: true },
+    ]);
+    const table = await operator.run("audit", "status", "--all", "-o", "table");
+    expect(table.stdout).toMatch(/^TENANT +VERIFIED .*\nacme +yes .*\nzoe +yes /);
+  });
+
+  test("what is said begins with the tenant, and 10 says that some failed", async () => {
+    const some = await run("user", "show", "u-zoe", "--all");
+    expect(some).toMatchObject({ exitCode: 10, stderr: expect.stringMatching(/^pmctl: acme: /) });
+    expect(some.data).toMatchObject([{ tenant: "zoe", userId: "u-zoe", balanceUsd: 1 }]);
+    expect(await run("user", "show", "nobody", "--all")).toMatchObject({ exitCode: 5, data: undefined });
+  });
+
+  test("what changes one thing takes one tenant, and nothing is done to several", async () => {
+    const both = await run("user", "restrict", "u-zoe", "--all");
+    expect(both).toMatchObject({ exitCode: 6, data: undefined, stderr: expect.stringContaining("acme, zoe") });
+    expect((await run("user", "restrict", "u-zoe", "-l", "region=us")).exitCode).toBe(0);
+  });
+
+  test("commands that choose among tenants by themselves take comma lists and --all too", async () => {
+    expect(tenantsIn((await run("history", "acme,zoe")).data)).toEqual(["acme", "zoe"]);
+    expect(tenantsIn((await run("history", "--all")).data)).toEqual(["acme", "zoe"]);
+    expect(tenantsIn((await run("history", "-t", "z*")).data)).toEqual(["zoe"]);
+  });
+});
