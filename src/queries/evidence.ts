@@ -52,6 +52,12 @@ export async function readLog(sql: ReadSql, places: readonly Pick<ChainPoint, "s
   };
 }
 
+/** Ids of the keys that the last two entries up to `seq` name; none for a log without entries. */
+export async function lastKeyIds(sql: ReadSql, seq: bigint): Promise<string[]> {
+  const rows = await sql`select key_id from audit where seq <= ${String(seq)} order by seq desc limit 2`;
+  return rows.map((row) => String(row.key_id));
+}
+
 /** The first missing entry up to `seq`; undefined when all are there. Counts every row up to it. */
 export async function firstGap(sql: ReadSql, seq: bigint): Promise<bigint | undefined> {
   const [all] = await sql`select count(*) as count from audit where seq between 1 and ${String(seq)}`;

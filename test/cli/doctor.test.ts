@@ -147,6 +147,30 @@ describe("of an applied tenant", () => {
     expect((await doctor()).statusOf("audit chain")).toBe("ok");
   });
 
+  test("with another log's audit key no server starts and nothing is put on record: 6, and both fingerprints", async () => {
+    const history = async () => (await operator.run("audit", "list", "-t", "acme", "-o", "json")).stdout;
+    const before = await history();
+    await withFile(
+      ".env",
+      (text) => text.replace(/^ACME_AUDIT_KEY=.*$/m, "ACME_AUDIT_KEY=some-other-key-0123456789abcdefghij"),
+      async () => {
+        for (const command of [
+          ["audit", "verify", "-t", "acme"],
+          ["reconcile", "--full", "-t", "acme"],
+          ["policy", "set", "feeBps=90", "-t", "acme", "--yes"],
+          ["serve", "acme"],
+        ])
+          expect(await operator.run(...command), command.join(" ")).toMatchObject({
+            exitCode: 6,
+            stderr: expect.stringMatching(
+              /key is not the one of this log: .* key ak_\w{12}, .* given: ak_\w{12}\. Put/,
+            ),
+          });
+      },
+    );
+    expect(await history()).toBe(before);
+  });
+
   test("what another hand wrote beside the log is a discrepancy: 8, and what mends it", async () => {
     const sql = postgres({ ...embeddedCluster(operator.directory).connection("acme"), max: 1 });
     await sql`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1)`;

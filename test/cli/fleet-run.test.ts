@@ -304,6 +304,8 @@ describe("a soak", () => {
     const [restarted, closed] = [metrics({ ok: 1, failed: 0, slow: 0 }, 2), metrics({ ok: 1, failed: 0, slow: 0 })];
     for (const after of [[], [restarted], [closed]])
       expect(verdicts(after).map(([, ok]) => ok)).toEqual([false, false]);
+    expect(verdicts([restarted])[0]?.[2]).toContain("a server was stopped or started again");
+    expect(verdicts([closed])[0]?.[2]).toMatch(/its house closed the idle tenant .* --idle-seconds/);
     expect(verdicts([before], []).map(([, ok]) => ok)).toEqual([false, false]);
   });
 });

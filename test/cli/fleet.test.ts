@@ -165,7 +165,7 @@ describe("the fleet", () => {
     expect((await run("history", "lab", "-o", "json")).stdout).toBe(history);
     for (const [canary, stated] of [
       ["tenants: [lab, 'canary-*']", "tenants: canary-*"],
-      ["select: tier=canary, tenants: ['acme-*']", "select: tier=canary and tenants: acme-*"],
+      ["select: tier=canary, tenants: ['acme-*']", "labels: tier=canary and tenants: acme-*"],
     ] as const) {
       await selecting(canary);
       expect((await plan()).stderr).toContain(`wave canary selects no tenant by ${stated}`);

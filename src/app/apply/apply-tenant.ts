@@ -1,6 +1,7 @@
 import { ConfigError } from "../../config/config-error.ts";
 import type { Api } from "../../contract/operations.ts";
 import { keyFingerprint } from "../../domain/access/api-key.ts";
+import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes, written } from "../../plan/plan-decision.ts";
 import type { Desired, Plan, PlanItem } from "../../plan/plan-types.ts";
@@ -120,6 +121,7 @@ function afterUpdate(error: unknown, migrations: readonly string[]): unknown {
 /** Adds the place in the file to the database's refusal of a text search configuration. */
 function atSearch(error: unknown, { config }: Pick<ConfigSession, "config">): unknown {
   if (!(error instanceof Fault) || error.code !== "CONFIG_INVALID" || error instanceof ConfigError) return error;
+  if (isOtherKeyFault(error)) return error;
   return new ConfigError(config.source.problems([{ path: ["markets", "search"], message: error.message }]));
 }
 

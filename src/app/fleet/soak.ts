@@ -130,12 +130,14 @@ export function evaluateSoak(
 function whyUnknown(before: readonly RequestCounts[], after: readonly RequestCounts[]): string | undefined {
   if (before.length === 0 || after.length === 0)
     return "no server of this directory tells its requests here; a command can look at servers elsewhere";
-  const isGone = before.some(
-    ({ server, requests }) => !after.some((each) => each.server === server && each.requests >= requests),
-  );
-  return isGone
-    ? "a server was stopped or started again, or a house closed the tenant, while it was watched"
-    : undefined;
+  for (const { server, requests } of before) {
+    const now = after.find((each) => each.server === server);
+    if (!now) return "a server was stopped or started again while it was watched: apply again once all servers stay up";
+    // The same processes have forgotten what they had counted.
+    if (now.requests < requests)
+      return "its house closed the idle tenant while it was watched, and with it the count: soak for less than its --idle-seconds, or serve it with more";
+  }
+  return undefined;
 }
 
 /** As Prometheus estimates it: evenly spread within a bucket. Undefined without requests. */

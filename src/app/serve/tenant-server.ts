@@ -169,7 +169,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   };
 }
 
-/** @throws Fault INTEGRITY for a log that was set back or has no head; REFUSED while it lacks keys or users that are live */
+/** @throws Fault INTEGRITY for a log that was set back or has no head, CONFIG_INVALID for another key's; REFUSED while it lacks keys or users that are live */
 async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
   try {
     const look = await services.evidence.look();
@@ -177,6 +177,8 @@ async function soundAtStart(services: TenantServices, tenant: string): Promise<L
     if (refusal) throw refusal;
     const { forbids } = services.evidence;
     if (forbids) throw new Fault("INTEGRITY", `The audit log does not hold: ${operatorText(forbids)}`);
+    // Its callers' keys could not be checked either: the log says which there are.
+    if (look.log.head) await services.evidence.requireOurLog(look.log.head);
     await services.pool.read((sql) => requireOnRecord(sql, tenant));
     return look;
   } catch (error) {

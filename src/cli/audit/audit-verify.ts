@@ -5,7 +5,7 @@ import type { Verification } from "../../app/audit/verify-log.ts";
 import type { ChainReport, Entry, LogText } from "../../app/audit/walk-log.ts";
 import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
-import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
+import { type ChainBreak, otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { writableFile } from "../input/parsers.ts";
@@ -82,10 +82,7 @@ type Problem = Pick<ChainBreak, "kind" | "problem"> & { sealedWith?: string | un
 /** @returns CONFIG_INVALID where the keys are another log's, else INTEGRITY: nothing speaks against the record itself in the first */
 export function brokenLog({ kind, problem, sealedWith }: Problem): Fault {
   if (sealedWith === undefined) return new Fault("INTEGRITY", `The audit log does not hold (${kind}): ${problem}`);
-  return new Fault(
-    "CONFIG_INVALID",
-    `The audit key is not the one of this log: ${problem}. Put its value back where audit.key reads it, or, if it was replaced, list it under audit.previous`,
-  );
+  return otherKeyFault(problem);
 }
 
 /** @throws Fault CONFIG_INVALID for the keys of another log, or INTEGRITY, after printing, naming the first entry that does not hold */

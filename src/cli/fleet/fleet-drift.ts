@@ -67,12 +67,14 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
       failures.push({ tenant, exit: output.fail(member.error) });
     }
   }
-  await output.print(rows, view);
+  const unseen =
+    failures.length === 0 ? "" : ` Of ${failures.map(({ tenant }) => tenant).join(", ")} nothing is known.`;
+  await output.print(rows, { ...view, empty: view.empty + unseen });
   writeStepSummary(output, () =>
     [
       "### Drift of the fleet",
       "",
-      rows.length === 0 ? view.empty : markdownTable(rows, view.columns),
+      rows.length === 0 ? view.empty + unseen : markdownTable(rows, view.columns),
       ...failures.map(({ tenant }) => `\n${tenant} was not looked at.`),
     ].join("\n"),
   );

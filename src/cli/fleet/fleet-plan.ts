@@ -50,10 +50,15 @@ const view = {
     { title: "CHANGES", cell: ({ changes }) => String(changes), align: "right" },
     { title: "LOOSENS", cell: ({ loosens }) => String(loosens), align: "right" },
     { title: "SERVER", cell: ({ url }) => orDash(url), optional: true },
-    { title: "PROBLEM", cell: ({ problem }) => orDash(problem) },
+    { title: "PROBLEM", cell: ({ problem }) => orDash(firstLine(problem)) },
   ],
   empty: "No wave selects a tenant.",
 } satisfies View<FleetPlan, Row>;
+
+/** Without the lines of the file that a problem is in, or the fields behind the first. */
+function firstLine(problem: string | null): string | null {
+  return problem?.split("\n", 1)[0] ?? null;
+}
 
 export interface FleetPlanOptions {
   detailedExitcode?: boolean;

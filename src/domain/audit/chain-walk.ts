@@ -1,3 +1,4 @@
+import { Fault } from "../fault.ts";
 import { type ChainPoint, type ChainProblem, GENESIS_HASH } from "./audit-link.ts";
 import { type AuditKey, auditHash } from "./seal.ts";
 import {
@@ -35,6 +36,22 @@ export interface ChainBreak {
 /** The problem for the operator of this machine, who may see where an anchor is kept. */
 export function operatorText({ problem, source }: ChainBreak): string {
   return source === undefined ? problem : `${problem} (${source})`;
+}
+
+/** The refusal of keys that are another log's: nothing speaks against the record itself. @param problem naming both keys */
+export function otherKeyFault(problem: string): Fault {
+  return new Fault(
+    "CONFIG_INVALID",
+    `The audit key is not the one of this log: ${problem}. Put its value back where audit.key reads it, or, if it was replaced, list it under audit.previous`,
+    { detail: { place: OTHER_KEY } },
+  );
+}
+
+const OTHER_KEY = "audit.key";
+
+/** Whether an error is the refusal of another log's keys. */
+export function isOtherKeyFault(error: Fault): boolean {
+  return error.detail.place === OTHER_KEY;
 }
 
 export const GENESIS: ChainPoint = { seq: 0n, hash: GENESIS_HASH };

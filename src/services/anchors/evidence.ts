@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 import type { ChainPoint } from "../../domain/audit/audit-link.ts";
-import { type ChainBreak, setBackBreak } from "../../domain/audit/chain-walk.ts";
+import { type ChainBreak, otherKeyFault, setBackBreak } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { type KnownAnchor, newestOf } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Head } from "../../ledger/commit.ts";
 import type { Reader } from "../../postgres/pool.ts";
-import { type LogReading, readLog } from "../../queries/evidence.ts";
+import { type LogReading, lastKeyIds, readLog } from "../../queries/evidence.ts";
 import { glance } from "../audit/audit-verifier.ts";
 import { directoryAnchors } from "./anchor-file.ts";
 import type { AnchorScan } from "./anchor-scan.ts";
@@ -44,6 +44,7 @@ export class Evidence {
   #acknowledged: KnownAnchor | undefined;
   /** Set while changes are refused: the log was set back, or has no head. */
   #forbids: ChainBreak | undefined;
+  #isOurLog = false;
   #files: { state: string; known: Promise<KnownAnchors> } | undefined;
   readonly #scans: readonly AnchorScan[];
   #reading: Promise<unknown> = Promise.resolve();
@@ -98,6 +99,25 @@ export class Evidence {
     // An earlier problem may have been mended, and the loss of an entry accepted.
     await this.look();
     this.requireSound();
+  }
+
+  /**
+   * Asks, until it has been so once, whether one of the keys of this process sealed the end of the log: an entry put onto
+   * another key's could never be verified, nor taken back. Later ends may be of a key that another server was given first.
+   * One entry that names an unknown key is an altered one, which the walk of the chain tells.
+   * @throws Fault CONFIG_INVALID when none did
+   */
+  async requireOurLog({ seq }: Pick<ChainPoint, "seq">): Promise<void> {
+    if (this.#isOurLog) return;
+    const { reader, keys } = this.#options;
+    const used = await reader.read((sql) => lastKeyIds(sql, seq));
+    const given = keys.map(({ id }) => id);
+    const [last] = used;
+    if (last !== undefined && !used.some((id) => given.includes(id)))
+      throw otherKeyFault(
+        `entry ${seq} is sealed with the key ${last}, which is not among those given: ${given.join(", ")}`,
+      );
+    this.#isOurLog = true;
   }
 
   /** Looks at the log, and allows or refuses changes by the result. */

@@ -3,10 +3,11 @@ import type { HeadReading, Journal } from "../../ledger/journal.ts";
 import { StatementFailed } from "../../postgres/connect.ts";
 import type { Evidence } from "./evidence.ts";
 
-/** A journal that refuses changes to a log that was set back, has no head, or holds rows after its head. */
+/** A journal that refuses changes to a log that was set back, has no head, holds rows after its head, or is another key's. */
 export function guardJournal(journal: Journal, evidence: Evidence): Journal {
   const required = async (reading: HeadReading): Promise<HeadReading> => {
     await evidence.require(reading.head, journal.contains);
+    await evidence.requireOurLog(reading.head);
     return reading;
   };
   return {
