@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { marketThatCloses, newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";
 
 let feeds: FeedServer;
@@ -22,8 +23,7 @@ beforeAll(async () => {
   await operator.run("init", "acme", "--yes");
   await operator.edit(
     "acme",
-    (text) => `${text}
-rateLimit: { perMinute: 100000 }
+    (text) => `${withRateLimit(text, 100_000)}
 network: { allowPrivate: [127.0.0.0/8] }
 oracle:
   sweepSeconds: 3600

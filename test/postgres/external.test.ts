@@ -9,6 +9,7 @@ import { environmentPrefix } from "../../src/config/environment.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 /** Debian's PostgreSQL, of another major version than the embedded one. */
 const DEBIAN = "/usr/lib/postgresql";
@@ -323,8 +324,8 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
 /** A tenant file of init's whose database is elsewhere, and whose limits are out of the way. */
 function withDatabase(text: string, variable: string, ownerVariable?: string): string {
   const owner = ownerVariable === undefined ? "" : `, ownerUrl: { env: ${ownerVariable} }`;
-  const rest = `database: { url: { env: ${variable} }${owner} }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\nserver: { port: 0, opsPort: 0 }\n`;
-  return `${text}\n${rest}`.replace('["US"]', "[]");
+  const rest = `database: { url: { env: ${variable} }${owner} }\nkyc: { required: false }\nserver: { port: 0, opsPort: 0 }\n`;
+  return `${withRateLimit(text, 1000)}\n${rest}`.replace('["US"]', "[]");
 }
 
 async function idOf(user: string): Promise<{ uid: number; gid: number }> {
