@@ -82,6 +82,31 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     expect(existsSync(join(operator.directory, ".pmctl/postgres"))).toBe(false);
   });
 
+  test("db status tells of this server, without a password, and not of an embedded one", async () => {
+    const statusAt = async (url: string) => {
+      const { exitCode, stdout } = await operator.runWith({ ACME_SERVER_URL: url }, "db", "status", "-o", "json");
+      return { exitCode, ...JSON.parse(stdout) };
+    };
+    const url = urlOf("acme_server:hidden", "acme_markets");
+    expect(await statusAt(url)).toMatchObject({
+      exitCode: 0,
+      external: true,
+      reachable: true,
+      dataDir: null,
+      version: expect.stringMatching(/^15\./),
+      url: expect.stringMatching(/^postgres:\/\/acme_server@/),
+      standbys: [],
+    });
+    expect(await statusAt(urlOf("acme_server", "acme_markets", "/tmp/nowhere"))).toMatchObject({
+      exitCode: 0,
+      external: true,
+      reachable: false,
+      version: null,
+      host: "/tmp/nowhere",
+    });
+    expect(existsSync(join(operator.directory, ".pmctl/postgres"))).toBe(false);
+  });
+
   test("a market is traded over HTTP, settled, reconciled and verified", () => tradeAndSettle("acme"));
 
   const checkOf = async (tenant: string, name: string) => {
