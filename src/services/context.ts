@@ -14,6 +14,17 @@ import { Answered, type Caller } from "./invoke.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 
+/** Sweeps of the tenant's oracle on demand. What puts a server together sets `run`: sources are no part of the services. */
+export interface Sweeps {
+  run?: () => Promise<{
+    watched: number;
+    asked: number;
+    settled: string[];
+    held: { marketId: string; reason: string }[];
+    failures: unknown[];
+  }>;
+}
+
 /** What handlers work with. */
 export interface ServiceContext {
   tenantId: string;
@@ -32,6 +43,7 @@ export interface ServiceContext {
   ledgerWatch: LedgerWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;
+  sweeps: Sweeps;
   /** Makes and reads the cursors of lists. */
   cursors: Cursors;
   /** Events that operators should know of and that are not in the audit log. */

@@ -25,6 +25,7 @@ export function oracleHandlers(context: ServiceContext) {
           feeds.map(async ({ key, sources }) => ({ key, price: (await readLatestPrice(sql, sources)) ?? null })),
         ),
       ),
+    sweepOracle: () => sweepNow(context),
     receivePrice: (event, { webhook }) => receivePrice(context, event, webhook),
   } satisfies Handlers;
 }
@@ -37,6 +38,14 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
     lastSweepAt: sweptAt,
     recentResolutions: resolutions.flatMap(resolution),
   };
+}
+
+/** @throws Fault REFUSED in a process without the tenant's sources; the first failure about a single market */
+async function sweepNow({ sweeps }: ServiceContext): Promise<Result<"sweepOracle">> {
+  if (!sweeps.run) throw new Fault("REFUSED", "This process has no sources to ask: pmctl serve has them");
+  const { watched, asked, settled, held, failures } = await sweeps.run();
+  if (failures.length > 0) throw failures[0];
+  return { watched, asked, settled, held };
 }
 
 /** A custom oracle may resolve without a feed or a price; such a resolution is in the audit log only. */

@@ -255,6 +255,7 @@ describe("every POST that changes something", () => {
       "previewPolicy",
       "quoteTrade",
       "replayWebhook",
+      "sweepOracle",
     ]);
   });
 });

@@ -12,6 +12,7 @@ import { DurabilityWatch } from "../../src/services/tenant/durability-watch.ts";
 import { patientPool } from "../../src/services/tenant/promising-pool.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair } from "../support/replica.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { userToken } from "../support/user-token.ts";
 
 let pair: Pair;
@@ -35,7 +36,7 @@ beforeAll(async () => {
   operator = await newOperator({ cluster: "none" });
   await operator.run("init", "acme");
   await operator.edit("acme", (text) =>
-    `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`.replace(
+    `${withRateLimit(text, 1000)}\ndatabase: { url: { env: ACME_DATABASE_URL } }\nkyc: { required: false }\n`.replace(
       '["US"]',
       "[]",
     ),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { marketThatCloses, newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";
 
 let feeds: FeedServer;
@@ -22,8 +23,7 @@ beforeAll(async () => {
   await operator.run("init", "acme", "--yes");
   await operator.edit(
     "acme",
-    (text) => `${text}
-rateLimit: { perMinute: 100000 }
+    (text) => `${withRateLimit(text, 100_000)}
 network: { allowPrivate: [127.0.0.0/8] }
 oracle:
   sweepSeconds: 3600
@@ -50,6 +50,18 @@ const create = (closeAt: number | string, ref: string) => [
 const closing = (ref: string) => marketThatCloses(operator, (closeAt) => [...create(closeAt, ref), "-o", "json"]);
 
 describe("a served tenant", () => {
+  test("sweeps when it is asked to over HTTP, by admin keys alone, and says so like a sweep at the database", async () => {
+    const { ACME_ADMIN_KEY = "", ACME_PUBLIC_KEY = "" } = await operator.secrets();
+    const ask = (key: string) =>
+      fetch(`${server.url}/v1/oracle/sweep`, { method: "POST", headers: { "x-api-key": key } });
+    expect((await ask(ACME_PUBLIC_KEY)).status).toBe(403);
+    const answer = await ask(ACME_ADMIN_KEY);
+    expect(answer.status).toBe(200);
+    const nothing = { watched: 0, asked: 0, settled: [], held: [] };
+    expect(await answer.json()).toEqual(nothing);
+    for (const via of ["http", "db"]) expect(await json("oracle", "sweep", "--via", via)).toEqual(nothing);
+  });
+
   test("settles a market of a loopback feed by itself, with its evidence on record", async () => {
     feeds.say("/house/steel", { last: "801.25", ts: Date.now() });
     const { id, closeAt } = await closing("acme:steel > 800");

@@ -9,6 +9,7 @@ import { environmentPrefix } from "../../src/config/environment.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
+import { withRateLimit } from "../support/tenant-text.ts";
 
 /** Debian's PostgreSQL, of another major version than the embedded one. */
 const DEBIAN = "/usr/lib/postgresql";
@@ -78,6 +79,31 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     expect(JSON.parse(first.stdout)).toMatchObject([{ tenant: "acme", changed: true }]);
     const second = await operator.run("apply", "acme", "-o", "json");
     expect(JSON.parse(second.stdout)).toEqual([{ tenant: "acme", changed: false, migrations: [] }]);
+    expect(existsSync(join(operator.directory, ".pmctl/postgres"))).toBe(false);
+  });
+
+  test("db status tells of this server, without a password, and not of an embedded one", async () => {
+    const statusAt = async (url: string) => {
+      const { exitCode, stdout } = await operator.runWith({ ACME_SERVER_URL: url }, "db", "status", "-o", "json");
+      return { exitCode, ...JSON.parse(stdout) };
+    };
+    const url = urlOf("acme_server:hidden", "acme_markets");
+    expect(await statusAt(url)).toMatchObject({
+      exitCode: 0,
+      external: true,
+      reachable: true,
+      dataDir: null,
+      version: expect.stringMatching(/^15\./),
+      url: expect.stringMatching(/^postgres:\/\/acme_server@/),
+      standbys: [],
+    });
+    expect(await statusAt(urlOf("acme_server", "acme_markets", "/tmp/nowhere"))).toMatchObject({
+      exitCode: 0,
+      external: true,
+      reachable: false,
+      version: null,
+      host: "/tmp/nowhere",
+    });
     expect(existsSync(join(operator.directory, ".pmctl/postgres"))).toBe(false);
   });
 
@@ -323,8 +349,8 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
 /** A tenant file of init's whose database is elsewhere, and whose limits are out of the way. */
 function withDatabase(text: string, variable: string, ownerVariable?: string): string {
   const owner = ownerVariable === undefined ? "" : `, ownerUrl: { env: ${ownerVariable} }`;
-  const rest = `database: { url: { env: ${variable} }${owner} }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\nserver: { port: 0, opsPort: 0 }\n`;
-  return `${text}\n${rest}`.replace('["US"]', "[]");
+  const rest = `database: { url: { env: ${variable} }${owner} }\nkyc: { required: false }\nserver: { port: 0, opsPort: 0 }\n`;
+  return `${withRateLimit(text, 1000)}\n${rest}`.replace('["US"]', "[]");
 }
 
 async function idOf(user: string): Promise<{ uid: number; gid: number }> {

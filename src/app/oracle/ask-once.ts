@@ -3,6 +3,8 @@ import { type OracleSecrets, resolveOracleSecrets } from "../../config/resolve-t
 import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/sweep.ts";
+import { chooseDoor, type DoorOptions } from "../doors/choose-door.ts";
+import { adminKey } from "../tenant/admin-key.ts";
 import { type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import type { Session } from "../tenant/session.ts";
 import { openOracle, tenantFeeds } from "../tenant/tenant-oracle.ts";
@@ -54,6 +56,21 @@ async function withOracle<Result>(
 export function oracleSecrets(named: string | undefined): OracleSecrets {
   const { config, directory } = readOperatorTenant(named);
   return resolveOracleSecrets(config, loadEnvironment(directory));
+}
+
+/**
+ * What a sweep straight at the database asks with; undefined where a server sweeps, with secrets of its own.
+ * @throws ConfigError as {@link oracleSecrets}, and Faults of the choice of a door
+ */
+export async function sweepSecrets({
+  tenant: named,
+  via,
+  url,
+  key,
+}: DoorOptions & { tenant?: string | undefined }): Promise<OracleSecrets | undefined> {
+  const tenant = readOperatorTenant(named);
+  const door = await chooseDoor(tenant, via, url, undefined, () => adminKey(tenant, key).secretName);
+  return door.kind === "db" ? oracleSecrets(named) : undefined;
 }
 
 /** Asks every source once, of all feeds or those that are named, and stores nothing. */

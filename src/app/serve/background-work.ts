@@ -1,12 +1,28 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
-import { startOracle } from "../../oracle/worker.ts";
+import type { OracleContext } from "../../oracle/context.ts";
+import { sweep } from "../../oracle/sweep.ts";
+import { type OracleWorker, startOracle } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";
 
-/** Settles markets by their feeds, or by the tenant's own oracle. */
-export function startSweep({ config, secrets, services, leases, metrics, log }: Serving): { stop(): Promise<void> } {
+/** Sweeps when asked to, and by itself unless the operator said not to. */
+export function startOracleWork(serving: Serving): { stop(): Promise<void> } {
+  const { config, secrets, services } = serving;
   const context = openOracle(config, secrets, services);
+  // With a memory of its own: it may run beside the sweep that this process makes by itself.
+  services.sweeps.run = () => sweep({ ...context, memory: { ...context.memory } });
+  const worker = serving.sweep === false ? undefined : startSweep(serving, context);
+  return {
+    stop: async () => {
+      await worker?.stop();
+      await context.close();
+    },
+  };
+}
+
+/** Settles markets by their feeds, or by the tenant's own oracle. */
+function startSweep({ services, leases, metrics, log }: Serving, context: OracleContext): OracleWorker {
   const worker = startOracle(
     context,
     (error) => log.error({ err: error }, "The oracle's sweep failed"),
@@ -16,12 +32,7 @@ export function startSweep({ config, secrets, services, leases, metrics, log }: 
     () => leases.holds("oracle"),
   );
   metrics.setOracle({ sweepAgeMs: () => worker.ageMs(), read: () => oracleGauges(services) });
-  return {
-    stop: async () => {
-      await worker.stop();
-      await context.close();
-    },
-  };
+  return worker;
 }
 
 /** Sends events to the receivers of the tenant file, once started. */

@@ -27,7 +27,7 @@ import { newProofSecret, removeRunFile, writeRunFile } from "../doors/run-file.t
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
-import { createDeliveries, startSweep } from "./background-work.ts";
+import { createDeliveries, startOracleWork } from "./background-work.ts";
 import { readinessOf } from "./readiness.ts";
 import type { ServeOptions, Serving } from "./serving.ts";
 
@@ -142,7 +142,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   watchLedger(serving);
   const deliveries = createDeliveries(serving);
   await deliveries.start();
-  const oracle = options.sweep === false ? undefined : startSweep(serving);
+  const oracle = startOracleWork(serving);
   return {
     url,
     localUrl,
@@ -161,7 +161,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       stopFollowing?.();
       if (!shared) await removeRunFile(directory, config.tenant, process.pid);
       await Promise.all([leases.stop(), server.close()]);
-      await Promise.all([closing.stop(), overrides.stop(), oracle?.stop()]);
+      await Promise.all([closing.stop(), overrides.stop(), oracle.stop()]);
       await deliveries.stop();
       await anchoring.close();
       await services.close();

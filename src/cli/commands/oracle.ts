@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { FeedCheck, FeedLine, SweepReport } from "../../app/oracle/ask-once.ts";
+import type { FeedCheck, FeedLine } from "../../app/oracle/ask-once.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
@@ -9,6 +9,7 @@ import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
 type Status = WireResult<"getOracleStatus">;
+type Sweep = WireResult<"sweepOracle">;
 
 export function register(noun: Command, host: Host): void {
   host.add(
@@ -55,13 +56,18 @@ export function register(noun: Command, host: Host): void {
     },
   );
   host.add(
-    noun.command("sweep").description("look once at every market whose time has come, straight on the database"),
-    { names: "watched asked settled held" },
+    noun.command("sweep").description("look once at every market whose time has come"),
+    { operation: "sweepOracle" },
     async ({ options, io }) => {
-      const { oracleSecrets, sweepOnce } = await import("../../app/oracle/ask-once.ts");
-      const secrets = oracleSecrets(options.tenant);
-      return withSession({ ...options, via: "db" }, io, async (session) => {
-        const { watched, asked, settled, held, failures } = await sweepOnce(session, secrets);
+      const { oracleSecrets, sweepOnce, sweepSecrets } = await import("../../app/oracle/ask-once.ts");
+      // Before a database is started: a missing secret is reported at once.
+      const secrets = await sweepSecrets(options);
+      return withSession(options, io, async (session) => {
+        if (!session.services) return io.output.print(await session.api().sweepOracle({}), sweepView);
+        const { watched, asked, settled, held, failures } = await sweepOnce(
+          session,
+          secrets ?? oracleSecrets(options.tenant),
+        );
         await io.output.print({ watched, asked, settled, held }, sweepView);
         if (failures.length > 0) throw failures[0];
       });
@@ -122,7 +128,7 @@ const checkView: View<readonly FeedCheck[], FeedCheck> = {
   empty: "No feed of this name.",
 };
 
-const sweepView: View<SweepLine, SweepLine> = {
+const sweepView: View<Sweep, Sweep> = {
   kind: "record",
   fields: ({ watched, asked, settled, held }) => [
     ["looked at", String(watched)],
@@ -131,8 +137,6 @@ const sweepView: View<SweepLine, SweepLine> = {
     ["held", orDash(held.map(({ marketId, reason }) => `${marketId}: ${reason}`).join(", "))],
   ],
 };
-
-type SweepLine = Pick<SweepReport, "watched" | "asked" | "settled" | "held">;
 
 /** A built-in source of prices. */
 interface SourceLine {

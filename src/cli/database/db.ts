@@ -1,10 +1,12 @@
 import type { Command } from "commander";
+import type { DatabaseStatus } from "../../app/database/database-status.ts";
 import { olderServersAfter } from "../../app/database/older-servers.ts";
 import type { Migrated } from "../../app/database/owner-tasks.ts";
-import type { Cluster, ClusterStatus } from "../../app/database/tenant-cluster.ts";
+import type { Cluster } from "../../app/database/tenant-cluster.ts";
 import type { Globals, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import { declined, mustAsk, type Prompts } from "../input/prompts.ts";
+import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { registerBackup } from "./db-backup.ts";
 
@@ -15,25 +17,35 @@ export function register(noun: Command, host: Host): void {
   const verbs = [
     ["start", "start the directory's database server, creating it on first use"],
     ["stop", "stop it; nothing starts it again but `db start` or a command that needs it"],
-    ["status", "whether it runs, and how to connect"],
   ] as const;
   for (const [verb, summary] of verbs)
     host.add(
       noun.command(verb).description(summary),
-      { names: "running dataDir host port url version" },
+      { names: STATUS_FIELDS },
       async ({ options, io: { output, prompts } }) => {
-        const { openTenantCluster } = await import("../../app/database/tenant-cluster.ts");
+        const [{ openTenantCluster }, { statusOfCluster }] = await Promise.all([
+          import("../../app/database/tenant-cluster.ts"),
+          import("../../app/database/database-status.ts"),
+        ]);
         const { cluster, database } = openTenantCluster(options.tenant);
         if (verb === "start") await cluster.start();
         if (verb === "stop") await confirmStop(cluster, options, prompts);
         const stopped = verb === "stop" && (await cluster.stop());
         // The end of a quiet start or stop says enough.
-        if (verb === "status" || !options.quiet || options.output !== undefined)
-          await output.print(await cluster.status(database), statusView);
+        if (!options.quiet || options.output !== undefined)
+          await output.print(statusOfCluster(await cluster.status(database)), statusView);
         if (verb === "stop")
           output.note(stopped ? "The database server was stopped." : "The database server was not running.");
       },
     );
+  host.add(
+    noun.command("status").description("the tenant's database server: whether it answers, and how to connect"),
+    { names: STATUS_FIELDS },
+    async ({ options, io }) => {
+      const { databaseStatus } = await import("../../app/database/database-status.ts");
+      return io.output.print(await databaseStatus(options.tenant), statusView);
+    },
+  );
   host.add(
     noun.command("migrate").description("bring a tenant's schema to the version of this pmctl"),
     { names: "tenant applied" },
@@ -70,15 +82,21 @@ async function confirmStop(cluster: Cluster, options: Pick<Globals, "yes">, prom
   if (!(await prompts.confirm(`${who}: stop the database under them?`))) throw declined();
 }
 
-const statusView: View<ClusterStatus, ClusterStatus> = {
+const STATUS_FIELDS = "external reachable running dataDir host port url version standbys";
+
+const statusView: View<DatabaseStatus, DatabaseStatus> = {
   kind: "record",
-  fields: ({ running, dataDir, host, port, url, version }) => [
-    ["running", running ? "yes" : "no"],
-    ["data", dataDir],
-    ["socket", host],
+  fields: ({ external, reachable, dataDir, host, port, url, version, standbys }) => [
+    ["server", external ? "external, as the tenant file says" : "embedded, of this directory"],
+    [external ? "reachable" : "running", reachable ? "yes" : "no"],
+    ...(dataDir === null ? [] : [["data", dataDir] as const]),
+    [external ? "host" : "socket", host],
     ["port", String(port)],
     ["url", url],
-    ["version", version],
+    ["version", orDash(version)],
+    ...(external
+      ? [["standbys", orDash(standbys.map(({ name, state }) => `${name} ${state}`).join(", "))] as const]
+      : []),
   ],
 };
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationsUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { MarketId, Timestamp, text } from "../scalars.ts";
 import { StoredQuestion, StoredReference, StoredText } from "../stored.ts";
 
@@ -13,6 +13,21 @@ export const HeldMarket = z
     heldAt: Timestamp,
   })
   .meta({ id: "HeldMarket" });
+
+export const OracleSweep = z
+  .object({
+    watched: z
+      .number()
+      .int()
+      .min(0)
+      .meta({ description: "Markets that were due, or near the instant that decides them." }),
+    asked: z.number().int().min(0).meta({ description: "Requests that went out for prices, or to `resolution_url`." }),
+    settled: z.array(MarketId),
+    held: z
+      .array(z.object({ marketId: MarketId, reason: z.string() }))
+      .meta({ description: "Markets that are due and not settled, with their reasons." }),
+  })
+  .meta({ id: "OracleSweep" });
 
 const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
@@ -44,6 +59,17 @@ export const oracleOperations = {
       .array(z.object({ key: StoredText, price: z.string().nullable() }))
       .meta({ description: "The prices as decimal text; null for a feed without one." }),
     refusals: [],
+    extension: true,
+  }),
+  sweepOracle: operation({
+    method: "POST",
+    path: "/v1/oracle/sweep",
+    auth: "admin",
+    scope: "settle",
+    summary: "Look now at every market whose time has come, beside the sweeps that a server makes by itself.",
+    input: NoInput,
+    output: OracleSweep,
+    refusals: ["REFUSED"],
     extension: true,
   }),
   receivePrice: operation({

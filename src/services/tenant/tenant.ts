@@ -161,6 +161,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     auditWatch,
     ledgerWatch,
     oracle,
+    sweeps: {},
     cursors,
     security,
     isSealed,

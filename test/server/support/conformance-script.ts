@@ -56,6 +56,7 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getHedgeExposure", {}],
   ["getOracleStatus", {}],
   ["listHeldMarkets", {}],
+  ["sweepOracle", {}],
   ["createSession", {}],
   ["explainLedger", {}],
   ["listLatestPrices", { feeds: [{ key: "pm:btc", sources: [{ use: "coinbase", id: "BTC-USD" }] }] }],

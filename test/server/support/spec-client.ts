@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect } from "vitest";
 import { newOperator, type Operator, type ServerProcess } from "../../support/operator.ts";
+import { withRateLimit } from "../../support/tenant-text.ts";
 import type * as is from "./shapes.ts";
 
 /**
@@ -66,7 +67,7 @@ beforeAll(async () => {
   await done("init", "acme");
   // The specification's events name no jurisdiction, and an unknown one is refused while any is blocked.
   const anywhere = (text: string) => text.replace('blocked: ["US"]', "blocked: []");
-  await operator.edit("acme", (text) => `${anywhere(text)}\nrateLimit: { perMinute: 1000000 }\n`);
+  await operator.edit("acme", (text) => withRateLimit(anywhere(text), 1_000_000));
   await done("apply", "acme", "--yes");
   server = await operator.serve("acme");
   secrets = await operator.secrets();
