@@ -27,6 +27,7 @@ export const NOUNS: readonly Noun[] = [
     "serve every tenant of a directory, each in a process of its own or all by a few",
     () => import("./serve/up.ts"),
   ],
+  ["logs", "what serving processes answered, and what went wrong", () => import("./serve/logs.ts")],
   ["deploy", "files for systemd, Compose, Kubernetes and Patroni", () => import("./deploy/deploy.ts")],
   ["tenant", "the tenants of this directory", () => import("./config/tenant.ts")],
   ["key", "the API keys of a tenant", () => import("./key/key.ts")],

@@ -34,6 +34,8 @@ export class Exchange {
   key: Pick<ApiKey, "hash" | "name" | "type"> | undefined;
   /** Set once the request has been counted. */
   standing: Standing | undefined;
+  /** Set once it is known on whose behalf the request is made. */
+  userId: string | undefined;
   /** Set once an authenticated caller asks for a change: what the refusal log records if it is refused. */
   attempt: Attempt | undefined;
 

@@ -46,7 +46,12 @@ export interface FrontDoorOptions {
   /** Whether browsers are told to use HTTPS only: always, or where a trusted proxy says that the request came by HTTPS. */
   strictTransport?: StrictTransport | undefined;
   log: Logger;
+  /** Called with each request that was answered; it must not throw. */
+  onAnswered?: OnAnswered | undefined;
 }
+
+/** @param seconds from the request's headers to its answer */
+export type OnAnswered = (exchange: Exchange, status: number, seconds: number, fault: Fault | undefined) => void;
 
 export type StrictTransport = boolean | "forwarded";
 
@@ -97,7 +102,9 @@ export class FrontDoor {
       }
       this.inFlight -= 1;
       const result = fault?.code ?? (answer.replayed ? "REPLAYED" : undefined);
-      metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, result);
+      const seconds = (monotonicMs() - exchange.startedAt) / 1000;
+      metrics.observe(answer.status, seconds, result);
+      this.#options.onAnswered?.(exchange, answer.status, seconds, fault);
       noteRequest(this.#options.security, exchange, fault);
       return send(exchange.res, answer, this.#head(exchange, route, answer), exchange.isHead);
     };

@@ -114,6 +114,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
       const known = inputs?.get(exchange);
       const { input, rawBody } = known ? { input: known, rawBody: NO_BODY } : await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);
+      exchange.userId = caller.user?.id;
       if (isChange) exchange.attempt = attemptOf(id, input, caller);
       try {
         const decoded = known ?? decodeInput(id, input);

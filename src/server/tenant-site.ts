@@ -33,7 +33,7 @@ import type { OnRefused } from "./connections/connection-refusals.ts";
 import type { Connections } from "./connections/connections.ts";
 import { type StreamLimits, StreamSeats } from "./connections/stream-seats.ts";
 import { Cors } from "./cors.ts";
-import { FrontDoor, type RequestLimits, type StrictTransport } from "./front-door.ts";
+import { FrontDoor, type OnAnswered, type RequestLimits, type StrictTransport } from "./front-door.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { openApiRoutes } from "./openapi/document-routes.ts";
@@ -72,6 +72,8 @@ export interface TenantSiteOptions {
   /** Used for API keys, the shared request count, and the first data of streams and the widget. */
   pool: Pool;
   jwt: JwtOptions;
+  /** Called with each request that was answered. */
+  onAnswered?: OnAnswered | undefined;
   /** The hosts that our own requests may reach. */
   network?: OutgoingRules | undefined;
   /** The secrets of generic webhooks; an endpoint without an entry accepts none. */
@@ -153,6 +155,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     security,
     strictTransport,
     log,
+    onAnswered: options.onAnswered,
   });
   const outgoing = new OutgoingHttp(options.network);
   const ended = new EndedSessions(pool, services.isSealed);

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Journal } from "../../server/observe/journal.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
 import type { startServer } from "../../server/server.ts";
@@ -47,6 +48,8 @@ export interface SharedPort {
 export interface Serving extends ServeOptions {
   services: TenantServices;
   leases: Leases;
+  /** What `pmctl logs` reads. */
+  journal: Journal;
   metrics: Metrics;
   log: Logger;
 }

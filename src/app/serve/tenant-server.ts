@@ -12,6 +12,8 @@ import { kycProvider } from "../../providers/kyc.ts";
 import { discrepancyOf } from "../../queries/reconcile/reconcile.ts";
 import type { StrictTransport } from "../../server/front-door.ts";
 import { DatabaseOutage } from "../../server/observe/database-outage.ts";
+import { Journal } from "../../server/observe/journal.ts";
+import { accessLine, eventLine } from "../../server/observe/journal-lines.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import type { Readiness } from "../../server/observe/ops-listener.ts";
@@ -25,6 +27,7 @@ import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts
 import { dialledUrl, hostForCommands } from "../doors/find-server.ts";
 import { newProofSecret, removeRunFile, writeRunFile } from "../doors/run-file.ts";
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
+import { logsFolder } from "../logs/read-logs.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
 import { createDeliveries, startOracleWork } from "./background-work.ts";
@@ -64,7 +67,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     ? shared.certificate
     : await servedCertificate({ directory, config, host, signsOwn: options.https === true });
   const outage = new DatabaseOutage();
-  const log = options.log ?? openLog(config.tenant, STDERR, outage);
+  const journal = new Journal({ folder: logsFolder(directory, config.tenant), ...config.logs });
+  const onLine = (json: string) => journal.add(eventLine(json));
+  const log = options.log ?? openLog(config.tenant, STDERR, { outage, onLine });
   const metrics = new Metrics(shared === undefined);
   let anchors: AnchorWriter | undefined;
   const stated = serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]);
@@ -87,7 +92,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     works: WORKS.filter((work) => work !== "oracle" || options.sweep !== false),
     onError: (error) => log.error({ err: error }, "The leases of background work cannot be renewed"),
   });
-  const serving: Serving = { ...options, host, services, leases, metrics, log };
+  const serving: Serving = { ...options, host, services, leases, metrics, log, journal };
   const anchoring = openAnchoring(serving, newestAnchor(found.kept));
   anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
@@ -165,6 +170,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       await deliveries.stop();
       await anchoring.close();
       await services.close();
+      await journal.close();
     },
   };
 }
@@ -213,7 +219,7 @@ function listen(
   proofSecret: string,
   certificate: ServedCertificate | undefined,
 ): Promise<RunningServer> {
-  const { config, secrets, services, leases, metrics, log, ...options } = serving;
+  const { config, secrets, services, leases, metrics, log, journal, ...options } = serving;
   return (options.shared?.listen ?? startServer)(
     {
       tenantId: config.tenant,
@@ -247,6 +253,7 @@ function listen(
       strictTransport: strictTransport(config, certificate),
       metrics,
       log,
+      onAnswered: (...answered) => journal.add(accessLine(...answered)),
     },
     {
       host: options.host ?? config.server.host,

@@ -247,6 +247,13 @@ export const TenantFileSchema = z
       })
       .prefault({})
       .meta({ description: "Requests a minute." }),
+    logs: z
+      .strictObject({
+        keepDays: z.number().int().min(1).max(3650).default(7).meta({ description: "Days that lines are kept." }),
+        maxMb: z.number().int().min(1).max(102_400).default(256).meta({ description: "Megabytes of all lines." }),
+      })
+      .prefault({})
+      .meta({ description: "What serving processes keep for pmctl logs, in .pmctl/logs." }),
     oracle: OracleSection.prefault({}).meta({ description: "Prices that settle markets." }),
     network: z
       .strictObject({

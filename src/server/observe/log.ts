@@ -21,15 +21,22 @@ const SECRET_HEADERS = [
 /** How much is kept while the log cannot be written; lines beyond it are lost. */
 const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
+interface LogOptions {
+  /** Takes over the lines of what fails while the database is away. */
+  outage?: DatabaseOutage;
+  /** Called with each line as JSON. */
+  onLine?: (json: string) => void;
+}
+
 /**
  * A tenant's log: lines for people on a terminal, lines of JSON elsewhere. Where it cannot be written, as on a full disk or into a pipe without a reader, the
  * lines wait for the next one. pino's own destination would end the process, or sleep until there is room.
- * @param outage takes over the lines of what fails while the database is away
  */
-export function openLog(tenant: string, fd: number, outage?: DatabaseOutage): Logger {
+export function openLog(tenant: string, fd: number, { outage, onLine }: LogOptions = {}): Logger {
   const isForPeople = isatty(fd);
   let unwritten = Buffer.alloc(0);
   const write = (line: string): void => {
+    onLine?.(line);
     if (unwritten.length < MAX_UNWRITTEN_BYTES)
       unwritten = Buffer.concat([unwritten, Buffer.from(isForPeople ? lineForPeople(line) : line)]);
     try {

@@ -1,0 +1,119 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type LogFilter, readLogs } from "../../src/app/logs/read-logs.ts";
+import { Journal, type JournalLine } from "../../src/server/observe/journal.ts";
+import { eventLine } from "../../src/server/observe/journal-lines.ts";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+let folder = "";
+let operator: Operator;
+beforeAll(async () => {
+  folder = await mkdtemp("/tmp/pmctl-logs-");
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  await operator.edit("acme", (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
+  expect((await operator.run("apply", "acme")).exitCode).toBe(0);
+});
+afterAll(async () => {
+  await operator?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const answered = (change: Partial<JournalLine> = {}): JournalLine => ({
+  ts: "2030-01-01T00:00:00.000Z",
+  level: "info",
+  kind: "access",
+  requestId: "req_1",
+  method: "GET",
+  route: "/v1/markets/:id",
+  status: 200,
+  durationMs: 1.5,
+  key: "ops",
+  userId: "ann",
+  errorCode: null,
+  message: null,
+  ...change,
+});
+
+async function read(at: string, filter: LogFilter = {}, from?: Map<string, number>): Promise<JournalLine[]> {
+  const lines: JournalLine[] = [];
+  for await (const line of readLogs(at, filter, from)) lines.push(line);
+  return lines;
+}
+
+test("lines are kept in order, filtered by what they hold, and read on from where a reader was", async () => {
+  const at = join(folder, "kept");
+  const journal = new Journal({ folder: at, keepDays: 7, maxMb: 1 });
+  journal.add(answered());
+  journal.add(answered({ requestId: "req_2", status: 404, level: "warn", userId: null, message: "Märket not found" }));
+  await journal.close();
+  const from = new Map<string, number>();
+  expect((await read(at, {}, from)).map(({ requestId }) => requestId)).toEqual(["req_1", "req_2"]);
+  for (const filter of [
+    { status: "4xx" },
+    { status: "404" },
+    { level: "warn" },
+    { request: "req_2" },
+    { grep: "NOT f" },
+  ])
+    expect((await read(at, filter)).map(({ requestId }) => requestId)).toEqual(["req_2"]);
+  expect(await read(at, { user: "ann" })).toHaveLength(1);
+  expect(await read(at, { since: "2030-01-01T00:00:00.001Z" })).toEqual([]);
+  journal.add(answered({ requestId: "req_3" }));
+  await journal.close();
+  expect((await read(at, {}, from)).map(({ requestId }) => requestId)).toEqual(["req_3"]);
+});
+
+test("files are bounded in bytes and days: the oldest go first", async () => {
+  const at = join(folder, "bounded");
+  const options = { folder: at, keepDays: 7, maxMb: 0.05 };
+  const old = `${Date.now() - 9 * 86_400_000}-1.ndjson`;
+  const journal = new Journal(options);
+  journal.add(answered());
+  await journal.close();
+  await writeFile(join(at, old), "{}\n");
+  for (let round = 0; round < 40; round += 1) {
+    for (let line = 0; line < 20; line += 1) journal.add(answered({ requestId: `req_${round}_${line}` }));
+    await journal.close();
+  }
+  const names = await readdir(at);
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(at, name))).size));
+  expect(names).not.toContain(old);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(options.maxMb * 1024 * 1024);
+  expect((await read(at)).at(-1)?.requestId).toBe("req_39_19");
+});
+
+test("a folder that cannot be written stops nothing", async () => {
+  const file = join(folder, "file");
+  await writeFile(file, "");
+  const journal = new Journal({ folder: join(file, "below"), keepDays: 7, maxMb: 1 });
+  journal.add(answered());
+  await expect(journal.close()).resolves.toBeUndefined();
+});
+
+test("of what a server logs beside requests neither headers nor stacks are kept", () => {
+  const headers = { "x-api-key": "sk_secret" };
+  const err = { type: "Error", message: "boom", stack: "at secret" };
+  const line = eventLine(JSON.stringify({ level: 50, time: 0, msg: "A commit failed", err, headers }));
+  expect(line).toMatchObject({ kind: "error", level: "error", message: "A commit failed: boom" });
+  expect(JSON.stringify(line)).not.toContain("secret");
+});
+
+test("logs shows what a serving process answered, and holds no key of a request", async () => {
+  const server = await operator.serve("acme");
+  const wrong = "sk_wrong-0123456789-abcdefghijklmnopqrstuvwxyz";
+  const response = await fetch(`${server.url}/v1/policy?token=${wrong}`, { headers: { "x-api-key": wrong } });
+  const requestId = response.headers.get("request-id") ?? "";
+  const logs = async () => {
+    const { stdout } = await operator.run("logs", "acme", "--request", requestId, "-o", "json");
+    return JSON.parse(stdout) as JournalLine[];
+  };
+  await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 10_000, interval: 200 });
+  const [line] = await logs();
+  expect(line).toMatchObject({ kind: "access", method: "GET", route: "/v1/policy", status: 401, key: null });
+  expect(line?.errorCode).toMatch(/^[A-Z_]+$/);
+  const kept = join(operator.directory, ".pmctl/logs/acme");
+  for (const name of await readdir(kept)) expect(await readFile(join(kept, name), "utf8")).not.toContain("sk_wrong");
+  expect((await operator.run("logs", "acme", "--status", "9")).exitCode).toBe(6);
+});
