@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { WireInput } from "../../src/contract/operations.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
+
+let scene: TestTenant;
+beforeAll(async () => {
+  scene = await openTestTenant();
+  for (const user of ["usr_ann", "usr_bob", "usr_carl", "usr_dora"]) await scene.deposit(user, 100);
+  const kyc = (traderId: string, status: "passed" | "failed", jurisdiction: string) =>
+    scene.services.sequencer.submit({
+      command: { type: "recordKyc", traderId, status, jurisdiction, verifiedAt: 1, provider: "test" },
+      actor: "provider:kyc",
+    });
+  await kyc("usr_ann", "passed", "GB");
+  await kyc("usr_bob", "failed", "CH");
+  await kyc("usr_carl", "passed", "CH");
+  await scene.api().restrictUser({ id: "usr_carl" });
+  await scene.api("usr_ann").submitSuitability({ answers: { a: 4, b: 4 } });
+  await scene.api("usr_dora").submitSuitability({ answers: { a: 1 } });
+  const marketId = await scene.market();
+  await scene.api("usr_ann").placeTrade({ marketId, selection: { side: "yes" }, amount: 40 });
+  await scene.api("usr_dora").placeTrade({ marketId, selection: { side: "no" }, amount: 10 });
+});
+afterAll(() => scene?.close());
+
+const listed = async (filter: WireInput<"listUsers">) =>
+  (await scene.api().listUsers(filter)).items.map(({ userId }) => userId.slice("usr_".length));
+
+test("users are listed by id, each with standing and money as the log and the ledger have them", async () => {
+  const { items } = await scene.api().listUsers({});
+  expect(items[0]).toEqual({
+    userId: "usr_ann",
+    state: "verified",
+    jurisdiction: "GB",
+    suitabilityScore: 8,
+    balanceUsd: 60,
+    exposureUsd: 40,
+    createdAt: expect.any(String),
+  });
+  expect(items.map(({ state }) => state)).toEqual(["verified", "rejected", "restricted", "unverified"]);
+  expect(items.map(({ exposureUsd }) => exposureUsd)).toEqual([40, 0, 0, 10]);
+});
+
+test.each<[WireInput<"listUsers">, string[]]>([
+  [{ q: "R_CA" }, ["carl"]],
+  [{ q: "%" }, []],
+  [{ state: "restricted" }, ["carl"]],
+  [{ state: "verified" }, ["ann"]],
+  [{ jurisdiction: "ch" }, ["bob", "carl"]],
+  [{ minScore: 1 }, ["ann", "dora"]],
+  [{ maxScore: 7 }, ["dora"]],
+  [{ minExposureUsd: 10 }, ["ann", "dora"]],
+  [{ minExposureUsd: 10.000001, minScore: 8 }, ["ann"]],
+])("the filter %j selects %j", async (filter, users) => {
+  expect(await listed(filter)).toEqual(users);
+});
+
+test("pages of users go on after the last one, and belong to their filter", async () => {
+  const first = await scene.api().listUsers({ limit: 3 });
+  expect(first.items).toHaveLength(3);
+  const cursor = first.nextCursor ?? "";
+  expect(await listed({ limit: 3, cursor })).toEqual(["dora"]);
+  await expect(scene.api().listUsers({ limit: 3, cursor, state: "verified" })).rejects.toMatchObject({
+    code: "BAD_REQUEST",
+  });
+  for (const wrong of [{ minScore: 21 }, { minExposureUsd: -1 }, { minExposureUsd: 0.0000001 }, { minScore: 1.5 }])
+    await expect(scene.api().listUsers(wrong)).rejects.toMatchObject({ code: "BAD_REQUEST" });
+});
