@@ -85,6 +85,13 @@ describe("database.url", () => {
         expect(resolved(stated("sslmode: disable"), { ACME_HOST })).toContain("sslmode=disable");
     });
 
+    test("is this machine as localhost or an address of the loopback, and by no other name below localhost", () => {
+      for (const ACME_HOST of ["db.localhost", "127.0.0.999:6432"])
+        expect(configErrorOf(() => resolved(stated("sslmode: require"), { ACME_HOST })).message).toContain(
+          "the host in ACME_HOST, checked as by sslmode=require",
+        );
+    });
+
     test("has no secret of its own but the host: nothing is told that an entry could allow", () => {
       expect(resolved(stated("sslmode: require", "user: app"))).toContain("b.example:6432");
     });
