@@ -20,7 +20,8 @@ export interface Certificate {
   expires: number;
 }
 
-const MAX_FILE_KIB = 256;
+/** Of a file with a certificate and its chain. */
+export const MAX_CERTIFICATE_KIB = 256;
 
 /** Why a certificate cannot be served. The message never quotes the key. */
 export class CertificateProblem extends Error {
@@ -67,7 +68,7 @@ export function readCertificate(config: TenantConfig, environment: Environment, 
   const file = certificateFile(config);
   if (!server.tls || file === undefined) return undefined;
   try {
-    const cert = readBelow(file, [source.directory, ...source.roots], MAX_FILE_KIB).bytes.toString("utf8");
+    const cert = readBelow(file, [source.directory, ...source.roots], MAX_CERTIFICATE_KIB).bytes.toString("utf8");
     const key = resolveSecret(server.tls.key, { environment, directory: source.directory, roots: source.roots });
     return checkCertificate(cert, key, now);
   } catch (error) {

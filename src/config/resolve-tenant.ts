@@ -159,7 +159,8 @@ class SecretReader {
   /** The connection string of a database, or an empty text where there is none that can be used. */
   databaseUrl(stated: StatedDatabaseUrl, path: Finding["path"]): string {
     const read = (reference: SecretReference) => this.secret(reference) || undefined;
-    const { url = "", findings } = databaseUrl(stated, { path, directory: this.#config.source.directory, read });
+    const { directory, roots } = this.#config.source;
+    const { url = "", findings } = databaseUrl(stated, { path, directory, roots, read });
     this.findings.push(...findings);
     return url;
   }

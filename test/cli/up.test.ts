@@ -258,6 +258,7 @@ describe("pmctl up --workers", () => {
     expect(await ops("/livez")).toEqual([200, { ok: true }]);
     expect(await ops("/readyz")).toMatchObject([200, { ok: true, workers: 2, serving: 2 }]);
     expect(await ops("/readyz?tenant=nobody")).toMatchObject([404, {}]);
+    expect(await ops("/readyz?tenant=acme&tenant=zeta")).toEqual([400, { error: "A query parameter is given twice" }]);
     const [acme, broken, zeta] = await tenants();
     expect(acme).toMatchObject({ tenant: "acme", hosts: ["acme.test", "acme.localhost", "predict.acme.example"] });
     expect(zeta).toMatchObject({ tenant: "zeta", hosts: ["zeta.test", "predict.zeta.example"], worker: 1 });

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { resolveTenant } from "../../src/config/resolve-tenant.ts";
@@ -83,6 +85,13 @@ describe("database.url", () => {
         expect(resolved(stated("sslmode: disable"), { ACME_HOST })).toContain("sslmode=disable");
     });
 
+    test("is this machine as localhost or an address of the loopback, and by no other name below localhost", () => {
+      for (const ACME_HOST of ["db.localhost", "127.0.0.999:6432"])
+        expect(configErrorOf(() => resolved(stated("sslmode: require"), { ACME_HOST })).message).toContain(
+          "the host in ACME_HOST, checked as by sslmode=require",
+        );
+    });
+
     test("has no secret of its own but the host: nothing is told that an entry could allow", () => {
       expect(resolved(stated("sslmode: require", "user: app"))).toContain("b.example:6432");
     });
@@ -95,6 +104,35 @@ describe("database.url", () => {
     expect(resolved("{ url: { env: ACME_DATABASE_URL } }", { ACME_DATABASE_URL: url }, directory)).toBe(
       `postgres://a:5432/db?sslmode=verify-full&sslrootcert=${file}`,
     );
+  });
+
+  test("refuses a pipe, a device and a file elsewhere as certificates at once, with file, line and nothing of the content", () => {
+    const outside = directoryWith({ "root.pem": "" });
+    const directory = directoryWith({ "tenants/acme/large.pem": Buffer.alloc(1024 * 1024 + 1) });
+    const pipe = join(directory, "tenants/acme/pipe");
+    execFileSync("mkfifo", [pipe]);
+    symlinkSync("/dev/zero", join(directory, "tenants/acme/zero"));
+    const stated = (root: string) =>
+      `{ url: { hosts: [a.example], name: db, parameters: { sslmode: verify-full, sslrootcert: ${root} } } }`;
+    for (const [root, problem] of [
+      ["pipe", "is not a file"],
+      ["zero", "leads out of the tenant's folder"],
+      ["/etc/shadow", "leads out of the tenant's folder"],
+      [join(outside, "root.pem"), "leads out of the tenant's folder"],
+      ["large.pem", "is larger than 1024 KiB"],
+      ["none.pem", "does not exist"],
+    ] as const)
+      expect(configErrorOf(() => resolved(stated(root), {}, directory)).message).toMatch(
+        new RegExp(
+          `tenant\\.yaml:\\d+:\\d+ {2}database\\.url {2}must have an sslrootcert that can be read: it ${problem}`,
+        ),
+      );
+    const byVariable = (ACME_ROOT: string) => resolved(stated("{ env: ACME_ROOT }"), { ACME_ROOT }, directory);
+    expect(byVariable(join(outside, "root.pem"))).toContain("sslrootcert=");
+    for (const path of [pipe, "/dev/zero"])
+      expect(configErrorOf(() => byVariable(path)).message).toContain("it is not a file");
+    writeFileSync(join(directory, "pmctl.yaml"), `version: 1\nsecrets: { files: [${outside}] }`);
+    expect(resolved(stated(join(outside, "root.pem")), {}, directory)).toContain("sslrootcert=");
   });
 
   test.each([

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { relative } from "node:path";
-import { type Certificate, certificateFile, readCertificate } from "../../config/certificate.ts";
+import { readBounded } from "../../config/bounded-file.ts";
+import { type Certificate, certificateFile, MAX_CERTIFICATE_KIB, readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -80,7 +80,8 @@ export async function servedCertificate(terms: CertificateTerms): Promise<Served
 
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, "utf8");
+    // Bounded: a pipe in the file's place would stop the server for ever.
+    return readBounded(file, MAX_CERTIFICATE_KIB).bytes.toString("utf8");
   } catch {
     // Being replaced, or gone: `read` reports which.
     return undefined;

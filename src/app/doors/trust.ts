@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import { checkServerIdentity, getCACertificates } from "node:tls";
 import type { buildConnector, Dispatcher } from "undici";
 import { provenConnector } from "../../client/proven-connector.ts";
-import { certificateFile } from "../../config/certificate.ts";
+import { readBelow, UnusableFile } from "../../config/bounded-file.ts";
+import { certificateFile, MAX_CERTIFICATE_KIB } from "../../config/certificate.ts";
 import { certificatesAreVerified } from "../../config/environment.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 import { findServers } from "./run-file.ts";
@@ -111,10 +112,22 @@ async function ownCertificates(
   { accepts, proven }: ServerAddress,
 ): Promise<X509Certificate[]> {
   if (accepts === "authorities") return [];
-  const stated = accepts === "stated" || proven ? certificateFile(config) : undefined;
-  const files = [selfSignedFile(directory, id), ...(stated === undefined ? [] : [stated])];
-  const found = await Promise.all(files.map(async (file) => parseCertificate(await readFile(file).catch(() => ""))));
+  const stated = accepts === "stated" || proven ? statedCertificate(config) : "";
+  const own = await readFile(selfSignedFile(directory, id)).catch(() => "");
+  const found = [own, stated].map(parseCertificate);
   return found.filter((certificate) => certificate !== undefined);
+}
+
+/** The file of `server.tls`; empty where it cannot be used, which the server reports. */
+function statedCertificate(config: Tenant["config"]): Buffer | string {
+  const file = certificateFile(config);
+  const { directory, roots } = config.source;
+  try {
+    return file === undefined ? "" : readBelow(file, [directory, ...roots], MAX_CERTIFICATE_KIB).bytes;
+  } catch (error) {
+    if (error instanceof UnusableFile) return "";
+    throw error;
+  }
 }
 
 /** The first one of a file, which is the server's own. A file without one is reported by the server. */

@@ -122,7 +122,8 @@ export function databaseUrlAtHand(tenant: OperatorTenant, key: keyof DatabaseUrl
  * @throws Fault CONFIG_INVALID naming the variable, and holding nothing of its value
  */
 export function databaseUrlIn({ config, directory }: OperatorTenant, variable: string): string {
-  const place = { path: [], directory: config.source.directory, read: readVariable };
+  const { directory: folder, roots } = config.source;
+  const place = { path: [], directory: folder, roots, read: readVariable };
   const { url, findings } = databaseUrl({ env: variable }, place);
   if (url === undefined) throw new Fault("CONFIG_INVALID", findings.map(({ message }) => message).join("; "));
   return url;
@@ -135,7 +136,7 @@ export function databaseUrlIn({ config, directory }: OperatorTenant, variable: s
 /** @throws Fault CONFIG_INVALID naming the secret that is missing, or the part that cannot be used */
 function statedUrl({ config, secret }: OperatorTenant, stated: StatedDatabaseUrl, key: keyof DatabaseUrls): string {
   const { source } = config;
-  const place = { path: ["database", key], directory: source.directory, read: secret };
+  const place = { path: ["database", key], directory: source.directory, roots: source.roots, read: secret };
   const { url, findings } = databaseUrl(stated, place);
   if (url === undefined) throw new ConfigError(source.problems(findings));
   return url;

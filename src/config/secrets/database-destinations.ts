@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { AddressProblem, isSocket, parseDatabaseHost } from "../../domain/access/database-address.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { Path } from "../config-error.ts";
@@ -97,12 +98,17 @@ function hostsOf({ hosts, parameters }: Parts): (string | undefined)[] {
 function placeOf(stated: string): string | undefined {
   try {
     const { host, port } = parseDatabaseHost(stated);
-    if (isSocket(host) || isLoopback(host)) return undefined;
+    if (isSocket(host) || isHere(host)) return undefined;
     return `${host.includes(":") ? `[${host}]` : host}:${port}`.toLowerCase();
   } catch (error) {
     if (error instanceof AddressProblem) return undefined;
     throw error;
   }
+}
+
+/** Other names below `localhost`, and what only looks like an address, are resolved, and may lead anywhere. */
+function isHere(host: string): boolean {
+  return host === "localhost" || (isIP(host) !== 0 && isLoopback(host));
 }
 
 /**

@@ -1,4 +1,3 @@
-import { accessSync, constants } from "node:fs";
 import { basename, resolve } from "node:path";
 import {
   AddressProblem,
@@ -10,6 +9,7 @@ import {
   parseDatabaseHost,
   parseDatabaseUrl,
 } from "../../domain/access/database-address.ts";
+import { readBelow, readBounded, UnusableFile } from "../bounded-file.ts";
 import type { Finding, Path } from "../config-error.ts";
 import { OPERATOR_FILE, secretBounds } from "../operator-file.ts";
 import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
@@ -23,6 +23,8 @@ interface Place {
   path: Path;
   /** The tenant's folder, which `sslrootcert` is relative to. */
   directory: string;
+  /** Folders beyond it that the tenant file's own paths may lead to. */
+  roots: readonly string[];
   /** The value of a secret; undefined where it is not known, which is not a problem of the address. */
   read: (reference: SecretReference, path: Path) => string | undefined;
 }
@@ -40,9 +42,10 @@ export function databaseUrl(stated: StatedDatabaseUrl, place: Place): { url: str
   if (rootCertificate === undefined || rootCertificate === "system")
     return { url: formatDatabaseUrl(address), findings };
   const file = resolve(place.directory, rootCertificate);
-  if (!mayRead(file)) {
+  const problem = problemOfFile(file, place, isOperators(stated));
+  if (problem !== undefined) {
     const where = "hosts" in stated ? "" : `the connection string in ${describeReference(stated)} `;
-    findings.push({ path: place.path, message: `${where}must have an sslrootcert that is there and can be read` });
+    findings.push({ path: place.path, message: `${where}must have an sslrootcert that can be read: it ${problem}` });
     return { url: undefined, findings };
   }
   return { url: formatDatabaseUrl({ ...address, parameters: { ...address.parameters, sslrootcert: file } }), findings };
@@ -68,7 +71,7 @@ function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: Place)
 /** What is wrong with the parts of addresses that the file itself holds; secrets are looked at when they are read. */
 export function databaseAddressesAreSound({ database }: Partial<TenantFile>): Finding[] {
   if (database === undefined || database === "embedded") return [];
-  const place = { directory: "", read: () => undefined };
+  const place = { directory: "", roots: [], read: () => undefined };
   const findings: Finding[] = [];
   for (const key of ["url", "ownerUrl"] as const) {
     const stated = database[key];
@@ -142,11 +145,23 @@ function attempt<Value>(parse: () => Value, { path, name, findings }: Reported):
   }
 }
 
-function mayRead(file: string): boolean {
+/** All certificates that a machine trusts take a quarter of it. */
+const MAX_CERTIFICATES_KIB = 1024;
+
+/** Whether the path of the certificates comes from a variable, and not from the tenant file or a file beside it. */
+function isOperators(stated: StatedDatabaseUrl): boolean {
+  const path = "hosts" in stated ? stated.parameters?.sslrootcert : stated;
+  return typeof path === "object" && "env" in path;
+}
+
+/** Why a file of certificates cannot be used. Its path may be a secret's part, so it is not shown. */
+function problemOfFile(file: string, { directory, roots }: Place, anywhere: boolean): string | undefined {
   try {
-    accessSync(file, constants.R_OK);
-    return true;
-  } catch {
-    return false;
+    if (anywhere) readBounded(file, MAX_CERTIFICATES_KIB);
+    else readBelow(file, [directory, ...roots], MAX_CERTIFICATES_KIB);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnusableFile) return error.message;
+    throw error;
   }
 }

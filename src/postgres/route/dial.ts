@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { constants, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as encrypt, getCACertificates } from "node:tls";
 import { type DatabaseAddress, type DatabaseHost, isSocket } from "../../domain/access/database-address.ts";
@@ -43,7 +43,9 @@ export function encryptionsOf(
 }
 
 function certificatesOf(sslrootcert: string): string[] {
-  return sslrootcert === "system" ? getCACertificates("system") : [readFileSync(sslrootcert, "utf8")];
+  if (sslrootcert === "system") return getCACertificates("system");
+  // A pipe that was put in the file's place, without a writer, would stop the process for ever.
+  return [readFileSync(sslrootcert, { encoding: "utf8", flag: constants.O_RDONLY | constants.O_NONBLOCK })];
 }
 
 /**

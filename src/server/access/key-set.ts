@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { constants, readFile } from "node:fs/promises";
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
 import { Fault } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
@@ -104,7 +104,9 @@ export class KeySet {
 
 /** Reads a key set from where the tenant file says. */
 export function keySetLoader(jwks: { url: string } | { file: string }, outgoing: OutgoingHttp): () => Promise<string> {
-  if ("file" in jwks) return () => readFile(jwks.file, "utf8");
+  // A pipe that was put in the file's place, without a writer, would hold a thread for ever.
+  const flag = constants.O_RDONLY | constants.O_NONBLOCK;
+  if ("file" in jwks) return () => readFile(jwks.file, { encoding: "utf8", flag });
   return async () => {
     const headers = { accept: "application/jwk-set+json, application/json" };
     const answer = await outgoing.request(jwks.url, { headers, timeoutMs: LOAD_TIMEOUT_MS, limitBytes: LIMIT_BYTES });

@@ -58,7 +58,11 @@ export function createOpsListener(
       // Node leaves out the body of an answer to HEAD.
       const isRead = req.method === "GET" || req.method === "HEAD";
       const [path = "", query] = req.url?.split("?", 2) ?? [];
-      const page = isRead ? await answer(path, new URLSearchParams(query)) : undefined;
+      const parameters = new URLSearchParams(query);
+      // Of two tenants in one question, a balancer would take the answer about one for the other's.
+      const isTwice = new Set(parameters.keys()).size < parameters.size;
+      if (isRead && isTwice) return send(res, { status: 400, body: errorBody("A query parameter is given twice") });
+      const page = isRead ? await answer(path, parameters) : undefined;
       send(res, page ?? { status: 404, body: errorBody("Not found") });
     } catch {
       send(res, { status: 500, body: errorBody("Unexpected failure") });
