@@ -11,7 +11,7 @@ export function servedHosts(config: Addressed): string[] {
 
 /** The hosts that requests for a tenant are known by where several tenants share a port. */
 export function hostsOf(config: Addressed): string[] {
-  return ownHosts(config).map(({ host }) => host);
+  return [...new Set(ownHosts(config).map(({ host }) => host))];
 }
 
 /**

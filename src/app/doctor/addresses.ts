@@ -18,7 +18,7 @@ function evaluateBaseUrl({ baseUrl }: AddressFacts): Check {
   if (hostname === "example" || hostname.endsWith(".example"))
     return warn(
       "base URL",
-      `${baseUrl} is the template's, in a domain that cannot be registered`,
+      `${baseUrl} is in .example, a domain that cannot be registered`,
       "Set baseUrl to the tenant's own domain",
     );
   if (protocol === "https:") return ok("base URL", baseUrl);
@@ -45,8 +45,8 @@ function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: Addr
   if (trustProxy.length === 0 && isBehindProxy)
     return warn(
       "trustProxy",
-      "empty, and https must end at a proxy on this machine: all clients count as one, and share its rate limit",
-      "Set server.trustProxy: [127.0.0.1, ::1]",
+      "empty: if https ends at a proxy on this machine, all clients count as one, and share its rate limit",
+      "Behind such a proxy set server.trustProxy: [127.0.0.1, ::1]; without one, server.tls",
     );
   return ok("trustProxy", trustProxy.length === 0 ? "no proxies: clients connect directly" : trustProxy.join(", "));
 }

@@ -88,14 +88,28 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** What an operator needs to know about a certificate in order to reach the server. */
-export function describeCertificate({ current, isSelfSigned, file }: ServedCertificate, url: string): string {
+/**
+ * What an operator needs to know about a certificate in order to reach the server.
+ * @param host what the server has to be asked under; undefined where it answers any
+ */
+export function describeCertificate(
+  { current, isSelfSigned, file }: ServedCertificate,
+  url: string,
+  host?: string,
+): string {
   const { fingerprint, expires } = current;
   const until = new Date(expires).toISOString().slice(0, 10);
   const shown = relative(process.cwd(), file);
   return [
     `TLS with ${isSelfSigned ? "a self-signed certificate" : "the certificate"} ${shown}, valid until ${until}`,
     `SHA-256 fingerprint ${fingerprint}`,
-    ...(isSelfSigned ? [`Clients have to be told to trust it: curl --cacert ${shown} ${url}/health`] : []),
+    ...(isSelfSigned ? [`Clients have to be told to trust it: curl --cacert ${shown} ${healthFor(url, host)}`] : []),
   ].join("\n");
+}
+
+/** The arguments by which curl asks for the health, also under a host that no resolver on this machine knows. */
+function healthFor(url: string, host: string | undefined): string {
+  if (host === undefined) return `${url}/health`;
+  const { protocol, hostname, port } = new URL(url);
+  return `--resolve ${host}:${port}:${hostname} ${protocol}//${host}:${port}/health`;
 }

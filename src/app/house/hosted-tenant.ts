@@ -168,6 +168,7 @@ export class HostedTenant implements Occupant {
   async #begin(): Promise<OpenTenant> {
     try {
       const open = await this.#options.open(this);
+      if (this.#failures > 0) this.#options.log.info("The tenant is served again");
       this.#failures = 0;
       this.#waitsFor = undefined;
       this.#lastAskedAt = Math.max(this.#lastAskedAt, monotonicMs());

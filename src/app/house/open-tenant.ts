@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
 import { loadEnvironment } from "../../config/environment.ts";
+import { commandHost, hostsOf } from "../../config/hosts.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
+import { warningsOf } from "../../domain/durability.ts";
 import { invariant } from "../../domain/fault.ts";
 import { type Connection, type ReadSql, withClient } from "../../postgres/connect.ts";
 import { serverOf } from "../../postgres/database.ts";
@@ -8,8 +10,8 @@ import type { startServer } from "../../server/server.ts";
 import { createTenantFront, type Reach, type TenantFront } from "../../server/tenant-front.ts";
 import { ChainMemory } from "../../services/audit/audit-watch.ts";
 import { unready } from "../../services/tenant/readiness.ts";
-import type { ServedCertificate } from "../doors/served-certificate.ts";
-import { serveTenant } from "../serve/tenant-server.ts";
+import { describeCertificate, type ServedCertificate } from "../doors/served-certificate.ts";
+import { serveTenant, type TenantServer } from "../serve/tenant-server.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { openAsServer, type TenantDatabase } from "../tenant/tenant-database.ts";
 import { closeFront, type OpenTenant } from "./hosted-tenant.ts";
@@ -57,6 +59,7 @@ export class TenantOpener {
   readonly #options: OpenerOptions;
   /** How its database was reached the last time, which takes several connections to find out. */
   #known: KnownDatabase | undefined;
+  #told: ReadonlySet<string> = new Set();
 
   constructor(options: OpenerOptions) {
     this.#options = options;
@@ -118,7 +121,27 @@ export class TenantOpener {
     const server = await serveTenant({ ...tenant, database, log, shared });
     const [front] = fronts;
     invariant(front, "a server that was started has been put behind the port");
+    this.#tell(server, certificate, tenant).catch((error: unknown) =>
+      log.error({ err: error }, "Its state is not known"),
+    );
     return { front, server, receivers: receiversOf(tenant) };
+  }
+
+  /** What an operator has to know of how it is served: said at its first opening, and again when it is not the same. */
+  async #tell(
+    server: TenantServer,
+    certificate: ServedCertificate | undefined,
+    { config }: Pick<ReadTenant, "config">,
+  ): Promise<void> {
+    const { log, terms } = this.#options;
+    const { database } = await server.readiness();
+    const shown = certificate
+      ? [describeCertificate(certificate, terms.url, commandHost(config, hostsOf(config)))]
+      : [];
+    const warnings = warningsOf(database);
+    for (const line of shown) if (!this.#told.has(line)) log.info(line);
+    for (const line of warnings) if (!this.#told.has(line)) log.warn(line);
+    this.#told = new Set([...shown, ...warnings]);
   }
 
   #place() {

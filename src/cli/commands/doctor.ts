@@ -33,7 +33,7 @@ const view: View<Diagnosis, Diagnosis> = {
   fields: ({ checks }) =>
     checks.map(({ tenant, check, status, found, remedy }) => [
       `${MARKS[status].padEnd(4)}  ${tenant === null ? "" : `${tenant}: `}${check}`,
-      remedy === null ? found : `${found}. ${remedy}`,
+      remedy === null ? found : `${found}${/[.?!]$/.test(found) ? "" : "."} ${remedy}`,
     ]),
 };
 
@@ -73,12 +73,12 @@ async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCo
   return failed === 0 ? EXIT.ok : EXIT.unexpected;
 }
 
-/** A file that cannot be read counts as not embedded: a check of its own reports it. */
+/** A file that cannot be read counts as embedded, which is what most are: a check of its own reports it. */
 function isEmbedded({ directory }: Workspace, id: string): boolean {
   try {
     return loadTenantFile(tenantPath(directory, id)).database === "embedded";
   } catch (error) {
-    if (error instanceof Fault) return false;
+    if (error instanceof Fault) return true;
     throw error;
   }
 }

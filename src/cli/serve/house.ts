@@ -51,14 +51,16 @@ const DEFAULT_CONNECTIONS = 80;
 const FEWEST_CONNECTIONS = 4;
 const MOST_WORKERS = 256;
 
-const view: View<Housed, Housed> = {
+/** @param isolated how many of the tenants have a process of their own */
+const viewWith = (isolated: number): View<Housed, Housed> => ({
   kind: "record",
   fields: ({ url, opsUrl, workers, tenants }) => [
     ["API", url],
     ["health, metrics", opsUrl],
-    ["tenants", `${tenants}, by ${workers} ${workers === 1 ? "process" : "processes"}`],
+    ["tenants", `${tenants - isolated}, by ${workers} ${workers === 1 ? "process" : "processes"}`],
+    ...(isolated === 0 ? [] : [["isolated", `${isolated}, each by its own process on the ports of its file`] as const]),
   ],
-};
+});
 
 /** The options of `up` that count only with `--workers`. */
 export function addHouseOptions(noun: Command): void {
@@ -196,7 +198,8 @@ export async function runHouse(
   });
   const servers = await begin();
   const { url, opsUrl } = house;
-  await output.print({ url, opsUrl, workers, tenants: inHouse.length + isolated.length, pid: process.pid }, view);
+  const tenants = inHouse.length + isolated.length;
+  await output.print({ url, opsUrl, workers, tenants, pid: process.pid }, viewWith(isolated.length));
   if (!asked.aborted) await once(asked, "abort");
   output.note("Stopping: the workers finish what is under way");
   let clean = true;

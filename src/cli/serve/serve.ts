@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Command } from "commander";
+import { commandHost } from "../../config/hosts.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
 import { type Survival, warningsOf } from "../../domain/durability.ts";
 import type { CommandContext, Globals, Host } from "../command.ts";
@@ -98,7 +99,7 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   });
   const stopped = interrupts.take();
   const { url, opsUrl, certificate } = server;
-  if (certificate) io.output.note(describeCertificate(certificate, url));
+  if (certificate) io.output.note(describeCertificate(certificate, url, commandHost(ready.config)));
   const { database } = await server.readiness();
   const warnings = warningsOf(database);
   for (const warning of warnings) io.output.note(warning);
