@@ -137,8 +137,11 @@ describe("a tenant's own rules", () => {
     await operator.edit("ruled", () => text + rule("approve"));
     const validated = await operator.run("validate", "ruled", "-o", "github");
     expect(validated).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("title=RULE_WARNED::") });
-    const planned = await operator.run("plan", "ruled");
+    const planned = await operator.run("plan", "ruled", "-o", "github");
     expect(planned.exitCode).toBe(3);
+    expect(planned.stdout).toMatch(
+      /^::error file=tenants\/ruled\/tenant\.yaml,line=\d+,col=\d+,title=RULE_DENIED::too dear/,
+    );
     expect(planned.stderr).toContain("--accept-rule cheap");
     expect((await operator.run("plan", "ruled", "--accept-rule", "cheap")).exitCode).toBe(0);
   });
@@ -149,6 +152,10 @@ describe("a tenant's own rules", () => {
     expect(planned.exitCode).toBe(0);
     expect(planned.stderr).toContain("rules.cheap: too dear");
     await operator.edit("ruled", () => text + rule("deny").replace("feeBps", "feeBsp"));
+    for (const verb of ["validate", "plan", "drift"]) {
+      const { stdout } = await operator.run(verb, "ruled", "-o", "sarif");
+      expect(JSON.parse(stdout)).toMatchObject({ runs: [{ results: [{ ruleId: "RULE_INVALID" }] }] });
+    }
     for (const verb of ["validate", "plan"]) {
       const { exitCode, stderr } = await operator.run(verb, "ruled", "-o", "table");
       expect([verb, exitCode]).toEqual([verb, 6]);

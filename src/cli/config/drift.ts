@@ -7,9 +7,11 @@ import { type CommandContext, type Host, type Io, withConfig } from "../command.
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
+import type { Annotation } from "../output/annotations.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { oneByOne } from "./each-tenant.ts";
+import { annotationsAt, annotationsOf } from "./plan-annotations.ts";
 import { ITEM_FIELDS, overrideLine, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
 
 interface DriftOptions extends SelectorOptions {
@@ -42,7 +44,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(selectorOption())
       .option("--write", "put the live values into the files; comments stay")
       .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any"),
-    { names: `tenant ${ITEM_FIELDS}` },
+    { names: `tenant ${ITEM_FIELDS}`, annotates: true },
     runDrift,
   );
 }
@@ -53,7 +55,9 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const workspace = openWorkspace();
   const targets = tenantsMeant(workspace, context, "only").map((tenant) => ({ tenant }));
-  const { values, failure } = await oneByOne(targets, { ...io, not: "looked at" }, async ({ tenant }) => {
+  const unread: Annotation[] = [];
+  const told = { not: "looked at", failed: (_: string, error: unknown) => unread.push(...annotationsOf(error)) };
+  const { values, failure } = await oneByOne(targets, { ...io, ...told }, async ({ tenant }) => {
     const { plan, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({
       plan: (await planTenant(session)).plan,
       files: session,
@@ -63,7 +67,17 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
   const rows = values.flatMap(({ tenant, plan, drifted }) =>
     shownPlan({ ...plan, items: drifted }).items.map((item) => ({ tenant, ...item })),
   );
-  await io.output.print(rows, view);
+  const annotations = values.flatMap(({ drifted, files }) =>
+    annotationsAt(
+      drifted.map(({ field, live }) => ({
+        field,
+        message: `was changed live to ${shownValue(live)}`,
+        code: "CONFLICT",
+      })),
+      files,
+    ),
+  );
+  await io.output.print(rows, { ...view, annotations: () => [...unread, ...annotations] });
   for (const { plan } of values) for (const each of plan.overrides) io.output.note(overrideLine(each));
   const left: string[] = [];
   for (const { tenant, drifted, files } of values) {

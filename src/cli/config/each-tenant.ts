@@ -4,6 +4,7 @@ import type { CommandContext, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { SelectorOptions } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
+import { annotationOf } from "../output/annotations.ts";
 
 /**
  * Reads the files of the tenants that a command means; all of the directory unless it names or selects any.
@@ -61,7 +62,10 @@ export async function oneByOne<Target extends { tenant: string }, Value>(
       values.push(await work(target));
     } catch (error) {
       failed(target.tenant, error);
-      if (targets.length === 1) throw error;
+      if (targets.length === 1) {
+        if (error instanceof ConfigError) await output.annotate(error.problems.map(annotationOf));
+        throw error;
+      }
       output.note(`${target.tenant} was not ${not}:`);
       failures.push(output.fail(error));
     }

@@ -129,12 +129,20 @@ const REFUSED: Record<Refusal["reason"], string> = {
 };
 
 /** A line for each refusal, with the flag that accepts it. */
-export function refusalLines({ tenant, items, rules = [], refusals }: JudgedPlan): string[] {
+export function refusalLines(plan: JudgedPlan): string[] {
+  return refusalsSaid(plan).map(
+    ({ field, message }) => `  ${plan.tenant}: ${field === null ? "" : `${field}: `}${message}`,
+  );
+}
+
+/** What is said of each refused field, with the flag that accepts it. */
+export function refusalsSaid({ items, rules = [], refusals }: JudgedPlan) {
   return refusals.map(({ reason, field, flag }) => {
     const rule = rules.find(({ name }) => field === `rules.${name}`)?.message;
     const problem = flag === null ? (items.find((item) => item.field === field)?.problem ?? rule) : rule;
     const accepted = flag === null ? "" : `; ${flag} decides it`;
-    return `  ${tenant}: ${field === null ? "" : `${field}: `}${problem ?? REFUSED[reason]}${accepted}`;
+    const code = reason === "rule" || reason === "approval" ? ("RULE_DENIED" as const) : ("CONFLICT" as const);
+    return { field, message: `${problem ?? REFUSED[reason]}${accepted}`, code };
   });
 }
 

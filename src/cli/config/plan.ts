@@ -11,7 +11,9 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
+import type { Annotation } from "../output/annotations.ts";
 import { oneByOne } from "./each-tenant.ts";
+import { annotationsAt, annotationsOf } from "./plan-annotations.ts";
 import {
   acceptLooseningOption,
   acceptRuleOption,
@@ -21,7 +23,7 @@ import {
   onDriftOption,
   targetOption,
 } from "./plan-choices.ts";
-import { ITEM_FIELDS, noteRest, planView, refusalLines, shownPlan } from "./plan-view.ts";
+import { ITEM_FIELDS, noteRest, planView, refusalLines, refusalsSaid, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
 interface PlanOptions extends SelectorOptions, Omit<ChoiceOptions, "yes"> {
@@ -41,7 +43,7 @@ export function register(noun: Command, host: Host): void {
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing; ends with 3 when an apply that asks nobody would refuse"),
-    { names: `tenant ${ITEM_FIELDS}` },
+    { names: `tenant ${ITEM_FIELDS}`, annotates: true },
     runPlan,
   );
 }
@@ -81,18 +83,27 @@ export async function planTargets(
   requireOneAddress(targets, options);
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const others = new DirectorySecrets(directory, loadEnvironment(directory));
+  const annotations: Annotation[] = [];
   const { values: plans, failure } = await oneByOne(
     targets,
-    { ...io, not: "planned", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of, "planned")) },
+    {
+      ...io,
+      not: "planned",
+      failed: (tenant, error) => {
+        annotations.push(...annotationsOf(error));
+        writeStepSummary(io.output, () => refusalMarkdown(tenant, error, "planned"));
+      },
+    },
     async ({ tenant, confirm, targets = options.target }) => {
-      const { plan } = await withConfig(directory, tenant, { ...options, others }, io, (session) =>
-        planTenant(session, targets),
-      );
+      const { plan, files } = await withConfig(directory, tenant, { ...options, others }, io, async (session) => ({
+        plan: (await planTenant(session, targets)).plan,
+        files: session,
+      }));
       confirm?.(plan);
-      return {
-        ...shownPlan(plan),
-        refusals: refusalsOf(plan, confirm ? approved(plan, choicesOf(options)) : choicesOf(options)),
-      };
+      const choices = confirm ? approved(plan, choicesOf(options)) : choicesOf(options);
+      const judged = { ...shownPlan(plan), refusals: refusalsOf(plan, choices) };
+      annotations.push(...annotationsAt(refusalsSaid(judged), files));
+      return judged;
     },
   );
   if (out !== undefined && failure === undefined) {
@@ -101,7 +112,8 @@ export async function planTargets(
     io.output.note(`Saved; carry it out with pmctl apply ${out}`);
   }
   const isEmptyHanded = failure !== undefined && plans.length === 0;
-  await io.output.print(plans, isEmptyHanded ? { ...planView, empty: "Nothing was planned." } : planView);
+  const view = { ...planView, annotations: () => annotations };
+  await io.output.print(plans, isEmptyHanded ? { ...view, empty: "Nothing was planned." } : view);
   for (const plan of plans) {
     noteRest(plan, io.output);
     writeStepSummary(io.output, () => planMarkdown(plan));

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { type ExitCode, errorRecord, failureOf, hintsFor, type Subject, stackOf } from "../errors.ts";
-import { type Annotation, formatAnnotations } from "./annotations.ts";
+import { type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
 import { plain } from "./cells.ts";
 import type { Format } from "./formats.ts";
 import { markdownTable } from "./markdown.ts";
@@ -83,6 +83,12 @@ export class Output {
     const { stdout, pager } = this.#options;
     const isLong = stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
     if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
+  }
+
+  /** Prints places of files where the format is for them, though there is no result. */
+  async annotate(annotations: readonly Annotation[]): Promise<void> {
+    if (!isAnnotationFormat(this.format)) return;
+    await this.print({}, { kind: "text", text: () => "", annotations: () => annotations });
   }
 
   /** Whether a live view can be drawn. */
