@@ -62,7 +62,7 @@ describe("serve --https without a certificate in the file", () => {
     expect(
       JSON.parse((await send("kyc.passed", "--set", "userId=usr_1", "--set", "jurisdiction=GB")).stdout),
     ).toMatchObject({ status: 200 });
-    const deposit = await send("deposit.completed", "--set", "userId=usr_1", "--set", "amount=100");
+    const deposit = await send("deposit.completed", "--set", "userId=usr_1", "--set", "amountUsd=100");
     expect(JSON.parse(deposit.stdout)).toMatchObject({ status: 200, url: expect.stringMatching(/^https:/) });
     const { stdout } = await operator.run("user", "token", "usr_1");
     const trade = { marketId: created.body.id, selection: { side: "yes" }, amount: 5 };

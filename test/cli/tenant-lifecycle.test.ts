@@ -63,7 +63,7 @@ describe("a tenant from an empty directory", () => {
     const first = await operator.run("apply", "acme", "-o", "json", "--reason", "first");
     expect(first.exitCode, first.stderr).toBe(0);
     const second = await operator.run("apply", "acme", "-o", "json");
-    expect(JSON.parse(second.stdout)).toEqual([{ tenant: "acme", changed: false, migrations: [] }]);
+    expect(JSON.parse(second.stdout)).toMatchObject([{ tenant: "acme", changed: false, changes: [], migrations: [] }]);
     const entries = await operator.run("audit", "list", "-o", "json");
     const types = (JSON.parse(entries.stdout) as { entries: { type: string }[] }).entries.map(({ type }) => type);
     expect(types).toEqual(["config.applied", "key.created", "key.created"]);

@@ -78,7 +78,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     expect(first.exitCode, first.stderr).toBe(0);
     expect(JSON.parse(first.stdout)).toMatchObject([{ tenant: "acme", changed: true }]);
     const second = await operator.run("apply", "acme", "-o", "json");
-    expect(JSON.parse(second.stdout)).toEqual([{ tenant: "acme", changed: false, migrations: [] }]);
+    expect(JSON.parse(second.stdout)).toMatchObject([{ tenant: "acme", changed: false, changes: [], migrations: [] }]);
     expect(existsSync(join(operator.directory, ".pmctl/postgres"))).toBe(false);
   });
 

@@ -41,6 +41,7 @@ function rightInput(id: OperationId): Input {
   const { path } = planInput(operations[id]);
   // Inside a tag every other field must be right too.
   const tag = id === "placeTrade" ? { hedgeRef: examples.get("placeOrder")?.hedgeRef } : {};
+  if (id === "findIds") return { kind: "market", refs: "rain" };
   return { ...examples.get(id), ...tag, ...Object.fromEntries(path.map((name) => [name, "mkt_1"])) };
 }
 
@@ -131,7 +132,7 @@ describe.each(doors)("through the door %s a bad value is a 400 that names its fi
       // A request line that Node does not read to its end reaches no field.
       if (status === 431 && name.endsWith("too long")) continue;
       if (status !== 400 || !error.includes(field)) wrong.push(`${name}: ${status} ${error}`);
-      expect(error.length).toBeLessThan(500);
+      expect(error.length).toBeLessThan(600);
     }
     expect(wrong).toEqual([]);
   });

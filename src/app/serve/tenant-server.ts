@@ -33,6 +33,7 @@ import { openAnchoring } from "./anchoring.ts";
 import { createDeliveries, startOracleWork } from "./background-work.ts";
 import { readinessOf } from "./readiness.ts";
 import type { ServeOptions, Serving } from "./serving.ts";
+import { watchCluster } from "./watch-cluster.ts";
 
 export interface TenantServer {
   url: string;
@@ -54,7 +55,6 @@ export interface TenantServer {
   close(): Promise<void>;
 }
 
-const CRASH_CHECK_MS = 1000;
 const STDERR = 2;
 
 /** Serves a tenant that has been applied; it applies nothing itself. */
@@ -280,23 +280,4 @@ function strictTransport({ baseUrl }: TenantConfig, certificate: ServedCertifica
 function isOwnDomain(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === "https:" && !isLoopback(hostname);
-}
-
-/** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */
-function watchCluster({ database: { cluster }, services, log }: Serving): () => void {
-  if (!cluster) return () => {};
-  let checking = false;
-  const timer = setInterval(async () => {
-    if (checking) return;
-    checking = true;
-    try {
-      if (!(await services.isDatabaseUp()) && (await cluster.restartAfterCrash()))
-        log.warn("The embedded database had crashed and was started again");
-    } catch (error) {
-      log.error({ err: error }, "The embedded database cannot be started");
-    } finally {
-      checking = false;
-    }
-  }, CRASH_CHECK_MS);
-  return () => clearInterval(timer);
 }

@@ -46,7 +46,8 @@ export function isAuthenticated({ sha256, keyId, mac }: Trailer, keys: readonly 
   const key = keys.find(({ id }) => id === keyId);
   if (!key)
     throw new Fault(
-      "CONFIG_INVALID",
+      // A last line that names no key was altered.
+      keyId === undefined ? "INTEGRITY" : "CONFIG_INVALID",
       `The backup is authenticated with the key ${JSON.stringify(keyId ?? null)}, which is not among the tenant's audit keys: ${keys.map(({ id }) => id).join(", ")}`,
     );
   const expected = Buffer.from(backupMac(key, sha256));

@@ -181,7 +181,9 @@ async function record(
 ): Promise<AuditEntry> {
   const { tenant, connection, inspected, auditSecrets, actor, reason } = options;
   const { manifest, sha256 } = inspected;
-  const services = await openTenant({ tenantId: tenant, connection, auditSecret: auditSecrets[0], restoring: true });
+  const [auditSecret, ...previousAuditSecrets] = auditSecrets;
+  const keys = { auditSecret, previousAuditSecrets };
+  const services = await openTenant({ tenantId: tenant, connection, ...keys, restoring: true });
   const submit = async (command: Command) => {
     const answer = await services.sequencer.submit({ command, actor, reason });
     invariant("entry" in answer && answer.entry, "a restore is on record");
