@@ -10,6 +10,7 @@ import { serverLogin } from "../../src/postgres/embedded/settings.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { DB_STATUS_FIELDS } from "./support/pmctl.ts";
 
 const LOGIN = serverLogin("acme");
 const denied = expect.objectContaining({ code: "42501" });
@@ -45,7 +46,7 @@ describe("the login of a tenant's server", () => {
   test("is what commands use that create nothing, and status still names the owner's address", async () => {
     const { stdout } = await operator.run("db", "status", "-t", "acme", "-o", "json");
     const status = JSON.parse(stdout);
-    expect(Object.keys(status)).toEqual(["running", "dataDir", "host", "port", "url", "version"]);
+    expect(Object.keys(status)).toEqual(DB_STATUS_FIELDS);
     expect(new URL(status.url)).toMatchObject({ username: "pmctl", password: "", pathname: "/acme" });
     expect((await stat(status.host)).mode & 0o777).toBe(0o700);
     expect(await readFile(join(status.dataDir, "pg_hba.conf"), "utf8")).not.toContain("trust");

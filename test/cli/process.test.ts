@@ -9,7 +9,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { withRateLimit } from "../support/tenant-text.ts";
-import { MAIN, operatorDirectory, pmctl, pmctlHere, shell, type TestDirectory } from "./support/pmctl.ts";
+import {
+  DB_STATUS_FIELDS,
+  MAIN,
+  operatorDirectory,
+  pmctl,
+  pmctlHere,
+  shell,
+  type TestDirectory,
+} from "./support/pmctl.ts";
 
 const CREATE = [
   ...["market", "create", "--question", "Will it hold?", "--category", "tests", "--kind", "cpmm", "--p0", "0.5"],
@@ -239,9 +247,9 @@ describe("pipes", () => {
 });
 
 describe("the embedded database", () => {
-  test("status needs no tenant, and has exactly its six fields", async () => {
+  test("status needs no tenant, and has exactly its nine fields", async () => {
     const named = await data<Record<string, unknown>>(["-t", "acme", "db", "status"]);
-    expect(Object.keys(named)).toEqual(["running", "dataDir", "host", "port", "url", "version"]);
+    expect(Object.keys(named)).toEqual(DB_STATUS_FIELDS);
     expect(named).toMatchObject({ running: true, url: expect.stringMatching(/\/acme$/) });
     expect(await data(["db", "status"])).toMatchObject({ url: expect.stringMatching(/\/postgres$/) });
   });

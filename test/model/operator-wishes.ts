@@ -2,6 +2,9 @@ import type { Labels } from "./labels.ts";
 import type { Random } from "./random.ts";
 import type { Step, Wish } from "./steps.ts";
 
+/** What `GET /v1/risk` says without a status; the command says the states too. */
+const RISK_FIELDS = "marketId,question,maxLiability,yesPayout,noPayout";
+
 /** What operators change and look at, and what users say of themselves. */
 export class OperatorWishes {
   readonly #random: Random;
@@ -69,7 +72,7 @@ export class OperatorWishes {
       [["report", "house"], "/v1/reports/house"],
       [["report", "traders"], "/v1/reports/traders"],
       [["report", "funding"], "/v1/reports/funding"],
-      [["risk"], "/v1/risk"],
+      [["risk", "--status", "open", "--fields", RISK_FIELDS], "/v1/risk"],
       [["hedge"], "/v1/hedge/exposure"],
       [["policy", "show"], "/v1/policy"],
       [["audit", "status"], "/v1/audit/status"],

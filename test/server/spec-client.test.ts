@@ -212,7 +212,7 @@ describe("a client written from the specification alone", () => {
       { seq: is.integer, type: is.string, actor: is.string, payload: is.anyObject, hash: is.string, ts: is.timestamp },
       ["keyId", "payloadText"],
     );
-    const page = is.object({ entries: is.arrayOf(entry), cursor: is.nullable(is.string) });
+    const page = is.object({ entries: is.arrayOf(entry), cursor: is.nullable(is.string) }, ["questions"]);
     const seen: number[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
       const query = `?limit=5${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;

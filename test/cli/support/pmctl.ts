@@ -92,3 +92,16 @@ export async function operatorDirectory(options?: OperatorOptions): Promise<Test
   const { directory, close } = await newOperator(options);
   return { cwd: directory, remove: close };
 }
+
+/** What `db status` prints, in this order. */
+export const DB_STATUS_FIELDS = [
+  "external",
+  "reachable",
+  "running",
+  "dataDir",
+  "host",
+  "port",
+  "url",
+  "version",
+  "standbys",
+];

@@ -26,7 +26,7 @@ export const marketDetail = is.object(
     resolutionRef: is.string,
     meta: is.anyObject,
   },
-  ["category", "createdAt", "outcome", "settledAt"],
+  ["category", "createdAt", "outcome", "settledAt", "key"],
 );
 export const levels = is.arrayOf(is.object({ price: is.price, size: is.number }));
 export const trade = {
