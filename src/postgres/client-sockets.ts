@@ -4,6 +4,7 @@ import postgres from "postgres";
 import type { Places } from "./places.ts";
 import { connectTimeoutSec, loginOptions } from "./route/ask-host.ts";
 import { dial, failAtClose, NotConnected } from "./route/dial.ts";
+import { passwordWhenAsked } from "./route/login-guard.ts";
 import { type Route, routeTo } from "./route/route.ts";
 
 export const CONNECT_TIMEOUT_SEC = 5;
@@ -65,7 +66,7 @@ export function clientAt(
   places: Places | undefined,
 ): postgres.Sql {
   const open = () => dial(server, undefined, CONNECT_TIMEOUT_SEC * 1000);
-  return clientOn(open, { ...options, ...server }, places);
+  return clientOn(open, { ...options, ...server, password: passwordWhenAsked("") }, places);
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import type { DatabaseAddress, DatabaseHost } from "../../domain/access/database-address.ts";
-import { dial, type Encryption, encryptionsOf, NotConnected } from "./dial.ts";
+import { dial, type Encryption, encryptionsOf, NotConnected, UNSAFE_LOGIN, unsafeLoginOf } from "./dial.ts";
+import { passwordWhenAsked } from "./login-guard.ts";
 
 /** A server, and how it lets itself be spoken to. */
 export interface Server extends DatabaseHost {
@@ -33,7 +34,7 @@ export function loginOptions({ hosts, user, password, name }: DatabaseAddress) {
     ...(user === "" ? {} : { username: user }),
     // The driver would send `PGPASSWORD` to an address without a password, and the tenant file's author may have chosen it:
     // the environment's password goes to no database that its operator did not mean.
-    password: () => password,
+    password: passwordWhenAsked(password),
     ssl: false,
   } satisfies postgres.Options<Record<string, never>>;
 }
@@ -109,7 +110,9 @@ async function withLogin<T>(
 function untilClosed(socket: Socket): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
-  socket.once("close", () => reject(new NotConnected(new Error("The server closed the connection"))));
+  socket.once("close", () =>
+    reject(unsafeLoginOf(socket) ?? new NotConnected(new Error("The server closed the connection"))),
+  );
   return promise;
 }
 
@@ -121,7 +124,8 @@ async function inTurn<T>(ways: readonly Encryption[], work: (way: Encryption) =>
       return await work(way);
     } catch (error) {
       const isRefused = error instanceof postgres.PostgresError && error.code === NO_ENTRY;
-      if (!isRefused && !(error instanceof NotConnected)) throw error;
+      const isUnmade = error instanceof NotConnected && error.code !== UNSAFE_LOGIN;
+      if (!isRefused && !isUnmade) throw error;
       if (isRefused || failure === undefined) failure = error;
     }
   }
