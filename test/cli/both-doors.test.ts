@@ -18,7 +18,20 @@ interface Step {
 }
 
 const CREATE = [
-  ...["market", "create", "--question", "Will it rain?", "--category", "weather", "--kind", "lmsr", "--p0", "0.4"],
+  ...[
+    "market",
+    "create",
+    "--key",
+    "rain",
+    "--question",
+    "Will it rain?",
+    "--category",
+    "weather",
+    "--kind",
+    "lmsr",
+    "--p0",
+    "0.4",
+  ],
   ...["--close-at", "2096-01-01T00:00:00Z", "--resolution-ref", "the press", "--liquidity", "500"],
 ];
 const HEDGE = JSON.stringify({ symbol: "BTCUSD", direction: "long", notional: 100, externalRef: "pos-7" });

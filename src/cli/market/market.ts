@@ -64,7 +64,8 @@ function registerCreate(noun: Command, host: Host): void {
       // Before the tenant is opened: what is wrong with the input needs no server to say so.
       const { marketInput } = await import("./market-input.ts");
       const input = marketInput(options);
-      return withSession(options, io, async (session) => {
+      // Here `--key` names the market, not the admin key to show a server, which is the file's first.
+      return withSession({ ...options, key: undefined }, io, async (session) => {
         const [{ marketWarnings }, { keepLastMarket }] = await Promise.all([
           import("../../app/apply/market-warnings.ts"),
           import("../../app/tenant/last-market.ts"),
