@@ -86,7 +86,11 @@ export class Interrupts {
   #abort(exitCode: ExitCode = EXIT.ok): boolean {
     if (!this.#taken) return false;
     const [first, now] = [this.#controller, performance.now()];
-    if (first.signal.aborted && now - this.#abortedAt < REPEATED_SIGNAL_MS) return true;
+    if (first.signal.aborted && now - this.#abortedAt < REPEATED_SIGNAL_MS) {
+      // Two signals that are sent at once arrive in any order.
+      this.#exitCode ||= exitCode;
+      return true;
+    }
     const due = first.signal.aborted ? this.#next : first;
     if (!due || due.signal.aborted) return false;
     if (due === first) this.#exitCode = exitCode;
