@@ -110,7 +110,7 @@ export interface PlanItem {
   problem?: string | undefined;
 }
 
-/** Why an apply that asks nobody would refuse a plan. */
+/** Why an unattended apply would refuse a plan. */
 export interface Refusal {
   /** `approval`: a rule that wants a person's yes. */
   reason: "drift" | "conflict" | "loosening" | "rule" | "freeze" | "approval";

@@ -32,7 +32,7 @@ type State =
   /** @param askAt when a request tries again; `retryAt`, when no request has to */
   | { kind: "failed"; fault: Fault; askAt: number; retryAt: number };
 
-/** How long a tenant that waits for an operator, as for its first apply, is left alone while nobody asks for it. */
+/** How long a tenant that waits for an operator, as for its first apply, is left alone while no request asks for it. */
 const LONGEST_WAIT_MS = 20 * SECOND_MS;
 
 /** A tenant of a house: opened when it is asked for, closed when it is not, and tried again when it cannot be opened. */

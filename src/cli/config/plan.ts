@@ -42,7 +42,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(acceptRuleOption())
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
-      .description("what an apply would do; changes nothing; ends with 3 when an apply that asks nobody would refuse"),
+      .description("what an apply would do; changes nothing; ends with 3 when an unattended apply would refuse"),
     { names: `tenant ${ITEM_FIELDS}`, annotates: true },
     runPlan,
   );
