@@ -133,6 +133,12 @@ const FAULTS = {
     exit: 3,
     meaning: "the state that the request was made on has changed since; nothing was done",
   },
+  FROZEN: {
+    status: 409,
+    exit: 3,
+    meaning: "the tenant's configuration is frozen; nothing was written",
+    next: "pmctl freeze",
+  },
   STORY_CHANGED: { status: 400, exit: 7, meaning: "the page of a story is not as it was signed" },
   EXPECTATION_NOT_MET: {
     status: 400,

@@ -27,6 +27,7 @@ export const need = (table: Table, key: string): Need => ({ table, key });
 export const TENANT = need("tenant", SINGLE);
 /** The needs of a command that writes the tenant's row. */
 export const TENANT_TO_WRITE: readonly Need[] = [TENANT, need("tenantRecord", SINGLE)];
+export const FREEZE = need("freeze", SINGLE);
 export const KEYRING = need("keyring", SINGLE);
 export const PAST_RECORD = need("pastRecord", SINGLE);
 

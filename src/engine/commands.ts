@@ -10,7 +10,7 @@ import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
 import type { Need } from "./rows.ts";
 import { settleMarket } from "./settlement.ts";
-import { applyConfig } from "./tenant.ts";
+import { applyConfig, freezeConfig, unfreezeConfig } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { recordKyc, restrictUser, revokeUser, submitSuitability } from "./traders.ts";
 
@@ -40,6 +40,8 @@ const KINDS = {
   acceptRollback,
   recordRestore,
   applyConfig,
+  freezeConfig,
+  unfreezeConfig,
   putOnRecord,
   createKey,
   rotateKey,

@@ -129,6 +129,12 @@ export interface TenantRecord {
   strays: boolean;
 }
 
+/** Until when applies are refused, derived from the audit log: no table holds it, so only an entry can change it. */
+export interface Freeze {
+  /** Null once it was lifted. One that has passed holds no longer. */
+  until: number | null;
+}
+
 /** What a log of older versions says about keys. Its entries name keys, but not their hashes. */
 export interface PastRecord {
   /** Whether the log now states keys and configuration in full; then the other fields are empty. */
@@ -220,6 +226,7 @@ export interface Assessment {
 export interface Tables {
   tenant: Tenant;
   tenantRecord: TenantRecord;
+  freeze: Freeze;
   account: Account;
   market: Market;
   /** The market that has a key of the tenant's files. */

@@ -3,14 +3,25 @@ import { requireScopes, scopesOfApply, usualScopes } from "../domain/access/scop
 import { CAPITAL, TREASURY } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../domain/policy/freeze.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
-import { type CommandKind, KEYRING, marketNeeds, need, PAST_RECORD, TENANT_TO_WRITE } from "./command.ts";
-import type { Draft } from "./draft.ts";
+import { MINUTE_MS } from "../domain/time/units.ts";
+import {
+  type CommandKind,
+  FREEZE,
+  KEYRING,
+  marketNeeds,
+  need,
+  PAST_RECORD,
+  TENANT,
+  TENANT_TO_WRITE,
+} from "./command.ts";
+import type { Draft, Reader } from "./draft.ts";
 import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, statedKeys } from "./keys.ts";
 import { type CreateMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { statedTenant, statePast, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
-import { requireMarket } from "./required.ts";
+import { requireMarket, requireTenant } from "./required.ts";
 import { type ApiKey, SINGLE, type Tenant } from "./rows.ts";
 
 /** A market that a file declares, to be created in the state that the file wants. */
@@ -47,17 +58,20 @@ export interface ApplyConfig extends KeyInHand {
   rollbackTo?: number | undefined;
   /** Fields whose live value was kept although the file says otherwise. */
   adopted?: string[] | undefined;
+  /** Carries the plan out although the tenant is frozen. */
+  breakFreeze?: boolean | undefined;
 }
 
 /**
  * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan
  * is not touched. A second apply of the same document changes and records nothing, unless the row differs from the log.
- * @throws Fault SCOPE_REQUIRED for a change that the key in use may not make, REFUSED when what the plan was made on
+ * @throws Fault FROZEN, SCOPE_REQUIRED for a change that the key in use may not make, REFUSED when what the plan was made on
  * has changed since
  */
 export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
   needs: ({ markets = [], marketStates = [] }) => [
     ...TENANT_TO_WRITE,
+    FREEZE,
     KEYRING,
     PAST_RECORD,
     need("account", CAPITAL),
@@ -68,6 +82,8 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
   ownBatch: true,
   decide(draft, command, now) {
     const { kycRequired, liquidityMicro, document } = command;
+    const frozenUntil = freezeInForce(draft, now);
+    if (frozenUntil !== undefined && !command.breakFreeze) throw frozenFault(frozenUntil);
     statePast(draft, now);
     const before = tenantOnRecord(draft);
     const capitalBefore = before?.capitalMicro ?? 0n;
@@ -105,6 +121,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
       document: JSON.parse(document),
       rollbackTo: command.rollbackTo,
       adopted: command.adopted,
+      frozenUntil: frozenUntil === undefined ? undefined : new Date(frozenUntil).toISOString(),
       state: statedTenant(tenant),
     });
     return { changed: true };
@@ -198,4 +215,45 @@ function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyCo
 
 function stale(what: string): Fault {
   return new Fault("REFUSED", `The plan is stale: ${what} was changed since it was made; plan again`);
+}
+
+/** How far an operator's clock, which makes an instant of `30d`, may be ahead of the database's. */
+const CLOCKS_APART_MS = 5 * MINUTE_MS;
+
+/** Refuses applies and rollbacks until an instant; a freeze that stands is replaced, to be longer or shorter. */
+export const freezeConfig: CommandKind<{ until: number }, { until: number }> = {
+  needs: () => [TENANT, FREEZE],
+  ownBatch: true,
+  decide(draft, { until }, now) {
+    requireTenant(draft);
+    if (until <= now) throw new Fault("BAD_REQUEST", "until: must be in the future");
+    if (until > now + MAX_FREEZE_MS + CLOCKS_APART_MS)
+      throw new Fault("BAD_REQUEST", `until: must be at most ${MAX_FREEZE_DAYS} days ahead`);
+    draft.put("freeze", SINGLE, { until });
+    draft.record("config.frozen", { until: new Date(until).toISOString() });
+    return { until };
+  },
+};
+
+/** Lifts a freeze. Without one nothing is recorded. */
+export const unfreezeConfig: CommandKind<object, { changed: boolean }> = {
+  needs: () => [FREEZE],
+  ownBatch: true,
+  decide(draft, _, now) {
+    const until = freezeInForce(draft, now);
+    if (until === undefined) return { changed: false };
+    draft.put("freeze", SINGLE, { until: null });
+    draft.record("config.unfrozen", { until: new Date(until).toISOString() });
+    return { changed: true };
+  },
+};
+
+/** When the freeze that holds now ends, in milliseconds since 1970; undefined where none does. */
+function freezeInForce(state: Reader, now: number): number | undefined {
+  const until = state.get("freeze", SINGLE)?.until ?? null;
+  return until !== null && until > now ? until : undefined;
+}
+
+function frozenFault(until: number): Fault {
+  return new Fault("FROZEN", `The configuration is frozen until ${new Date(until).toISOString()}; nothing was written`);
 }

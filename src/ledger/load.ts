@@ -15,6 +15,7 @@ import {
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import type { TableCodec } from "./codec.ts";
+import { loadFreeze } from "./freeze.ts";
 import { listApiKeys, loadPastRecord, loadTraders } from "./load-standing.ts";
 import { TABLES } from "./tables.ts";
 import { loadTenantRecord } from "./tenant-record.ts";
@@ -78,6 +79,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   apiKey: neverLoaded,
   pastRecord: loadPast,
   tenantRecord: loadRecordOfTenant,
+  freeze: loadFreeze,
 };
 
 /** Positions come with portfolios or as holders, keys as the keyring, assessments not at all. */

@@ -110,7 +110,15 @@ export const TABLES = {
 };
 
 /** Rows that live in a process's memory only. */
-type Derived = "holders" | "keyring" | "marketKey" | "pastRecord" | "portfolio" | "revocation" | "tenantRecord";
+type Derived =
+  | "freeze"
+  | "holders"
+  | "keyring"
+  | "marketKey"
+  | "pastRecord"
+  | "portfolio"
+  | "revocation"
+  | "tenantRecord";
 
 /** The codecs of the rows that commands read and write. One that is missing does not compile. */
 export const CODECS: { [T in Exclude<Table, Derived>]: TableCodec<Tables[T]> } & { [T in Derived]?: undefined } =

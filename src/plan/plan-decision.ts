@@ -4,7 +4,7 @@ import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
 import { createdMarket, policyFieldOf } from "./plan-compare.ts";
-import type { BrokenRule, Desired, DesiredKey, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
+import type { BrokenRule, Desired, DesiredKey, Freeze, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
 
 /** The answers that a person or flags gave to the questions of a plan. */
 export interface Choices {
@@ -12,6 +12,8 @@ export interface Choices {
   acceptLoosening: boolean;
   /** Names of rules whose question was answered with a yes; none unless given. */
   acceptedRules?: readonly string[] | undefined;
+  /** Whether to carry it out although the tenant is frozen; not unless given. */
+  breakFreeze?: boolean | undefined;
 }
 
 /** What is to be written. */
@@ -26,6 +28,7 @@ export interface Writes {
   create: string[];
   states: { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[];
   document: ConfigDocument;
+  breakFreeze: boolean;
 }
 
 /** Items that no flag accepts: the file must change. */
@@ -60,12 +63,18 @@ export function standingRules(
   };
 }
 
+/** Whether a freeze stops a plan. It stops an empty one too: an apply also brings the schema forward. */
+export function isFrozen({ freeze }: Pick<Plan, "freeze">, { breakFreeze }: Pick<Choices, "breakFreeze">): boolean {
+  return freeze !== undefined && breakFreeze !== true;
+}
+
 /** Everything for which {@link decide} refuses a plan under a choice; empty for a plan that an apply carries out. */
 export function refusalsOf(plan: Plan, choices: Choices): Refusal[] {
   const stopped = choices.onDrift === "fail" ? contested(plan) : [];
   const loosened = choices.acceptLoosening ? [] : loosening(plan, choices);
   const { denied, asked } = standingRules(plan, choices);
   return [
+    ...(isFrozen(plan, choices) ? [{ reason: "freeze", field: null, flag: "--break-freeze" } as const] : []),
     ...blockers(plan).map(({ field }): Refusal => ({ reason: "conflict", field, flag: null })),
     ...stopped.map(
       ({ field, kind }): Refusal => ({ reason: kind === "conflict" ? kind : "drift", field, flag: "--on-drift" }),
@@ -80,9 +89,10 @@ export function refusalsOf(plan: Plan, choices: Choices): Refusal[] {
 
 /**
  * What a plan writes, once everything that it asks is decided.
- * @throws Fault REFUSED naming the fields and the flag; then nothing may be written
+ * @throws Fault FROZEN, or REFUSED naming the fields and the flag; then nothing may be written
  */
 export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: Choices): Writes {
+  if (plan.freeze && isFrozen(plan, choices)) throw frozen(plan.tenant, plan.freeze);
   const blocked = blockers(plan);
   if (blocked.length > 0) throw refused("The files cannot be applied", blocked, ({ problem = "" }) => problem);
   const open = contested(plan);
@@ -113,7 +123,20 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
       keyring: document.keyring,
       adopted: { ...stored.adopted, ...adoptedOf(plan, choices, open, live) },
     },
+    breakFreeze: choices.breakFreeze === true,
   };
+}
+
+/** `acme is frozen until 2030-01-31T18:00:00.000Z by admin:ops: "release"`. */
+export function freezeSaid(tenant: string, { frozenUntil, reason, by }: Freeze): string {
+  return `${tenant} is frozen until ${frozenUntil} by ${by}: "${reason}"`;
+}
+
+function frozen(tenant: string, freeze: Freeze): Fault {
+  return new Fault(
+    "FROZEN",
+    `${freezeSaid(tenant, freeze)}; nothing was written. --break-freeze with --reason TEXT goes on all the same`,
+  );
 }
 
 /** `drift --write` changes neither fields that the file changed too, nor the values of keys. */
@@ -207,7 +230,7 @@ export function scopeWarnings(
   held: readonly Scope[] | undefined,
 ): string[] {
   if (!held || !coversScopes(held, ["config"]) || blockers(plan).length > 0) return [];
-  const writes = decide(plan, desired, live, { onDrift: "overwrite", acceptLoosening: true });
+  const writes = decide(plan, desired, live, { onDrift: "overwrite", acceptLoosening: true, breakFreeze: true });
   const lacking = scopesOfApply({
     createsMarkets: writes.create.length > 0,
     suspendsOrResumes: writes.states.length > 0,

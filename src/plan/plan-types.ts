@@ -64,8 +64,18 @@ export interface LiveConfig {
   markets: readonly AppliedMarket[];
   /** The last applied document, which an older version may have written; undefined before the first apply. */
   document: Partial<ConfigDocument> | undefined;
+  /** While applies are refused. */
+  freeze: Freeze | undefined;
   /** By the database's clock, milliseconds since 1970. */
   now: number;
+}
+
+/** Why applies and rollbacks are refused for a while. */
+export interface Freeze {
+  /** ISO 8601. */
+  frozenUntil: string;
+  reason: string | null;
+  by: string | null;
 }
 
 /** The audit entry that changed a live value last. */
@@ -146,6 +156,8 @@ export interface Plan {
   rules?: BrokenRule[] | undefined;
   /** Policy overrides in force; they end by themselves and are no drift. */
   overrides: { field: string; value: Json; until: string }[];
+  /** Undefined unless applies are refused for a while. */
+  freeze?: Freeze | undefined;
   /** Undefined where no database was read. */
   money?: PlanMoney | undefined;
 }

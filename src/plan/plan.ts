@@ -30,6 +30,7 @@ export function makePlan(desired: Desired, live: LiveConfig): Plan {
     settings,
     ...(targets && { targets }),
     warnings: parts.flatMap((part) => part.warnings),
+    ...(live.freeze && { freeze: live.freeze }),
     overrides: live.overrides
       .filter(({ until }) => until > live.now)
       .map(({ field, value, until }) => ({ field: `policy.${field}`, value, until: new Date(until).toISOString() })),

@@ -56,7 +56,7 @@ test("the scopes of the operations are the documented ones", () => {
     settle: ["settleMarket", "sweepOracle"],
     funds: ["approveWithdrawal", "creditWallet", "rejectWithdrawal"],
     users: ["releaseUser", "restrictUser", "revokeUser"],
-    config: ["applyConfig", "enableWebhookReceiver", "replayWebhook", "updatePolicy"],
+    config: ["applyConfig", "enableWebhookReceiver", "freezeConfig", "replayWebhook", "unfreezeConfig", "updatePolicy"],
     keys: ["createKey", "revokeKey", "rotateKey"],
   });
 });

@@ -8,7 +8,7 @@ import type { Desired, LiveConfig, Plan } from "../../plan/plan-types.ts";
 
 /** The answer of `getConfig`, in the planner's types. */
 export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
-  const { overrides, keys, endedKeys, markets, document, now, tenant: _, changes: __, ...rest } = config;
+  const { overrides, keys, endedKeys, markets, document, freeze, now, tenant: _, changes: __, ...rest } = config;
   const at = (text: string) => Date.parse(text);
   const keyOf = ({ createdAt, expiresAt, ...key }: (typeof keys)[number]) => ({
     ...key,
@@ -25,6 +25,8 @@ export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
     keys: keys.map(keyOf),
     endedKeys: endedKeys.map(keyOf),
     markets: markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: at(closeAt) })),
+    // A server of an older version tells of none.
+    freeze: freeze?.frozenUntil ? { ...freeze, frozenUntil: freeze.frozenUntil } : undefined,
     document: (document ?? undefined) as LiveConfig["document"],
     now: at(now),
   };
@@ -44,6 +46,7 @@ export function neverApplied(now: number): LiveConfig {
     endedKeys: [],
     markets: [],
     document: undefined,
+    freeze: undefined,
     now,
   };
 }
@@ -105,6 +108,7 @@ export function applyInputOf(
     gitCommit,
     rollbackTo: rollbackTo ?? null,
     adopted: Object.keys(document.adopted),
+    ...(writes.breakFreeze && { breakFreeze: true }),
   };
 }
 

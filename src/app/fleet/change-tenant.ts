@@ -55,7 +55,11 @@ export async function applyInRun(
  * over. What was changed live since is kept, and so is what another apply wrote since. One commit; a second call changes
  * nothing.
  */
-export async function rollBackInRun(session: ConfigSession, standing: Standing, { mark }: InRun): Promise<Outcome> {
+export async function rollBackInRun(
+  session: ConfigSession,
+  standing: Standing,
+  { mark, breakFreeze }: InRun & Pick<Choices, "breakFreeze">,
+): Promise<Outcome> {
   const { seq: to, live } = standing;
   const before = await session.open();
   const since = await appliesSince(before?.api, standing);
@@ -73,7 +77,7 @@ export async function rollBackInRun(session: ConfigSession, standing: Standing, 
   }
   const { desired } = await applyOn(session, before, {
     // Going back to where the tenant stood a moment ago is what `onFailure: rollback` was reviewed for.
-    choose: () => ({ onDrift: "adopt", acceptLoosening: true }),
+    choose: () => ({ onDrift: "adopt", acceptLoosening: true, breakFreeze }),
     source: fromStanding(to, live),
     rollbackTo: to,
   });

@@ -17,6 +17,7 @@ import {
   expiringKeys,
   failingReceivers,
   missingBackup,
+  standingFreeze,
   unbalancedLedger,
   unreachable,
   type Waiting,
@@ -75,6 +76,7 @@ const PARTS: readonly Part[] = [
     gives: ["override"],
     read: async ({ config }, { tenant, until }) => endingOverrides(tenant, config.overrides, until),
   },
+  { gives: ["freeze"], read: async ({ config }, { tenant }) => standingFreeze(tenant, config.freeze) },
   { gives: ["key"], read: async ({ config }, scope) => expiringKeys(scope.tenant, config.keys, scope) },
   {
     gives: ["receiver"],

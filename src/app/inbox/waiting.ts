@@ -92,6 +92,23 @@ export function endingOverrides(
     }));
 }
 
+/** A freeze in force, however long it lasts: what is waiting behind it is seen nowhere else. */
+export function standingFreeze(tenant: string, freeze: WireResult<"getConfig">["freeze"] | undefined): Waiting[] {
+  const { frozenUntil = null, reason, by } = freeze ?? {};
+  if (frozenUntil === null) return [];
+  return [
+    {
+      ...NOTHING,
+      kind: "freeze",
+      severity: "info",
+      id: tenant,
+      title: `No apply is taken: frozen by ${by}, "${reason}"`,
+      dueAt: frozenUntil,
+      commands: [`pmctl freeze ${tenant}`, `pmctl freeze ${tenant} --off`],
+    },
+  ];
+}
+
 /** API keys that expire before `until`. */
 export function expiringKeys(
   tenant: string,

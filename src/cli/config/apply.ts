@@ -21,9 +21,11 @@ import {
   acceptLooseningOption,
   acceptRuleOption,
   approved,
+  breakFreezeOption,
   type ChoiceOptions,
   chooserOf,
   onDriftOption,
+  requireReasonToBreak,
   targetOption,
 } from "./plan-choices.ts";
 import { shownPlan } from "./plan-view.ts";
@@ -45,6 +47,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
       .addOption(acceptRuleOption())
+      .addOption(breakFreezeOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
     { names: APPLIED_FIELDS },
@@ -59,6 +62,7 @@ export const IN_DOUBT =
 /** Applies each tenant in a commit of its own: a failure of one undoes no other. */
 async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const { options, io, interrupts } = context;
+  requireReasonToBreak(options);
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, context);
   if (options.dryRun) return planTargets(workspace, targets, options, io);

@@ -1,5 +1,6 @@
 import { Option } from "commander";
-import { blockers, type Choices, contested, loosening } from "../../plan/plan-decision.ts";
+import { Fault } from "../../domain/fault.ts";
+import { blockers, type Choices, contested, isFrozen, loosening } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import type { Io } from "../command.ts";
 import { declined } from "../input/prompts.ts";
@@ -13,6 +14,7 @@ export interface ChoiceOptions {
   target?: readonly string[];
   /** Names of rules. */
   acceptRule?: string[];
+  breakFreeze?: boolean;
 }
 
 export const onDriftOption = () =>
@@ -33,9 +35,22 @@ export const acceptRuleOption = () =>
     (name: string, before: string[] = []) => [...before, name],
   );
 
+export const breakFreezeOption = () =>
+  new Option("--break-freeze", "go on although the tenant is frozen; needs --reason");
+
+/** @throws Fault USAGE for a freeze that is to be broken without a word */
+export function requireReasonToBreak({ breakFreeze, reason }: ChoiceOptions & { reason?: string | undefined }): void {
+  if (breakFreeze && (reason ?? "").trim() === "") throw new Fault("USAGE", "--break-freeze needs --reason TEXT");
+}
+
 /** What the flags alone answer. */
-export function choicesOf({ onDrift = "fail", acceptLoosening = false, acceptRule = [] }: ChoiceOptions): Choices {
-  return { onDrift, acceptLoosening, acceptedRules: acceptRule };
+export function choicesOf({
+  onDrift = "fail",
+  acceptLoosening = false,
+  acceptRule = [],
+  breakFreeze = false,
+}: ChoiceOptions): Choices {
+  return { onDrift, acceptLoosening, acceptedRules: acceptRule, breakFreeze };
 }
 
 /** The choices for a saved plan, which a person approved together with what its rules ask. */
@@ -58,7 +73,12 @@ export function chooserOf(options: ChoiceOptions, io: Io): (plan: Plan) => Promi
 }
 
 /** Whether the operator is asked about a plan, and so has been shown all of it. */
-export function asksAbout(plan: Plan, { yes }: Pick<ChoiceOptions, "yes">, { prompts }: Pick<Io, "prompts">): boolean {
+export function asksAbout(
+  plan: Plan,
+  { yes, breakFreeze }: Pick<ChoiceOptions, "yes" | "breakFreeze">,
+  { prompts }: Pick<Io, "prompts">,
+): boolean {
+  if (isFrozen(plan, { breakFreeze })) return false;
   return yes !== true && prompts.available && !plan.empty && blockers(plan).length === 0;
 }
 
@@ -81,5 +101,5 @@ async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, 
   const loosens = loosening(plan, { onDrift }).length > 0 && !acceptLoosening;
   if (!(await prompts.confirm(loosens ? "This LOOSENS limits. Apply it?" : "Apply it?"))) throw declined();
   if (loosens) acceptLoosening = true;
-  return approved(plan, { onDrift, acceptLoosening });
+  return approved(plan, { ...flags, onDrift, acceptLoosening });
 }

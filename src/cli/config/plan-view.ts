@@ -1,5 +1,6 @@
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
+import { freezeSaid } from "../../plan/plan-decision.ts";
 import { SEARCH } from "../../plan/plan-settings.ts";
 import type { Plan, PlanItem, Refusal } from "../../plan/plan-types.ts";
 import { plain, usd } from "../output/cells.ts";
@@ -104,6 +105,7 @@ export function restLines(plan: ShownPlan): string[] {
   const { items, settings, overrides, rules, warnings } = plan;
   const atStart = settings.filter((path) => path !== SEARCH);
   return [
+    ...(plan.freeze ? [freezeSaid(plan.tenant, plan.freeze)] : []),
     ...items.flatMap(({ field, by }) =>
       by ? [`${field} was changed live by ${by.actor} at ${by.ts}, audit entry ${by.seq}${because(by.reason)}`] : [],
     ),

@@ -18,6 +18,7 @@ import {
   acceptLooseningOption,
   acceptRuleOption,
   approved,
+  breakFreezeOption,
   type ChoiceOptions,
   choicesOf,
   onDriftOption,
@@ -40,6 +41,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
       .addOption(acceptRuleOption())
+      .addOption(breakFreezeOption())
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing; ends with 3 when an unattended apply would refuse"),

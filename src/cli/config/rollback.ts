@@ -12,9 +12,11 @@ import { IN_DOUBT } from "./apply.ts";
 import {
   acceptLooseningOption,
   acceptRuleOption,
+  breakFreezeOption,
   type ChoiceOptions,
   chooserOf,
   onDriftOption,
+  requireReasonToBreak,
 } from "./plan-choices.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
@@ -43,6 +45,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
       .addOption(acceptRuleOption())
+      .addOption(breakFreezeOption())
       .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
     { names: `${APPLIED_FIELDS} to left` },
     runRollback,
@@ -51,6 +54,7 @@ export function register(noun: Command, host: Host): void {
 
 /** The same plan and the same guards as an apply, with another document. */
 async function runRollback({ options, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
+  requireReasonToBreak(options);
   const [{ applyOn }, { fromHistory }, { liveConfigOf }, { documentOf }, { leftBy }] = await Promise.all([
     import("../../app/apply/apply-tenant.ts"),
     import("../../app/apply/plan-tenant.ts"),

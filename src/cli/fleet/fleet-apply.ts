@@ -8,7 +8,7 @@ import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type CommandContext, type Globals, type Io, withConfig } from "../command.ts";
-import type { ChoiceOptions } from "../config/plan-choices.ts";
+import { type ChoiceOptions, choicesOf, requireReasonToBreak } from "../config/plan-choices.ts";
 import { EXIT, type ExitCode, failureOf } from "../errors.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
 import { openReceipts, type ReceiptBook } from "../output/receipts.ts";
@@ -27,6 +27,7 @@ type Options = Globals & FleetApplyOptions;
  * @throws Fault USAGE for a gate with a command without --allow-exec, REFUSED when nothing was written
  */
 export async function runFleetApply({ options, io, interrupts }: CommandContext<FleetApplyOptions>): Promise<ExitCode> {
+  requireReasonToBreak(options);
   const fleet = readFleet(options);
   requireExec(fleet);
   if (mustAsk(options, io.prompts) && !(await io.prompts.confirm(`Apply ${counted(fleet.count, "tenant")}?`)))
@@ -113,7 +114,7 @@ async function stepsOf(
   const { directory } = fleet;
   const read = () => new DirectorySecrets(directory, loadEnvironment(directory));
   let others = read();
-  const choices = { onDrift: options.onDrift ?? "fail", acceptLoosening: options.acceptLoosening ?? false };
+  const choices = choicesOf(options);
   const members = new Map(fleet.waves.flatMap((each) => each.members).map((member) => [member.tenant, member]));
   const waves = new Map(fleet.waves.map((each) => [each.wave.name, each]));
   const sessionOptions = ({ tenant, statedUrl: fleetUrl }: Member) => ({ ...options, tenant, fleetUrl });
@@ -148,7 +149,9 @@ async function stepsOf(
     },
     rollBack: async (tenant, standing) => {
       try {
-        return await withMember(tenant, (session) => rollBackInRun(session, standing, { mark }));
+        return await withMember(tenant, (session) =>
+          rollBackInRun(session, standing, { mark, breakFreeze: choices.breakFreeze }),
+        );
       } catch (error) {
         return { ...failedOutcome(error, undefined), state: "failed" };
       }

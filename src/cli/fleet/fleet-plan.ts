@@ -97,7 +97,7 @@ function fleetTenant(member: PlannedMember): FleetTenant {
 
 /** A plan that an apply refuses whatever it is told about loosening is no change. */
 function outlook({ plan, desired, live }: PlannedTenant): Outlook {
-  if (plan.empty) return { state: "unchanged", changes: 0, loosens: 0, problem: null };
+  if (plan.empty && !plan.freeze) return { state: "unchanged", changes: 0, loosens: 0, problem: null };
   const changes = written(plan, { onDrift: "overwrite" }).length + plan.settings.length;
   const loosens = loosening(plan, { onDrift: "overwrite" }).length;
   try {

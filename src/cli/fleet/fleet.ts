@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Host } from "../command.ts";
-import { acceptLooseningOption, onDriftOption } from "../config/plan-choices.ts";
+import { acceptLooseningOption, breakFreezeOption, onDriftOption } from "../config/plan-choices.ts";
 import { type FleetApplyOptions, runFleetApply } from "./fleet-apply.ts";
 import { DRIFT_FIELDS, runFleetDrift } from "./fleet-drift.ts";
 import { type FleetPlanOptions, PLAN_FIELDS, runFleetPlan } from "./fleet-plan.ts";
@@ -29,6 +29,7 @@ export function register(noun: Command, host: Host): void {
       .command("apply")
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
+      .addOption(breakFreezeOption())
       .option("--restart", "begin anew instead of going on with an unfinished run")
       .description(
         "apply the fleet wave by wave, each behind the gate of the one before; goes on with an unfinished run of the same files. Ends with 3 when nothing was written, 10 when something was and not every wave passed",

@@ -3,6 +3,7 @@ import { SCOPES } from "../../domain/access/scopes.ts";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
 import {
+  line,
   MarketId,
   MarketKind,
   MarketStatus,
@@ -18,7 +19,7 @@ import {
 import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "../stored.ts";
 import { AppliedConfiguration, AppliedItem, ConfigDocumentInput, ConfigMarketInput } from "./config-document.ts";
 import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
-import { PolicySchema, PolicyWhole, StoredPolicy } from "./policy.ts";
+import { PolicyImpact, PolicyWhole, StoredPolicy, TradingTerms } from "./policy.ts";
 
 const seq = z.number().int().min(0);
 const TenantId = text(64).meta({ description: "The tenant's id.", examples: ["acme"] });
@@ -70,6 +71,27 @@ const ConfigChange = z
     description: "The audit entry of a configuration change that was not made by an apply.",
   });
 
+const Freeze = z
+  .object({
+    tenant: z.string(),
+    frozenUntil: Timestamp.nullable().meta({
+      description: "When applies and rollbacks are taken again; null where they are taken now.",
+    }),
+    reason: z.string().nullable(),
+    by: z
+      .string()
+      .nullable()
+      .meta({ description: "Who froze it.", examples: ["admin:ops"] }),
+  })
+  .meta({ id: "Freeze" });
+
+const FreezeInput = z
+  .object({
+    until: Timestamp.meta({ description: "When it ends by itself; at most 30 days ahead." }),
+    reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
+  })
+  .meta({ id: "FreezeInput" });
+
 export const LiveConfiguration = z
   .object({
     tenant: TenantId,
@@ -87,36 +109,12 @@ export const LiveConfiguration = z
       .meta({ description: "The markets created from the tenant file, including settled ones." }),
     document: z.record(z.string(), z.json()).nullable().meta({ description: "The document of the last apply." }),
     changes: z.array(ConfigChange).meta({ description: "The latest changes, newest first, at most 1000." }),
+    freeze: Freeze.omit({ tenant: true }).meta({
+      description: "Whether applies and rollbacks are refused; nulls while they are not.",
+    }),
     now: Timestamp,
   })
   .meta({ id: "LiveConfiguration" });
-
-const TradingTerms = z
-  .object({ policy: PolicySchema, kycRequired: z.boolean() })
-  .meta({ id: "TradingTerms", description: "The rules under which users trade." });
-
-const RuleImpact = z
-  .object({
-    rule: z.enum(["maxTradeUsd", "maxUserExposureUsd", "jurisdictions", "suitability", "kyc"]),
-    refused: z
-      .object({ trades: seq, usd: z.number() })
-      .meta({ description: "Executed trades that the new rules would have refused." }),
-    admittedUsers: seq.nullable().meta({
-      description:
-        "Users whom the old rule stops from trading and the new one would not; null where the records do not show it.",
-    }),
-    note: z.string(),
-  })
-  .meta({ id: "RuleImpact" });
-
-export const PolicyImpact = z
-  .object({
-    days: seq,
-    examined: seq.meta({ description: "How many trades were examined." }),
-    complete: z.boolean().meta({ description: "Whether every trade of those days was examined." }),
-    rules: z.array(RuleImpact),
-  })
-  .meta({ id: "PolicyImpact" });
 
 const MAX_KEYS = 1000;
 const MAX_MARKETS = 10_000;
@@ -182,6 +180,9 @@ export const ConfigInput = z
       .default(null)
       .meta({ examples: [7] }),
     adopted: z.array(text(200)).max(MAX_MARKETS).default([]),
+    breakFreeze: z.boolean().default(false).meta({
+      description: "Carry it out although the configuration is frozen; asks for a reason in `Audit-Reason`.",
+    }),
   })
   .check(({ value, issues }) => {
     const { keys, markets } = value;
@@ -200,6 +201,38 @@ export const ConfigInput = z
 const { operation, operatorRead } = operationsUnder("operations");
 
 export const configOperations = {
+  getFreeze: operatorRead({
+    path: "/v1/config/freeze",
+    summary: "Tell whether the configuration is frozen, by whom and why.",
+    input: NoInput,
+    output: Freeze,
+    refusals: [],
+    extension: true,
+  }),
+  freezeConfig: operation({
+    method: "PUT",
+    path: "/v1/config/freeze",
+    auth: "admin",
+    scope: "config",
+    summary: "Freeze the configuration: applies and rollbacks are refused until then. Replaces a freeze that stands.",
+    input: FreezeInput,
+    output: Freeze,
+    refusals: [],
+    writes: true,
+    extension: true,
+  }),
+  unfreezeConfig: operation({
+    method: "DELETE",
+    path: "/v1/config/freeze",
+    auth: "admin",
+    scope: "config",
+    summary: "Lift the freeze, if there is one.",
+    input: NoInput,
+    output: Freeze,
+    refusals: [],
+    writes: true,
+    extension: true,
+  }),
   getConfig: operatorRead({
     path: "/v1/config",
     summary: "Get the live configuration.",
@@ -246,6 +279,7 @@ export const configOperations = {
     input: ConfigInput,
     output: z.object({ changed: z.boolean() }),
     refusals: [
+      "FROZEN",
       "KEY_IN_USE",
       "CONFIG_INVALID",
       "REFUSED",

@@ -191,6 +191,35 @@ export const PolicyWhole = PolicyPatchSchema.extend({
 
 export const PolicyUpdated = StoredPolicy.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
 
+const Count = z.number().int().min(0);
+
+export const TradingTerms = z
+  .object({ policy: PolicySchema, kycRequired: z.boolean() })
+  .meta({ id: "TradingTerms", description: "The rules under which users trade." });
+
+const RuleImpact = z
+  .object({
+    rule: z.enum(["maxTradeUsd", "maxUserExposureUsd", "jurisdictions", "suitability", "kyc"]),
+    refused: z
+      .object({ trades: Count, usd: z.number() })
+      .meta({ description: "Executed trades that the new rules would have refused." }),
+    admittedUsers: Count.nullable().meta({
+      description:
+        "Users whom the old rule stops from trading and the new one would not; null where the records do not show it.",
+    }),
+    note: z.string(),
+  })
+  .meta({ id: "RuleImpact" });
+
+export const PolicyImpact = z
+  .object({
+    days: Count,
+    examined: Count.meta({ description: "How many trades were examined." }),
+    complete: z.boolean().meta({ description: "Whether every trade of those days was examined." }),
+    rules: z.array(RuleImpact),
+  })
+  .meta({ id: "PolicyImpact" });
+
 /** The longest override: what must hold longer belongs in the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 

@@ -124,8 +124,14 @@ export type AuditPayloads = {
     rollbackTo: number | undefined;
     /** Fields whose live value was kept although the file says otherwise. */
     adopted: string[] | undefined;
+    /** Of an apply that broke a freeze: when that one ends. */
+    frozenUntil?: string | undefined;
     state: StatedTenant;
   };
+  /** No apply and no rollback until then; a later entry of either type replaces it. */
+  "config.frozen": { until: string };
+  /** `until`: when the freeze that was lifted would have ended. */
+  "config.unfrozen": { until: string };
   "key.created": CreatedKey & {
     keys: StatedKeys;
     replaces?: true;

@@ -61,13 +61,16 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
       ? `${actor} changed ${changed}`
       : `the override of ${overridesEnded.join(", ")} ended${changed && `: ${changed}`}`;
   },
-  "config.applied": ({ gitCommit, rollbackTo, policy }, { actor }) => {
+  "config.applied": ({ gitCommit, rollbackTo, policy, frozenUntil }, { actor }) => {
     const fields = Object.keys(policy ?? {});
-    const set = fields.length === 0 ? "" : `: policy ${fields.join(", ")}`;
+    const broke = frozenUntil === undefined ? "" : `, breaking the freeze until ${minute(frozenUntil)}`;
+    const set = `${broke}${fields.length === 0 ? "" : `: policy ${fields.join(", ")}`}`;
     return rollbackTo === undefined
       ? `${actor} applied the tenant file${gitCommit ? ` of commit ${gitCommit}` : ""}${set}`
       : `${actor} rolled the configuration back to entry ${rollbackTo}${set}`;
   },
+  "config.frozen": ({ until }, { actor }) => `${actor} froze the configuration until ${minute(until)}`,
+  "config.unfrozen": ({ until }, { actor }) => `${actor} lifted the freeze that would have ended at ${minute(until)}`,
   "key.created": ({ name, type, replaces }, { actor }) =>
     `${actor} ${replaces ? "rotated" : "created"} the ${type} key ${name}`,
   "key.revoked": ({ name, type }, { actor }) => `${actor} revoked the ${type} key ${name}`,

@@ -16,6 +16,7 @@ import { DEFAULT_POLICY, type Policy } from "../../domain/policy/policy.ts";
 import type { Command } from "../../engine/commands.ts";
 import { isInForce, isLive } from "../../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant } from "../../engine/rows.ts";
+import { type FreezeInForce, readFreeze } from "../../ledger/freeze.ts";
 import { loadRows } from "../../ledger/load.ts";
 import { listApiKeys } from "../../ledger/load-standing.ts";
 import { followMarketSearch, knowsTextSearch } from "../../ledger/market-search.ts";
@@ -30,6 +31,7 @@ import {
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { keyInHand, keyView } from "../keys.ts";
+import { freezeView } from "./freeze.ts";
 import { checkOracleAddress } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
@@ -48,19 +50,20 @@ export function configurationHandlers(context: ServiceContext) {
 }
 
 async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): Promise<Result<"getConfig">> {
-  const [[loaded], keys, markets, changes, [treasury], now] = await pool.snapshot((sql) =>
+  const [[loaded], keys, markets, changes, [treasury], freeze, now] = await pool.snapshot((sql) =>
     Promise.all([
       loadRows(sql, [{ table: "tenant", key: SINGLE }]),
       listApiKeys(sql, isSealed),
       listFileMarkets(sql),
       listLiveChanges(sql, MAX_CHANGES),
       loadRows(sql, [{ table: "account", key: TREASURY }]),
+      readFreeze(sql, isSealed),
       readClock(sql),
     ]),
   );
   const tenant = (loaded?.row ?? undefined) as Tenant | undefined;
   const treasuryMicro = (treasury?.row as Account | null | undefined)?.balanceMicro ?? 0n;
-  return configurationOf(tenantId, { tenant, keys, markets, changes, treasuryMicro, now });
+  return configurationOf(tenantId, { tenant, keys, markets, changes, treasuryMicro, freeze, now });
 }
 
 /** The rows of a tenant's configuration. */
@@ -72,13 +75,14 @@ export interface ConfigurationRows {
   /** Newest first. */
   changes: readonly ConfigurationEntry[];
   treasuryMicro: bigint;
+  freeze: FreezeInForce | null;
   /** By the database's clock. */
   now: number;
 }
 
 /** The live configuration, made of a tenant's rows. */
 export function configurationOf(tenantId: string, rows: ConfigurationRows): Result<"getConfig"> {
-  const { tenant, keys, markets, changes, treasuryMicro, now } = rows;
+  const { tenant, keys, markets, changes, treasuryMicro, freeze, now } = rows;
   return {
     tenant: tenantId,
     version: tenant?.version ?? 0,
@@ -105,6 +109,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
     })),
     document: tenant?.document ? JSON.parse(tenant.document) : null,
     changes: changes.map(({ hash: _, ...change }) => ({ ...change, payload: plainJson(change.payload) })),
+    freeze: freezeView(freeze),
     now,
   };
 }
@@ -175,7 +180,7 @@ function appliedFacts(entry: ConfigurationEntry): Omit<Result<"listApplies">["it
 
 /**
  * Carries out a plan in one commit; the text search of markets follows.
- * @throws Fault REFUSED for another tenant's plan or one that is stale, SCOPE_REQUIRED for work that is not the key's in
+ * @throws Fault FROZEN, REFUSED for another tenant's plan or one that is stale, SCOPE_REQUIRED for work that is not the key's in
  * use, KEY_IN_USE when it would end the caller's own key, BAD_REQUEST for an oracle that may not be reached,
  * CONFIG_INVALID for a text search configuration that the database does not have; then nothing was written
  */
@@ -183,6 +188,8 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
   const { tenantId, oracle, newId } = context;
   if (input.tenant !== tenantId)
     throw new Fault("REFUSED", `This is the tenant ${tenantId}, not ${input.tenant}; nothing was written`);
+  if (input.breakFreeze && (caller.reason ?? "").trim() === "")
+    throw new Fault("BAD_REQUEST", "breakFreeze: needs a reason");
   checkOracleAddress(input.policy.resolution_url, oracle.network);
   await requireSearch(context, input);
   const takenKey = await findTakenKey(context, input);
@@ -245,6 +252,7 @@ export function applyCommandOf(input: Input<"applyConfig">, newId: () => string)
     documentSha256: rest.documentSha256,
     gitCommit: rest.gitCommit ?? undefined,
     rollbackTo: rest.rollbackTo ?? undefined,
+    breakFreeze: rest.breakFreeze,
     adopted: rest.adopted.length > 0 ? rest.adopted : undefined,
   };
 }

@@ -1,5 +1,6 @@
 import { recordHandlers } from "../audit/record.ts";
 import { configurationHandlers } from "../configuration/configuration.ts";
+import { freezeHandlers } from "../configuration/freeze.ts";
 import { policyHandlers } from "../configuration/policy.ts";
 import type { ServiceContext } from "../context.ts";
 import { deliveryHandlers } from "../deliveries.ts";
@@ -39,6 +40,7 @@ export function allHandlers(
     ...deliveryHandlers(context),
     ...idHandlers(context),
     ...oracleHandlers(context),
+    ...freezeHandlers(context),
     ...configurationHandlers(context),
     ...healthHandlers(isDatabaseUp),
   };

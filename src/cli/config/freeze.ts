@@ -1,0 +1,69 @@
+import type { Command } from "commander";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../../domain/policy/freeze.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { type CommandContext, type Host, withSession } from "../command.ts";
+import { timeAhead } from "../input/parsers.ts";
+import { orDash, time } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+
+type Freeze = WireResult<"getFreeze">;
+
+interface FreezeOptions {
+  /** ISO 8601. */
+  until?: string;
+  off?: boolean;
+}
+
+const view: View<Freeze, Freeze> = {
+  kind: "record",
+  fields: ({ tenant, frozenUntil, reason, by }) => [
+    ["tenant", tenant],
+    ["frozen until", orDash(frozenUntil && time(frozenUntil))],
+    ["reason", orDash(reason)],
+    ["by", orDash(by)],
+  ],
+};
+
+export function register(noun: Command, host: Host): void {
+  host.add<FreezeOptions>(
+    noun
+      .argument("[tenant]", "the tenant")
+      .option(
+        "--until <time>",
+        `2d, 2030-01-31T18:00:00Z or friday 18:00 Europe/Berlin; at most ${MAX_FREEZE_DAYS} days; needs --reason`,
+        timeAhead,
+      )
+      .option("--off", "lift it now")
+      .description(
+        "take no apply and no rollback until a time; without options, what is. What is changed live, such as policy set, goes on",
+      ),
+    { operation: "freezeConfig" },
+    runFreeze,
+  );
+}
+
+async function runFreeze({ options, args, io }: CommandContext<FreezeOptions>): Promise<void> {
+  check(options);
+  const tenant = pickTenant(openWorkspace(), args[0] ?? options.tenant);
+  await withSession({ ...options, tenant }, io, async (session) =>
+    io.output.print(await changed(session.api(), options), view),
+  );
+}
+
+/** Before the tenant is opened. The database's clock decides in the end. */
+function check({ until, off, reason }: CommandContext<FreezeOptions>["options"]): void {
+  if (until === undefined) return;
+  if (off) throw new Fault("USAGE", "--until and --off contradict each other");
+  if ((reason ?? "").trim() === "") throw new Fault("USAGE", "--until needs --reason TEXT");
+  const ahead = Date.parse(until) - wallClockMs();
+  if (ahead <= 0) throw new Fault("USAGE", `--until must be in the future, and ${until} is not`);
+  if (ahead > MAX_FREEZE_MS) throw new Fault("USAGE", `--until is at most ${MAX_FREEZE_DAYS} days ahead`);
+}
+
+function changed(api: Api, { until, off }: FreezeOptions): Promise<Freeze> {
+  if (off) return api.unfreezeConfig({});
+  return until === undefined ? api.getFreeze({}) : api.freezeConfig({ until });
+}
