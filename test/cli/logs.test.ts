@@ -1,9 +1,11 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type LogFilter, readLogs } from "../../src/app/logs/read-logs.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import { Journal, type JournalLine } from "../../src/server/observe/journal.ts";
-import { eventLine } from "../../src/server/observe/journal-lines.ts";
+import { accessLine, eventLine } from "../../src/server/observe/journal-lines.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 let folder = "";
@@ -36,6 +38,8 @@ const answered = (change: Partial<JournalLine> = {}): JournalLine => ({
   ...change,
 });
 
+const lineOf = (change?: Partial<JournalLine>) => JSON.stringify(answered(change));
+
 async function read(at: string, filter: LogFilter = {}, from?: Map<string, number>): Promise<JournalLine[]> {
   const lines: JournalLine[] = [];
   for await (const line of readLogs(at, filter, from)) lines.push(line);
@@ -45,8 +49,8 @@ async function read(at: string, filter: LogFilter = {}, from?: Map<string, numbe
 test("lines are kept in order, filtered by what they hold, and read on from where a reader was", async () => {
   const at = join(folder, "kept");
   const journal = new Journal({ folder: at, keepDays: 7, maxMb: 1 });
-  journal.add(answered());
-  journal.add(answered({ requestId: "req_2", status: 404, level: "warn", userId: null, message: "Märket not found" }));
+  journal.add(lineOf());
+  journal.add(lineOf({ requestId: "req_2", status: 404, level: "warn", userId: null, message: "Märket not found" }));
   await journal.close();
   const from = new Map<string, number>();
   expect((await read(at, {}, from)).map(({ requestId }) => requestId)).toEqual(["req_1", "req_2"]);
@@ -60,7 +64,7 @@ test("lines are kept in order, filtered by what they hold, and read on from wher
     expect((await read(at, filter)).map(({ requestId }) => requestId)).toEqual(["req_2"]);
   expect(await read(at, { user: "ann" })).toHaveLength(1);
   expect(await read(at, { since: "2030-01-01T00:00:00.001Z" })).toEqual([]);
-  journal.add(answered({ requestId: "req_3" }));
+  journal.add(lineOf({ requestId: "req_3" }));
   await journal.close();
   expect((await read(at, {}, from)).map(({ requestId }) => requestId)).toEqual(["req_3"]);
 });
@@ -70,11 +74,11 @@ test("files are bounded in bytes and days: the oldest go first", async () => {
   const options = { folder: at, keepDays: 7, maxMb: 0.05 };
   const old = `${Date.now() - 9 * 86_400_000}-1.ndjson`;
   const journal = new Journal(options);
-  journal.add(answered());
+  journal.add(lineOf());
   await journal.close();
   await writeFile(join(at, old), "{}\n");
   for (let round = 0; round < 40; round += 1) {
-    for (let line = 0; line < 20; line += 1) journal.add(answered({ requestId: `req_${round}_${line}` }));
+    for (let line = 0; line < 20; line += 1) journal.add(lineOf({ requestId: `req_${round}_${line}` }));
     await journal.close();
   }
   const names = await readdir(at);
@@ -88,16 +92,41 @@ test("a folder that cannot be written stops nothing", async () => {
   const file = join(folder, "file");
   await writeFile(file, "");
   const journal = new Journal({ folder: join(file, "below"), keepDays: 7, maxMb: 1 });
-  journal.add(answered());
+  journal.add(lineOf());
   await expect(journal.close()).resolves.toBeUndefined();
+});
+
+test("the line of a request is JSON of all its fields in their order, whatever its texts hold", () => {
+  const text = fc.string({ unit: "binary" });
+  const perhaps = fc.option(text, { nil: undefined });
+  const durations = fc.integer({ min: 0, max: 9_999_999 });
+  const holds = (route: string, name: string | undefined, message: string | undefined, durationMs: number) => {
+    const fault = message === undefined ? undefined : new Fault("NOT_FOUND", message);
+    const key = name === undefined ? undefined : { name };
+    const [status, level] = fault ? [404, "warn" as const] : [200, "info" as const];
+    const exchange = { requestId: "req_1", req: { method: "GET" }, route, key, userId: name };
+    const line = JSON.parse(accessLine(exchange, status, durationMs / 1000, fault)) as JournalLine;
+    const told = { route, key: name ?? null, userId: name ?? null, status, level, durationMs };
+    const refused = { errorCode: fault?.code ?? null, message: message ?? null };
+    expect(Object.keys(line)).toEqual(Object.keys(answered()));
+    expect(line).toEqual(answered({ ts: line.ts, ...told, ...refused }));
+    expect(new Date(line.ts).toISOString()).toBe(line.ts);
+  };
+  const before = Date.now();
+  fc.assert(fc.property(text, perhaps, perhaps, durations, holds));
+  const exchange = { requestId: "req_1", req: {}, route: "/", key: undefined, userId: undefined };
+  const { ts, level, method } = JSON.parse(accessLine(exchange, 500, 0, undefined)) as JournalLine;
+  expect({ level, method, isNow: Date.parse(ts) >= before && Date.parse(ts) <= Date.now() }).toEqual({
+    ...{ level: "error", method: null, isNow: true },
+  });
 });
 
 test("of what a server logs beside requests neither headers nor stacks are kept", () => {
   const headers = { "x-api-key": "sk_secret" };
   const err = { type: "Error", message: "boom", stack: "at secret" };
   const line = eventLine(JSON.stringify({ level: 50, time: 0, msg: "A commit failed", err, headers }));
-  expect(line).toMatchObject({ kind: "error", level: "error", message: "A commit failed: boom" });
-  expect(JSON.stringify(line)).not.toContain("secret");
+  expect(JSON.parse(line ?? "")).toMatchObject({ kind: "error", level: "error", message: "A commit failed: boom" });
+  expect(line).not.toContain("secret");
 });
 
 test("logs shows what a serving process answered, and holds no key of a request", async () => {

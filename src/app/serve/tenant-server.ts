@@ -68,7 +68,10 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     : await servedCertificate({ directory, config, host, signsOwn: options.https === true });
   const outage = new DatabaseOutage();
   const journal = new Journal({ folder: logsFolder(directory, config.tenant), ...config.logs });
-  const onLine = (json: string) => journal.add(eventLine(json));
+  const onLine = (json: string) => {
+    const line = eventLine(json);
+    if (line !== undefined) journal.add(line);
+  };
   const log = options.log ?? openLog(config.tenant, STDERR, { outage, onLine });
   const metrics = new Metrics(shared === undefined);
   let anchors: AnchorWriter | undefined;

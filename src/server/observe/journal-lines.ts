@@ -1,35 +1,64 @@
 import type { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/parse-json.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
+import { SECOND_MS } from "../../domain/time/units.ts";
 import type { Exchange } from "../exchange.ts";
 import type { JournalLine } from "./journal.ts";
 
-/** The line of an answered request. It names the key and never holds it; the route stands for the path, which may name anything. */
-export function accessLine(exchange: Exchange, status: number, seconds: number, fault: Fault | undefined): JournalLine {
-  return {
-    ts: isoTime(wallClockMs()),
-    level: status >= 500 ? "error" : status >= 400 ? "warn" : "info",
-    kind: "access",
-    requestId: exchange.requestId,
-    method: exchange.req.method ?? null,
-    route: exchange.route,
-    status,
-    durationMs: Math.round(seconds * 1e6) / 1000,
-    key: exchange.key?.name ?? null,
-    userId: exchange.userId ?? null,
-    errorCode: fault?.code ?? null,
-    message: fault?.message ?? null,
-  };
+/**
+ * The line of an answered request. It names the key and never holds it; the route stands for the path, which may name anything.
+ * Every request makes one, so it is written field by field, at half of what `JSON.stringify` takes.
+ * @returns JSON text of a `JournalLine`
+ */
+export function accessLine(
+  { requestId, req, route, key, userId }: Answered,
+  status: number,
+  seconds: number,
+  fault: Fault | undefined,
+): string {
+  const level = status >= 500 ? "error" : status >= 400 ? "warn" : "info";
+  const durationMs = Math.round(seconds * 1e6) / 1000;
+  return `{"ts":"${timeOf(wallClockMs())}","level":"${level}","kind":"access","requestId":${quoted(requestId)},"method":${quoted(req.method)},"route":${quoted(route)},"status":${status},"durationMs":${durationMs},"key":${quoted(key?.name)},"userId":${quoted(userId)},"errorCode":${quoted(fault?.code)},"message":${quoted(fault?.message)}}`;
 }
 
-/** The line of what the process logs beside requests. Headers and stacks stay out. */
-export function eventLine(json: string): JournalLine | undefined {
+/** What a line tells of a request. */
+type Answered = Pick<Exchange, "requestId" | "route" | "userId"> & {
+  req: Pick<Exchange["req"], "method">;
+  key: { name: string } | undefined;
+};
+
+/** What JSON writes as it stands. */
+const PLAIN = /^[\w ./:@-]*$/;
+
+function quoted(text: string | undefined): string {
+  if (text === undefined) return "null";
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+let second = Number.NaN;
+let untilSecond = "";
+
+/** As `isoTime`, which is asked once a second. */
+function timeOf(ms: number): string {
+  const now = Math.floor(ms / SECOND_MS);
+  if (now !== second) {
+    second = now;
+    untilSecond = isoTime(now * SECOND_MS).slice(0, -"000Z".length);
+  }
+  return `${untilSecond}${String(ms - now * SECOND_MS).padStart(3, "0")}Z`;
+}
+
+/**
+ * The line of what the process logs beside requests. Headers and stacks stay out.
+ * @returns JSON text of a `JournalLine`; undefined for what is no line of the log
+ */
+export function eventLine(json: string): string | undefined {
   const logged = parseJson(json);
   if (typeof logged !== "object" || logged === null) return undefined;
   const { level, time, msg, err, requestId, method, route, status }: { [field in Logged]?: unknown } = logged;
   const cause = typeof err === "object" && err !== null && "message" in err ? `: ${err.message}` : "";
   const name = Number(level) >= 50 ? "error" : Number(level) >= 40 ? "warn" : "info";
-  return {
+  const line: JournalLine = {
     ts: isoTime(Number(time)),
     level: name,
     kind: name === "error" ? "error" : "event",
@@ -43,6 +72,7 @@ export function eventLine(json: string): JournalLine | undefined {
     errorCode: null,
     message: `${msg ?? ""}${cause}`,
   };
+  return JSON.stringify(line);
 }
 
 type Logged = "level" | "time" | "msg" | "err" | "requestId" | "method" | "route" | "status";

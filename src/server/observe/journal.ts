@@ -53,9 +53,10 @@ export class Journal {
     this.#options = options;
   }
 
-  add(line: JournalLine | undefined): void {
-    if (line === undefined || this.#waiting.length > MAX_WAITING_CHARS) return;
-    this.#waiting += `${JSON.stringify(line)}\n`;
+  /** @param line JSON text of a `JournalLine`, without the line feed that will end it */
+  add(line: string): void {
+    if (this.#waiting.length > MAX_WAITING_CHARS) return;
+    this.#waiting += `${line}\n`;
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref();
   }
 
@@ -70,16 +71,15 @@ export class Journal {
     this.#timer = undefined;
     const text = this.#waiting;
     this.#waiting = "";
-    if (text !== "") this.#writing = this.#writing.then(() => this.#write(text)).catch(() => {});
+    if (text !== "") this.#writing = this.#writing.then(() => this.#write(Buffer.from(text))).catch(() => {});
   }
 
-  async #write(text: string): Promise<void> {
-    const bytes = Buffer.byteLength(text);
+  async #write(lines: Buffer): Promise<void> {
     const day = startOfDay(wallClockMs());
     const part = (this.#options.maxMb * MB) / PARTS;
-    if (!this.#file || this.#file.day !== day || this.#file.bytes + bytes > part) this.#file = this.#begin(day);
-    this.#file.bytes += bytes;
-    await appendFile(this.#file.path, text, { mode: 0o600 });
+    if (!this.#file || this.#file.day !== day || this.#file.bytes + lines.length > part) this.#file = this.#begin(day);
+    this.#file.bytes += lines.length;
+    await appendFile(this.#file.path, lines, { mode: 0o600 });
   }
 
   #begin(day: number): { path: string; bytes: number; day: number } {
