@@ -11,6 +11,7 @@ import { packageVersion, versionLine } from "./input/package-version.ts";
 import { terminalPrompts } from "./input/prompts.ts";
 import { asksSeveral } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
+import { examplesHelp } from "./output/examples/examples.ts";
 import type { Prints } from "./output/fields.ts";
 import { FORMATS, isFormat } from "./output/formats.ts";
 import { helpGroupOf } from "./output/help-groups.ts";
@@ -171,10 +172,13 @@ function commandAskedAbout(program: Command, argv: readonly string[]): Command |
   return command?.commands.find((each) => each.name() === verb) ?? (isRunnable ? command : undefined);
 }
 
-/** The command's words, such as `market list`, without the program's own name. */
+/** The command's words, such as `market list`, without the program's own name; empty for the program itself. */
 function pathOf(command: Command): string {
-  const parent = command.parent?.parent ? `${pathOf(command.parent)} ` : "";
-  return parent + command.name();
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}`.trim() : "";
+}
+
+function verbsOf(command: Command): string[] {
+  return command.commands.map((verb) => verb.name());
 }
 
 /** The same work for each tenant that the line means. Loaded when it is asked for, because it needs the table of operations. */
@@ -241,6 +245,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .helpOption("-h, --help", "show help")
     .addHelpText("after", topicList())
     .addHelpText("afterAll", exitLine())
+    .addHelpText("afterAll", ({ command }) => examplesHelp(pathOf(command), verbsOf(command)))
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,

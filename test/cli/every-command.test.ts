@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EXAMPLES } from "../../src/cli/output/examples/examples.ts";
 import { completeProgram, main, type Streams } from "../../src/cli/program.ts";
+import { NOUNS } from "../../src/cli/registry.ts";
 import { type Leaf, LONG_RUNNING, leavesOf, NEEDS_STREAMS } from "./support/leaves.ts";
 import { MAIN, operatorDirectory, pmctl, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
@@ -23,34 +25,38 @@ function buffers(): { streams: Streams; text: () => { stdout: string; stderr: st
 }
 
 describe("help", () => {
-  test.each([[[]], ...leaves.map(({ path }) => [path])])(
-    "of %j is on stdout, names the global options with --all alone, and ends with 0",
-    async (path) => {
-      const { streams, text } = buffers();
-      expect(await main([...path, "--help"], streams)).toBe(0);
-      expect(text().stderr).toBe("");
-      expect(text().stdout).toContain(`Usage: pmctl ${path.join(" ")}`);
-      expect(text().stdout.replace(/\s+/g, " ")).toMatch(/ Exit codes: 0 done, .*8 INTEGRITY, .*130 interrupted/);
-      const short = text().stdout;
-      expect(await main([...path, "--help", "--all"], streams)).toBe(0);
-      const whole = text().stdout.slice(short.length);
-      for (const option of [
-        "--tenant",
-        "--output",
-        "--via",
-        "--url",
-        "--reason",
-        "--yes",
-        "--no-input",
-        "--quiet",
-        "--no-color",
-      ])
-        expect([short, whole].map((shown) => new RegExp(`^  (-\\w, )?${option}\\b`, "m").test(shown))).toEqual([
-          false,
-          true,
-        ]);
-    },
-  );
+  const nouns = NOUNS.map(([noun]) => [noun]);
+  test.each([
+    [[]],
+    ...leaves.map(({ path }) => [path]),
+    ...nouns.filter(([noun]) => !leaves.some(({ path }) => path.join(" ") === noun)).map((path) => [path]),
+  ])("of %j is on stdout, names the global options with --all alone, ends with examples and with 0", async (path) => {
+    const { streams, text } = buffers();
+    expect(await main([...path, "--help"], streams)).toBe(0);
+    expect(text().stderr).toBe("");
+    expect(text().stdout).toContain(`Usage: pmctl ${path.join(" ")}`);
+    expect(text().stdout).toMatch(/\nExamples:\n( {2}# .+\n| {2}\$ pmctl .+\n| {4}\S.*\n)+$/);
+    expect(text().stdout.match(/^ {2}\$ pmctl /gm)?.length).toBeGreaterThan(1);
+    expect(text().stdout.replace(/\s+/g, " ")).toMatch(/ Exit codes: 0 done, .*8 INTEGRITY, .*130 interrupted/);
+    const short = text().stdout;
+    expect(await main([...path, "--help", "--all"], streams)).toBe(0);
+    const whole = text().stdout.slice(short.length);
+    for (const option of [
+      "--tenant",
+      "--output",
+      "--via",
+      "--url",
+      "--reason",
+      "--yes",
+      "--no-input",
+      "--quiet",
+      "--no-color",
+    ])
+      expect([short, whole].map((shown) => new RegExp(`^  (-\\w, )?${option}\\b`, "m").test(shown))).toEqual([
+        false,
+        true,
+      ]);
+  });
 
   test.each(["--version", "version"])("%s is on stdout and ends with 0", async (word) => {
     const { streams, text } = buffers();
@@ -118,7 +124,9 @@ describe("without anybody at the terminal", () => {
   });
   afterAll(() => directory.remove());
 
-  const walked = leaves.filter(({ path }) => !LONG_RUNNING.includes(path.join(" ")));
+  // What needs no argument runs as an example of its help.
+  const isExample = (path: readonly string[]) => EXAMPLES.some(({ line }) => line === path.join(" "));
+  const walked = leaves.filter(({ path }) => !LONG_RUNNING.includes(path.join(" ")) && !isExample(path));
   // What stops the database comes last; the others would only start it again.
   const last = ({ path }: Leaf) => Number(path.join(" ") === "db stop");
 

@@ -33,6 +33,12 @@ test.each(Object.keys(TOPICS))("help %s fits 80 columns and ends with 0", async 
   expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
 });
 
+test("help of a command is what its --help prints, with its notes and examples", async () => {
+  const { stdout } = await help("db", "backup");
+  expect(stdout).toContain("The file is authenticated with the tenant's audit key");
+  expect(stdout).toMatch(/\nExamples:\n {2}\$ pmctl db backup\n.*\n$/);
+});
+
 test("help of a command is the command's own", async () => {
   const { exit, stdout } = await help("market", "settle");
   expect(exit).toBe(0);

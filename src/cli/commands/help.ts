@@ -3,7 +3,7 @@ import { FAULT_CODES, Fault, type FaultCode, faultFacts, isFaultCode } from "../
 import { nearest } from "../../domain/nearest.ts";
 import type { Host, Io } from "../command.ts";
 import { orDash } from "../output/cells.ts";
-import { exitLine, TOPICS, topicList } from "../output/help-topics.ts";
+import { TOPICS } from "../output/help-topics.ts";
 import type { View } from "../output/output.ts";
 
 interface Page {
@@ -83,9 +83,21 @@ export async function runHelp(
   { output }: Io,
 ): Promise<void> {
   const topic = words.join(" ");
-  const text = TOPICS[topic]?.text() ?? findCommand(program, words).helpInformation();
-  const below = topic === "" ? topicList() : topic in TOPICS ? "" : exitLine();
-  await output.print({ topic, text: text + below }, view);
+  await output.print({ topic, text: TOPICS[topic]?.text() ?? helpOf(findCommand(program, words)) }, view);
+}
+
+/** What `--help` prints. */
+function helpOf(command: Command): string {
+  let text = "";
+  const printed = command.configureOutput();
+  command.configureOutput({
+    writeOut: (more) => {
+      text += more;
+    },
+  });
+  command.outputHelp();
+  command.configureOutput(printed);
+  return text.trimEnd();
 }
 
 function findCommand(program: Command, words: readonly string[]): Command {

@@ -36,11 +36,7 @@ const view: View<FileState[], FileState> = {
   empty: "There are no files to write",
 };
 
-const EXAMPLES = `
-Examples:
-  pmctl deploy render --target systemd --bin /usr/bin/pmctl
-  pmctl deploy render --target patroni --nodes a=10.0.0.1,b=10.0.0.2,c=10.0.0.3 --check
-
+const NOTE = `
 What is to differ goes into the engine's own place for it: a drop-in of systemd, compose.override.yaml, an overlay of
 kustomize, PGBACKREST_* and PATRONI_* variables. A file that was changed itself is written anew only with --yes.`;
 
@@ -58,7 +54,7 @@ export function register(noun: Command, host: Host): void {
       .option("--image <ref>", "the container's image", imageReference, `pmctl:${packageVersion().version}`)
       .option("--nodes <list>", "the machines of patroni, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3", databaseNodes)
       .option("--check", "write nothing; end with 3 when a file differs")
-      .addHelpText("after", EXAMPLES),
+      .addHelpText("after", NOTE),
     { names: "path state" },
     runDeployRender,
   );

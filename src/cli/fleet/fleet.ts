@@ -7,14 +7,6 @@ import { type FleetPlanOptions, PLAN_FIELDS, runFleetPlan } from "./fleet-plan.t
 import { runFleetStatus } from "./fleet-status.ts";
 import { STATUS_FIELDS } from "./run-view.ts";
 
-const APPLY_EXAMPLES = `
-Examples:
-  pmctl fleet apply --yes                  wave by wave; again, it goes on where it ended
-  pmctl fleet apply --yes --allow-exec     gates of fleet.yaml may run their commands
-  pmctl fleet apply --yes --restart        every wave and gate anew
-  pmctl fleet status                       where the last run stands
-`;
-
 export function register(noun: Command, host: Host): void {
   host.add<FleetPlanOptions>(
     noun
@@ -33,8 +25,7 @@ export function register(noun: Command, host: Host): void {
       .option("--restart", "begin anew instead of going on with an unfinished run")
       .description(
         "apply the fleet wave by wave, each behind the gate of the one before; goes on with an unfinished run of the same files. Ends with 3 when nothing was written, 10 when something was and not every wave passed",
-      )
-      .addHelpText("after", APPLY_EXAMPLES),
+      ),
     { names: STATUS_FIELDS },
     runFleetApply,
   );

@@ -1,0 +1,73 @@
+import { BEGIN } from "./begin.ts";
+import { COMMAND_LINE } from "./command-line.ts";
+import { CONFIGURATION } from "./configuration.ts";
+import { MARKETS } from "./markets.ts";
+import { PEOPLE } from "./people.ts";
+import { RECORD } from "./record.ts";
+import { REPORTS } from "./reports.ts";
+import { SERVING } from "./serving.ts";
+
+/** A line of the shell that calls pmctl, without the program's name. */
+export interface Example {
+  line: string;
+  /** What the line alone does not say. */
+  comment: string | undefined;
+}
+
+/** How many verbs of a noun its help shows an example of. */
+const MOST_OF_A_NOUN = 6;
+
+/** All examples of the help, each for the command that it runs. A test runs them in this order on one tenant. */
+export const EXAMPLES: readonly Example[] = [
+  BEGIN,
+  CONFIGURATION,
+  SERVING,
+  MARKETS,
+  PEOPLE,
+  REPORTS,
+  RECORD,
+  COMMAND_LINE,
+].flatMap(parseExamples);
+
+/** A `#` line explains the next one, and a `\` at a line's end continues it. */
+function parseExamples(text: string): Example[] {
+  let comment: string | undefined;
+  return text.split(/(?<!\\)\n/).flatMap((line) => {
+    if (line === "") return [];
+    if (line.startsWith("# ")) {
+      comment = line;
+      return [];
+    }
+    const example = { line, comment };
+    comment = undefined;
+    return [example];
+  });
+}
+
+/**
+ * The examples of a command; of a noun also the first of each of its verbs.
+ * @param path the command's words; empty for the program itself
+ */
+export function examplesOf(path: string, verbs: readonly string[]): readonly Example[] {
+  const below = EXAMPLES.filter(({ line }) => runs(line, path));
+  const verbOf = ({ line }: Example) => verbs.find((verb) => runs(line, `${path} ${verb}`.trim()));
+  const own = below.filter((example) => verbOf(example) === undefined);
+  const first = verbs.flatMap((verb) => below.filter((example) => verbOf(example) === verb).slice(0, 1));
+  const ofVerbs = below.filter((example) => first.includes(example)).slice(0, MOST_OF_A_NOUN);
+  const shown = [...own, ...ofVerbs];
+  // A noun with a single verb shows what that has.
+  return shown.length < 2 ? below.slice(0, 2) : shown;
+}
+
+function runs(line: string, path: string): boolean {
+  return path === "" || `${line} `.startsWith(`${path} `);
+}
+
+/** What the help of a command ends with. */
+export function examplesHelp(path: string, verbs: readonly string[]): string {
+  const lines = examplesOf(path, verbs).flatMap(({ line, comment }) => [
+    ...(comment === undefined ? [] : [`  ${comment}`]),
+    `  $ pmctl ${line}`,
+  ]);
+  return `\nExamples:\n${lines.join("\n")}`;
+}

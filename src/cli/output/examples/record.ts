@@ -1,0 +1,60 @@
+export const RECORD = `
+audit list --since 24h --user alice
+audit list --type market.settled -o csv
+audit list --market rain --follow
+audit show 41
+audit show 41 -o json --fields sentence
+audit verify
+audit verify --anchor anchors.ndjson
+audit status
+audit status -o json
+audit security
+audit security --since 7d --event auth.failed
+audit export --out acme.ndjson
+audit export -t zoe --out zoe.ndjson
+audit accept-rollback --reason "disk lost, restored from Monday"
+audit accept-rollback --reason "disk lost, restored from Monday" --yes
+
+story rain
+story rain --out rain.html
+story --verify rain.html
+
+why trd_90ab12
+why req_Zk3f9Qx2-41
+
+reconcile
+reconcile --explain
+
+webhook send deposit.completed --set userId=alice --set amountUsd=100
+webhook send kyc.passed --set userId=bob --set jurisdiction=GB
+webhook sign --body event.json
+webhook sign --body event.json --scheme v2 --endpoint kyc
+webhook verify --body event.json --signature "$SIGNATURE"
+webhook verify --body event.json --signature "$SIGNATURE" -o json
+webhook deliveries
+webhook deliveries --receiver crm --status dead
+webhook replay "$DELIVERY"
+webhook replay "$EVENT" --reason "the receiver had lost it"
+webhook receivers
+webhook receivers -o json
+webhook enable crm
+webhook enable crm --reason "it is back"
+webhook listen --print-secret
+webhook listen --forward-to http://localhost:3000/hook
+
+db status
+db status -o json --fields running,version
+db backup
+db backup monday.backup.gz
+# asks first; the database as it was is kept beside it
+db restore monday.backup.gz
+db restore monday.backup.gz --into ACME_NEW_URL
+db migrate
+db migrate -t zoe
+db shell
+db shell < query.sql
+db start
+db start -o json
+db stop
+db stop --yes
+`;

@@ -1,0 +1,149 @@
+import { createHmac } from "node:crypto";
+import { appendFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { administer } from "../../../src/postgres/database.ts";
+import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
+import { connectionUrl } from "../../../src/postgres/embedded/connection.ts";
+import { type Ended, inProcess } from "../../support/in-process.ts";
+import { newOperator, type Operator, type ServerProcess } from "../../support/operator.ts";
+import { withRateLimit } from "../../support/tenant-text.ts";
+
+/** Why an example is read, options and arguments included, and not run. */
+const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
+  [/^(serve|up|demo|market watch|webhook listen --forward-to)\b|--follow/, "it runs until it is stopped"],
+  [/^oracle check\b/, "it asks exchanges on the internet"],
+  [/^db shell\b/, "it hands its streams on to psql"],
+];
+
+/** The reason why an example is not run; undefined for one that is. */
+export function reasonNotToRun(line: string): string | undefined {
+  return NOT_RUN.find(([which]) => which.test(line))?.[1];
+}
+
+const market = (key: string, question: string) => `key: ${key}
+question: ${question}
+category: weather
+kind: lmsr
+p0: 0.4
+closeAt: 2030-06-01T00:00:00Z
+resolutionRef: weather service
+`;
+
+const EVENT = JSON.stringify({ event: "kyc.passed", userId: "alice" });
+
+const FILES = {
+  "tenants/acme/markets/rain.yaml": market("rain", "Will it rain on Sunday?"),
+  "snow-in-june.yaml": market("snow-in-june", "Will it snow in June?"),
+  "fleet.yaml": "version: 1\nwaves: [{ name: all, tenants: [acme, zoe], gate: { doctor: false } }]\n",
+  "event.json": EVENT,
+};
+
+const OWN_LINES = `
+labels: { region: eu }
+kyc: { required: false }
+server: { port: 0, opsPort: 0 }
+network: { allowPrivate: [127.0.0.0/8] }
+embed: { allowedOrigins: [https://news.example] }
+`;
+
+/**
+ * The tenant that the examples of help and pages speak of: `acme`, served, with the market `rain`, the users `alice` and
+ * `bob`, a receiver `crm` that does not answer, two applies, and a tenant `zoe` beside it. Examples run in their order.
+ */
+export class ExampleTenant {
+  readonly #operator: Operator;
+  readonly #server: ServerProcess;
+  readonly #environment: Record<string, string | undefined>;
+  /** What stands in examples for what only this tenant knows, found when it is needed. */
+  readonly #names: Readonly<Record<string, () => Promise<string>>>;
+
+  private constructor(
+    operator: Operator,
+    server: ServerProcess,
+    { names, variables }: { names: Record<string, () => Promise<string>>; variables: Record<string, string> },
+  ) {
+    this.#operator = operator;
+    this.#server = server;
+    this.#names = names;
+    this.#environment = { ...process.env, PMCTL_TENANT: "acme", ...variables };
+  }
+
+  static async open(): Promise<ExampleTenant> {
+    const operator = await newOperator();
+    const { directory, edit, run, serve } = operator;
+    const ask = async (line: string) => {
+      const { stdout, stderr } = await run("-t", "acme", ...wordsOf(line), "-o", "json", "--yes");
+      return JSON.parse(stdout || stderr);
+    };
+    for (const tenant of ["acme", "zoe"]) await run("init", tenant);
+    await edit("acme", (text) =>
+      withRateLimit(text, 100_000)
+        .replace('blocked: ["US"]', "blocked: []")
+        .replace(
+          /^webhooks:\n/m,
+          "$&  outbound: [{ name: crm, url: http://127.0.0.1:9, events: [wallet.credited], secret: { env: ACME_CRM } }]\n",
+        )
+        .concat(OWN_LINES),
+    );
+    await appendFile(join(directory, ".env"), `ACME_CRM=whsec_${Buffer.alloc(32, 7).toString("base64")}\n`);
+    for (const [name, text] of Object.entries(FILES)) await writeFile(join(directory, name), text);
+    await run("apply", "zoe");
+    const [first] = await ask("apply acme --receipt anchors.ndjson");
+    await edit("acme", (text) => text.replace("feeBps: 100", "feeBps: 150"));
+    const [second] = await ask("apply acme --accept-loosening");
+    const server = await serve("acme");
+    for (const user of ["alice", "bob"]) await ask(`funding credit --user ${user} --amount 1000 --reason begin`);
+    const { tradeId } = await ask("trade place --market rain --side yes --amount 30 --user alice");
+    const { requestId } = await ask("trade place --market rain --side yes --amount 9999 --user alice");
+    const delivery = async () => (await ask("webhook deliveries --limit 1"))[0];
+    const connection = embeddedCluster(directory).connection("acme");
+    const empty = { ...connection, database: "acme_new" };
+    await administer(connection, (sql) => sql`create database ${sql(empty.database)}`);
+    const { ACME_WEBHOOK_SECRET = "" } = await operator.secrets();
+    const names = {
+      41: async () => String(first.seq),
+      57: async () => String(second.seq),
+      trd_90ab12: async () => tradeId,
+      "req_Zk3f9Qx2-41": async () => requestId,
+      wdr_5c1f20: async () => (await ask("funding request --user alice --amount 5")).withdrawalId,
+      "http://127.0.0.1:8080": async () => server.url,
+      $SIGNATURE: async () => createHmac("sha256", ACME_WEBHOOK_SECRET).update(EVENT).digest("hex"),
+      $DELIVERY: async () => (await delivery()).deliveryId,
+      $EVENT: async () => (await delivery()).eventId,
+    };
+    return new ExampleTenant(operator, server, { names, variables: { ACME_NEW_URL: connectionUrl(empty) } });
+  }
+
+  /**
+   * Runs an example as a script would: nothing is asked, its answer is JSON unless it says how it prints, and what it is
+   * redirected into is not written.
+   */
+  async run(line: string): Promise<Ended> {
+    // A restore replaces the database, which nothing may be using.
+    if (line.startsWith("db restore")) await this.#server.kill("SIGTERM");
+    const words = [];
+    for (const word of wordsOf(line)) words.push((await this.#names[word]?.()) ?? word);
+    const format = words.includes("-o") || line.includes(" > ") ? [] : ["-o", "json"];
+    return inProcess([...words, ...format, "--yes"], { cwd: this.#operator.directory, env: this.#environment });
+  }
+
+  /** Reads the options and arguments of an example; a command comes to its directory, which is missing, after them. */
+  async read(line: string): Promise<Ended> {
+    return inProcess([...wordsOf(line), "-C", NOWHERE], { cwd: this.#operator.directory, env: this.#environment });
+  }
+
+  close(): Promise<void> {
+    return this.#operator.close();
+  }
+}
+
+/** A directory that is not there. */
+export const NOWHERE = "/nowhere/at/all";
+
+/** The words of a line of the shell, up to a redirection. Quotes hold what is between them together. */
+function wordsOf(line: string): string[] {
+  const [command = ""] = line.replaceAll("\\\n", " ").split(/ [<>] /);
+  return [...command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) =>
+    word.replace(/'([^']*)'|"([^"]*)"/g, "$1$2"),
+  );
+}
