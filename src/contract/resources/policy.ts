@@ -216,5 +216,6 @@ export const policyOperations = {
     refusals: ["PRECONDITION_FAILED"],
     tagged: true,
     temporary: true,
+    writes: true,
   }),
 };
