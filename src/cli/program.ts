@@ -50,6 +50,7 @@ export async function main(
       stateDirectory(options.directory);
       requireFormat(options);
       await host.requireFields(command);
+      await host.requireRepeatable(command);
     });
     // Before commander parses: `--fields ?` comes without the arguments that the command requires.
     const asked = commandAskedAbout(program, argv);
@@ -146,6 +147,14 @@ class CommandHost implements Host {
     if (fields === undefined) return;
     const { requireFields } = await import("./output/fields.ts");
     requireFields(this.#printsOf(command), fields);
+  }
+
+  /** @throws Fault USAGE for `--idempotency-key` with a command whose repeat would not get the first result */
+  async requireRepeatable(command: Command): Promise<void> {
+    if (command.optsWithGlobals<Globals>().idempotencyKey === undefined) return;
+    const { isRepeatable } = await import("./output/fields.ts");
+    if (isRepeatable(this.#printed.get(command))) return;
+    throw new Fault("USAGE", `pmctl ${pathOf(command)} keeps no first result to repeat: leave --idempotency-key out`);
   }
 
   #annotates(command: Command): boolean {

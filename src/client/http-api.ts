@@ -17,6 +17,8 @@ export interface HttpApiOptions {
   userToken?: (() => Promise<string>) | undefined;
   /** Goes into the audit entry of each change that the calls make. */
   reason?: string | undefined;
+  /** Under which a change is made once: a repeat gets the first answer. A new one for each call unless given. */
+  idempotencyKey?: string | undefined;
   /** After so many seconds changes of the policy expire. */
   policyTtlSec?: number | undefined;
   /** Called before each wait for a rate limit or a lost connection, with its reason. */
@@ -64,7 +66,7 @@ class Call {
     this.#id = id;
     this.#options = options;
     this.#pace = pace;
-    this.#idempotencyKey = "writes" in operations[id] ? randomUUID() : undefined;
+    this.#idempotencyKey = "writes" in operations[id] ? (options.idempotencyKey ?? randomUUID()) : undefined;
   }
 
   async run(input: Record<string, unknown>): Promise<unknown> {

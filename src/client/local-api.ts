@@ -1,20 +1,54 @@
-import { type Api, operationIds } from "../contract/operations.ts";
+import type { Operation } from "../contract/operation.ts";
+import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
+import { type Idempotency, keyHolder, requestHash } from "../domain/access/idempotency.ts";
 import { type Caller, type Handlers, invoke } from "../services/invoke.ts";
+import { wireRequest } from "./http-request.ts";
+
+/** An idempotency key of the command line. */
+export interface LocalKey {
+  key: string;
+  /** The admin key that the command would show a server; undefined where the tenant file names none that is valid. */
+  adminKey: string | undefined;
+}
 
 /**
  * The operations of a tenant in this process, on behalf of one caller. Inputs and results are the wire's, validated and
  * encoded by the same `invoke` that the server uses, so both doors answer alike.
  *
  * Every method rejects with the Fault that the server would answer with.
+ *
+ * @param repeatable the key under which changes are made once, whichever way their repeats take
  */
-export function localApi(handlers: Handlers, caller: Caller): Api {
+export function localApi(handlers: Handlers, caller: Caller, repeatable?: LocalKey): Api {
   const methods = operationIds.map((id) => [
     id,
-    async (input: unknown) => {
-      const { wire, seal } = await invoke(handlers, id, input, caller);
+    async (input: Record<string, unknown>) => {
+      const idempotency = repeatable && idempotencyOf(id, input, caller, repeatable);
+      const { wire, seal } = await invoke(handlers, id, input, idempotency ? { ...caller, idempotency } : caller);
       if (seal) caller.onSealed?.(seal);
       return wire.value;
     },
   ]);
   return Object.fromEntries(methods) as Api;
+}
+
+/** The same as a server makes of the request that `httpApi` would send, so that each door knows the changes of the other. */
+function idempotencyOf(
+  id: OperationId,
+  input: Record<string, unknown>,
+  { user, policyTtlMs }: Caller,
+  { key, adminKey }: LocalKey,
+): Idempotency | undefined {
+  const { writes, auth, optionalUser, temporary }: Operation = operations[id];
+  if (!writes) return undefined;
+  const { method, target, body = "" } = wireRequest(id, input);
+  const actsForUser = auth === "user" || optionalUser === true;
+  return {
+    caller: keyHolder(
+      adminKey === undefined ? undefined : { type: "admin", name: adminKey },
+      actsForUser ? user?.id : undefined,
+    ),
+    key,
+    requestHash: requestHash({ method, target }, Buffer.from(body), temporary ? policyTtlMs : undefined),
+  };
 }

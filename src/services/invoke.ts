@@ -9,6 +9,7 @@ import {
   type WireResult,
 } from "../contract/operations.ts";
 import type { sessionOperations } from "../contract/resources/session.ts";
+import type { Idempotency } from "../domain/access/idempotency.ts";
 import type { Scope } from "../domain/access/scopes.ts";
 import type { Origin } from "../domain/access/security.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
@@ -40,7 +41,7 @@ export interface Caller {
   /** How long a change of the policy holds; for good unless given. */
   policyTtlMs?: number | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
-  idempotency?: { caller: string; key: string; requestHash: string } | undefined;
+  idempotency?: Idempotency | undefined;
 }
 
 /** An answer in its final text, made before the commit, or stored by the first of repeated requests. */

@@ -167,13 +167,19 @@ describe("over the database and over HTTP", () => {
   });
   afterAll(() => doors?.close());
 
-  async function take(side: Side, { line, name }: Step) {
+  async function take(side: Side, { line, name, entry: changesAs }: Step) {
     const story = stories.get(side) ?? { market: "", withdrawal: "", seq: 0 };
     stories.set(side, story);
     if (name === "funding list") story.withdrawal = await side.withdraw("ann", 15);
     const before = name === "market create" || name === "funding list" ? (await newest(side)).seq : story.seq;
-    const outcome = await side.run(...line(story));
+    const words = changesAs === undefined ? line(story) : [...line(story), "--idempotency-key", name];
+    const outcome = await side.run(...words);
     const { seq, text } = await newest(side);
+    // Said again, a change is not made again, and its first result is printed.
+    if (changesAs !== undefined && outcome.code === 0) {
+      const { code, stdout } = await side.run(...words);
+      expect({ code, stdout, seq: (await newest(side)).seq }).toEqual({ code: 0, stdout: outcome.stdout, seq });
+    }
     story.seq = seq;
     if (name === "market create") story.market = JSON.parse(text).payload.marketId;
     const entry = seq === before ? undefined : JSON.parse(side.alike(text));
@@ -198,6 +204,66 @@ describe("over the database and over HTTP", () => {
       if (entry && flag === "--reason") expect(db.entry.payload.reason).toBe(reason);
     },
   );
+
+  const credit = (key: string, amount: number, ...rest: string[]) => [
+    ...["funding", "credit", "--user", "kim", "--amount", String(amount), "--reason", "opening", "--yes"],
+    ...["--idempotency-key", key, ...rest],
+  ];
+
+  test("one door knows the changes of the other by their idempotency keys, and refuses another request with 7", async () => {
+    const side = doors.http;
+    const policy = ["policy", "set", "maxTradeUsd=440", "--yes", "--ttl", "2h", "--idempotency-key", "calm"];
+    for (const line of [credit("opening", 7), policy]) {
+      const first = await side.raw(...line);
+      expect(first.code).toBe(0);
+      const { seq } = await newest(side);
+      for (const via of ["db", "http"])
+        expect(await side.raw(...line, "--via", via)).toMatchObject({ code: 0, stdout: first.stdout });
+      expect((await newest(side)).seq).toBe(seq);
+    }
+    const others = [
+      credit("opening", 8),
+      [...policy.slice(0, 5), "3h", ...policy.slice(6)],
+      ["user", "restrict", "kim", "--idempotency-key", "calm"],
+    ];
+    for (const line of others)
+      for (const via of ["db", "http"])
+        expect(await side.raw(...line, "--via", via)).toMatchObject({
+          code: 7,
+          stderr: expect.stringContaining("used with another request"),
+        });
+  });
+
+  test("a repeat of key create tells of the same key without its value, which is stored nowhere", async () => {
+    for (const side of [doors.db, doors.http]) {
+      const line = ["key", "create", "night", "--type", "public", "--idempotency-key", "night"];
+      const [first, again] = [await side.raw(...line), await side.raw(...line)];
+      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("pmctl key rotate night") });
+      expect(JSON.parse(again.stdout)).toEqual({ ...JSON.parse(first.stdout), key: null });
+    }
+  });
+
+  test("a repeat of apply finds nothing to do, and other files under its key are refused with 7", async () => {
+    for (const side of [doors.db, doors.http]) {
+      const line = [
+        "apply",
+        side.tenant,
+        "--yes",
+        "--on-drift",
+        "overwrite",
+        "--accept-loosening",
+        "--idempotency-key",
+        "release",
+      ];
+      await side.edit((text) =>
+        text.replace(/^policy:\n/m, "policy:\n  feeBps: 70\n").replace(/\n {2}feeBps: (?!70)\d+/, ""),
+      );
+      expect(JSON.parse((await side.raw(...line)).stdout)).toMatchObject([{ changed: true }]);
+      expect(JSON.parse((await side.raw(...line)).stdout)).toMatchObject([{ changed: false }]);
+      await side.edit((text) => text.replace("feeBps: 70", "feeBps: 60"));
+      expect(await side.raw(...line)).toMatchObject({ code: 7, stdout: "" });
+    }
+  });
 
   test("auto goes over HTTP where a server runs and to the database where none does, and the actor says which", async () => {
     const actor = async (side: Side) =>

@@ -278,7 +278,7 @@ describe("a connection that is lost", () => {
 
   test("is not tried again for a change without an idempotency key, whose outcome is then unknown", async () => {
     const { url, seen } = await serve(hangUp);
-    const fault = await faultOf(connectTo(url).api.updatePolicy({ feeBps: 3 }));
+    const fault = await faultOf(connectTo(url).api.sweepOracle({}));
     expect(fault).toMatchObject({ code: "OUTCOME_UNKNOWN", exitCode: 9 });
     expect(seen).toHaveLength(1);
   });

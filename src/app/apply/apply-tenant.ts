@@ -170,6 +170,10 @@ async function carryOut(
   // What comes from an earlier apply is of that one's commit, whatever stands in the directory by now.
   const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
   const facts = { gitCommit, rollbackTo, hashes: session.feeds.hashes };
-  const { changed } = await api.applyConfig(applyInputOf(writes, { plan, desired }, facts));
+  const { changed } = await api.applyConfig(applyInputOf(writes, { plan, desired }, facts)).catch((error: unknown) => {
+    // The apply that was made under this idempotency key left nothing for its repeat to do.
+    if (plan.empty && error instanceof Fault && error.code === "IDEMPOTENCY_MISMATCH") return { changed: false };
+    throw error;
+  });
   return { changed, items: changed ? items : [], gitCommit, plan, desired };
 }

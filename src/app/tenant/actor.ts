@@ -6,6 +6,8 @@ import { unplainIn } from "../../domain/text.ts";
 /** The reason that is recorded with a change, and the listener for its audit entry. */
 export interface Recording {
   reason?: string | undefined;
+  /** Under which a change is made once. */
+  idempotencyKey?: string | undefined;
   onSealed?: ((seal: Seal) => void) | undefined;
 }
 

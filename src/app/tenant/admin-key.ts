@@ -1,3 +1,4 @@
+import type { LocalKey } from "../../client/local-api.ts";
 import { loadEnvironment, readKey, readKeyVariable } from "../../config/environment.ts";
 import { destinationName } from "../../config/secrets/secret-destinations.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -19,11 +20,8 @@ export interface AdminKey {
  */
 export function adminKey(tenant: OperatorTenant, name: string | undefined): AdminKey {
   const { id, directory, config, secret } = tenant;
-  const keys = config.keys.admin;
-  const now = wallClockMs();
-  const isValid = ({ expires }: (typeof keys)[number]) => expires === undefined || expires > now;
-  const index = name === undefined ? keys.findIndex(isValid) : indexOfKey(tenant, name);
-  const key = keys[index];
+  const index = name === undefined ? firstValid(tenant) : indexOfKey(tenant, name);
+  const key = config.keys.admin[index];
   if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);
   if (!isValid(key)) throw new Fault("CONFIG_INVALID", `The admin key ${key.name} of ${id} has expired`);
   try {
@@ -35,6 +33,24 @@ export function adminKey(tenant: OperatorTenant, name: string | undefined): Admi
     throw error;
   }
 }
+
+/**
+ * The command line's idempotency key for changes straight at the database. It is held as a server holds it, by the admin
+ * key that the command would show there: a change that was made through one door is known at the other.
+ */
+export function localKey(
+  tenant: Pick<OperatorTenant, "config">,
+  { key, idempotencyKey }: { key?: string | undefined; idempotencyKey?: string | undefined },
+): LocalKey | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  return { key: idempotencyKey, adminKey: key ?? tenant.config.keys.admin[firstValid(tenant)]?.name };
+}
+
+type FileKey = OperatorTenant["config"]["keys"]["admin"][number];
+
+const isValid = ({ expires }: FileKey): boolean => expires === undefined || expires > wallClockMs();
+
+const firstValid = ({ config }: Pick<OperatorTenant, "config">): number => config.keys.admin.findIndex(isValid);
 
 /** @throws Fault USAGE */
 export function indexOfKey({ id, config }: OperatorTenant, name: string): number {

@@ -1,5 +1,5 @@
 import { httpApi } from "../../client/http-api.ts";
-import { localApi } from "../../client/local-api.ts";
+import { type LocalKey, localApi } from "../../client/local-api.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment, readKey } from "../../config/environment.ts";
 import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../../config/resolve-tenant.ts";
@@ -20,6 +20,7 @@ import {
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
+import { localKey } from "./admin-key.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "./operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "./tenant-database.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
@@ -54,6 +55,7 @@ export interface ConfigSession extends DeclaredTenant {
 
 export interface ConfigSessionOptions extends DoorOptions {
   reason?: string | undefined;
+  idempotencyKey?: string | undefined;
   /** The other tenants' secrets, which a command on many tenants shares; each session reads them itself unless given. */
   others?: DirectorySecrets | undefined;
 }
@@ -71,14 +73,15 @@ export async function openConfigSession(
   options: ConfigSessionOptions,
   { note, onSealed }: Pick<Recording, "onSealed"> & { note: (message: string) => void },
 ): Promise<ConfigSession> {
-  const recording = { reason: checkReason(options.reason), onSealed };
+  const { idempotencyKey } = options;
+  const recording = { reason: checkReason(options.reason), idempotencyKey, onSealed };
   const tenant = readDeclaredTenant(directory, id);
   const door = await openDoor(tenant, options, note);
   if (door.kind === "http") {
     const live = await liveOver(door, id, { ...recording, mayPassBy: !door.asked && options.key === undefined, note });
     if (live) return overHttp(tenant, live, options);
   }
-  return overDatabase(await readyTenant(tenant, options.others), recording);
+  return overDatabase(await readyTenant(tenant, options.others), recording, localKey(tenant, options));
 }
 
 const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
@@ -135,7 +138,11 @@ function overHttp(
 }
 
 /** A session straight at the tenant's database. */
-export function overDatabase(ready: ReadyTenant, recording: Recording): ConfigSession {
+export function overDatabase(
+  ready: ReadyTenant,
+  { reason, onSealed }: Recording,
+  repeatable?: LocalKey,
+): ConfigSession {
   const { secrets, database, openAsOwner, ...tenant } = ready;
   let owned: Promise<OwnedDatabase> | undefined;
   const asOwner = () => {
@@ -150,7 +157,7 @@ export function overDatabase(ready: ReadyTenant, recording: Recording): ConfigSe
     return opened;
   };
   const live = async (opened: TenantServices): Promise<LiveTenant> => {
-    const api = localApi(opened.handlers, { ...recording, actor: operatorActor() });
+    const api = localApi(opened.handlers, { reason, onSealed, actor: operatorActor() }, repeatable);
     return { api, config: await api.getConfig({}), isUnrecorded: await opened.pool.read(isUnrecorded) };
   };
   return {

@@ -1,6 +1,7 @@
 import { auditLinesOf } from "../../client/audit-lines.ts";
 import { eventSource } from "../../client/event-source.ts";
 import { httpApi } from "../../client/http-api.ts";
+import type { LocalKey } from "../../client/local-api.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
@@ -9,12 +10,14 @@ import type { TenantServices } from "../../services/tenant/tenant.ts";
 import type { LogText } from "../audit/walk-log.ts";
 import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
+import { localKey } from "./admin-key.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
 
 export interface SessionOptions extends DoorOptions {
   tenant?: string | undefined;
   reason?: string | undefined;
+  idempotencyKey?: string | undefined;
 }
 
 /** A tenant, opened for one command through one of the two doors. */
@@ -49,8 +52,10 @@ export async function openSession(
   const reason = checkReason(options.reason);
   const tenant = readOperatorTenant(options.tenant);
   const door = await openDoor(tenant, options, note);
-  const recording = { reason, onSealed: (seal: Seal) => onReceipt(tenant.id, seal) };
-  return door.kind === "http" ? overHttp(tenant, door, recording) : overDatabase(tenant, recording, note);
+  const { idempotencyKey } = options;
+  const recording = { reason, idempotencyKey, onSealed: (seal: Seal) => onReceipt(tenant.id, seal) };
+  if (door.kind === "http") return overHttp(tenant, door, recording);
+  return overDatabase(tenant, recording, localKey(tenant, options), note);
 }
 
 function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Recording): Session {
@@ -74,7 +79,8 @@ function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Rec
 
 async function overDatabase(
   tenant: OperatorTenant,
-  recording: Recording,
+  { reason, onSealed }: Recording,
+  repeatable: LocalKey | undefined,
   note: (message: string) => void,
 ): Promise<Session> {
   // Before the database is started: a missing secret is reported at once.
@@ -107,12 +113,17 @@ async function overDatabase(
     tenant,
     services,
     api: (userId, { policyTtlSec } = {}) =>
-      localApi(services.handlers, {
-        ...recording,
-        actor,
-        policyTtlMs: policyTtlSec === undefined ? undefined : policyTtlSec * 1000,
-        user: userId === undefined ? undefined : { id: requireUserId(userId) },
-      }),
+      localApi(
+        services.handlers,
+        {
+          reason,
+          onSealed,
+          actor,
+          policyTtlMs: policyTtlSec === undefined ? undefined : policyTtlSec * 1000,
+          user: userId === undefined ? undefined : { id: requireUserId(userId) },
+        },
+        repeatable,
+      ),
     events: (markets, signal) => localEvents(services, { markets, signal }),
     logText: async (after) => (await openLogLines(services.checks, { after })).pages,
     close: async () => {

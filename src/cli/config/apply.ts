@@ -50,7 +50,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(breakFreezeOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
-    { names: APPLIED_FIELDS },
+    { names: APPLIED_FIELDS, repeatable: true },
     runApply,
   );
 }

@@ -47,7 +47,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(acceptRuleOption())
       .addOption(breakFreezeOption())
       .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
-    { names: `${APPLIED_FIELDS} to left` },
+    { names: `${APPLIED_FIELDS} to left`, repeatable: true },
     runRollback,
   );
 }

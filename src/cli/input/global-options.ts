@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { FORMATS } from "../output/formats.ts";
-import { writableFile } from "./parsers.ts";
+import { idempotencyKey, writableFile } from "./parsers.ts";
 import { selectorOption } from "./selector-option.ts";
 
 /** What every command takes. */
@@ -34,6 +34,10 @@ export function globalOptions(): Option[] {
       "--receipt <file>",
       "append proof of what the command put on record: audit verify --anchor takes it",
     ).argParser(writableFile),
+    new Option(
+      "--idempotency-key <key>",
+      "make a change once: the same line again within 24 hours prints the first result",
+    ).argParser(idempotencyKey),
     new Option("--yes", "confirm in advance whatever the command would ask; scripts need it"),
     new Option("--no-input", "never ask, even on a terminal: end with 6 and name the missing option"),
     new Option("--no-pager", "write long tables at once instead of page by page"),

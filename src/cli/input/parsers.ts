@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
+import { IDEMPOTENCY_KEY } from "../../domain/access/idempotency.ts";
 import { statusWordsProblem } from "../../domain/market/status-filter.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type Direction, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
@@ -39,6 +40,13 @@ export function drainSeconds(value: string): number {
 /** An identifier. An empty one is most likely an unset variable of a script. */
 export function identifier(value: string): string {
   if (value === "") throw new InvalidArgumentError("It is empty.");
+  return value;
+}
+
+/** As it travels in a header, which loses spaces at both ends. */
+export function idempotencyKey(value: string): string {
+  if (!IDEMPOTENCY_KEY.test(value) || value.trim() !== value)
+    throw new InvalidArgumentError("It must be 1 to 255 printable ASCII characters, without spaces at its ends.");
   return value;
 }
 

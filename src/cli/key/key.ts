@@ -14,7 +14,11 @@ import { createdView, type KeyItem, listView, revokedView, rotatedView, rotation
 const KEY_TYPES = ["admin", "public"] as const;
 type KeyType = (typeof KEY_TYPES)[number];
 
-interface CreateOptions {
+interface Repeatable {
+  idempotencyKey?: string | undefined;
+}
+
+interface CreateOptions extends Repeatable {
   name: string;
   type: KeyType;
   scopes?: Scope[] | undefined;
@@ -23,7 +27,7 @@ interface CreateOptions {
   expiresAt?: string | undefined;
 }
 
-interface RotateOptions {
+interface RotateOptions extends Repeatable {
   name: string;
   type?: KeyType | undefined;
   overlapSeconds?: number | undefined;
@@ -74,8 +78,8 @@ export function register(noun: Command, host: Host): void {
       .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", future),
     { operation: "createKey" },
     ({ options, args, io }) => {
-      const { type, scopes, from, expires: expiresAt } = options;
-      const create = { name: keyName(args[0], options), type, scopes, from, expiresAt };
+      const { type, scopes, from, expires: expiresAt, idempotencyKey } = options;
+      const create = { name: keyName(args[0], options), type, scopes, from, expiresAt, idempotencyKey };
       return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
     },
   );
@@ -105,11 +109,13 @@ export function register(noun: Command, host: Host): void {
       const { type, endpoint } = options;
       if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
       if (type === "webhook" || type === "audit") {
+        if (options.idempotencyKey !== undefined)
+          throw new Fault("USAGE", `--type ${type} changes nothing: leave --idempotency-key out`);
         const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
         return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
       }
-      const { overlap: overlapSeconds, expires: expiresAt } = options;
-      const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
+      const { overlap: overlapSeconds, expires: expiresAt, idempotencyKey } = options;
+      const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt, idempotencyKey };
       return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
     },
   );
@@ -204,19 +210,23 @@ export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Pr
       ...(from && { from }),
       ...(expiresAt && { expiresAt }),
     }),
+    options,
   );
   await io.output.print(created, createdView);
-  io.output.note("The value is shown this once and stored nowhere.");
+  noteValue(created, io);
 }
 
 export async function runKeyRotate(
-  { name, type, overlapSeconds, expiresAt }: RotateOptions,
+  { name, type, overlapSeconds, expiresAt, idempotencyKey }: RotateOptions,
   { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
   io: Io,
 ): Promise<void> {
-  const rotated = requireValue(await api().rotateKey({ name, type, overlapSeconds, ...(expiresAt && { expiresAt }) }));
+  const rotated = requireValue(await api().rotateKey({ name, type, overlapSeconds, ...(expiresAt && { expiresAt }) }), {
+    idempotencyKey,
+  });
   await io.output.print(rotated, rotatedView);
-  io.output.note("The value is shown this once and stored nowhere.");
+  noteValue(rotated, io);
+  if (rotated.key === null) return;
   const { keys, source } = tenant.config;
   const index = keys[rotated.type].findIndex((key) => key.name === name);
   if (index === -1) return;
@@ -260,11 +270,25 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
   await io.output.print(await api.revokeKey({ name, type }), revokedView);
 }
 
-/** A repeated request gets the first answer without the value, because the value is not stored. */
-function requireValue<Answer extends { name: string; key: string | null }>(answer: Answer): Answer {
-  if (answer.key !== null) return answer;
+interface WithValue {
+  name: string;
+  /** Null in the answer to a repeated request: the value is not stored. */
+  key: string | null;
+}
+
+/** Who repeats a line under the same idempotency key knows that it is a repeat. */
+function requireValue<Answer extends WithValue>(answer: Answer, { idempotencyKey }: Repeatable): Answer {
+  if (answer.key !== null || idempotencyKey !== undefined) return answer;
   throw new Fault(
     "OUTCOME_UNKNOWN",
     `The answer with the value of ${answer.name} was lost on the way: \`pmctl key rotate ${answer.name}\` makes another`,
+  );
+}
+
+function noteValue({ name, key }: WithValue, { output }: Pick<Io, "output">): void {
+  output.note(
+    key === null
+      ? `The value of ${name} was shown when it was made, and is stored nowhere: \`pmctl key rotate ${name}\` makes another`
+      : "The value is shown this once and stored nowhere.",
   );
 }

@@ -7,6 +7,8 @@ import { Fault } from "../../domain/fault.ts";
 export type Prints = Printed & {
   /** Whether it only tells of a tenant, so that one line may ask several; of an operation, whether that changes nothing. */
   each?: boolean;
+  /** Whether it takes `--idempotency-key`; of an operation, whether that does. */
+  repeatable?: boolean;
 };
 
 type Printed =
@@ -16,6 +18,12 @@ type Printed =
   | { tenantFile: true; and?: string }
   /** Names of the command's own, with spaces between; `annotates` for one that prints places of files with `-o github|sarif`. */
   | { names: string; annotates?: true };
+
+/** Whether a repeat of the command under the same `--idempotency-key` gets the first result. */
+export function isRepeatable(prints: Prints | undefined): boolean {
+  if (prints === undefined) return false;
+  return prints.repeatable ?? ("operation" in prints && "writes" in operations[prints.operation]);
+}
 
 export function fieldsOf(prints: Prints): string[] {
   if ("names" in prints) return prints.names.split(" ");

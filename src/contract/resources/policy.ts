@@ -245,5 +245,6 @@ export const policyOperations = {
     refusals: ["PRECONDITION_FAILED"],
     tagged: true,
     temporary: true,
+    writes: true,
   }),
 };

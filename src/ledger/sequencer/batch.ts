@@ -1,3 +1,4 @@
+import type { Idempotency } from "../../domain/access/idempotency.ts";
 import { type AuditEntry, auditLines, canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { type AuditKey, auditHash } from "../../domain/audit/seal.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
@@ -21,12 +22,6 @@ export interface Submission<C extends Command = Command> {
   /** Makes the answer, before anything is written: a command whose answer cannot be made is refused. */
   render?: ((result: Results[C["type"]]) => Rendered) | undefined;
   idempotency?: Idempotency | undefined;
-}
-
-export interface Idempotency {
-  caller: string;
-  key: string;
-  requestHash: string;
 }
 
 /** An answer as it is given. */

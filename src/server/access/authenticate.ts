@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
 import type { Operation } from "../../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
+import { IDEMPOTENCY_KEY, keyHolder, requestHash } from "../../domain/access/idempotency.ts";
 import { isFrom } from "../../domain/access/networks.ts";
 import { type OperationScope, requireScopes, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -38,7 +38,6 @@ export interface Identity {
 /** The fields of an operation that decide who may call it. */
 type Authenticated = Pick<Operation, "auth" | "method" | "optionalUser" | "scope"> & { onBehalf?: OperationScope };
 
-const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
 const MAX_REASON = 500;
 
 /**
@@ -155,15 +154,16 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   if (operation.temporary) caller.policyTtlMs = readTtl(exchange.header("policy-ttl"));
   const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
   if (idempotencyKey !== undefined) {
-    if (!PRINTABLE_KEY.test(idempotencyKey))
+    if (!IDEMPOTENCY_KEY.test(idempotencyKey))
       throw new Fault("BAD_REQUEST", "Idempotency-Key must be 1 to 255 printable characters");
     caller.idempotency = {
-      caller: `${key?.type}:${key?.name}:${user?.id ?? ""}`,
+      caller: keyHolder(key, user?.id),
       key: idempotencyKey,
-      requestHash: createHash("sha256")
-        .update(`${operation.method}\n${exchange.pathname}${operation.inQuery ? exchange.search : ""}\n`)
-        .update(rawBody)
-        .digest("hex"),
+      requestHash: requestHash(
+        { method: operation.method, target: `${exchange.pathname}${operation.inQuery ? exchange.search : ""}` },
+        rawBody,
+        caller.policyTtlMs,
+      ),
     };
   }
   return caller;

@@ -1,6 +1,7 @@
+import type { Idempotency } from "../../../src/domain/access/idempotency.ts";
 import { auditKey } from "../../../src/domain/audit/seal.ts";
 import type { Command } from "../../../src/engine/commands.ts";
-import type { Idempotency, Submission } from "../../../src/ledger/sequencer/batch.ts";
+import type { Submission } from "../../../src/ledger/sequencer/batch.ts";
 import type { Answer } from "../../../src/ledger/sequencer/job.ts";
 import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";

@@ -1,0 +1,29 @@
+import { createHash } from "node:crypto";
+
+/** A request whose repeats get its first answer. */
+export interface Idempotency {
+  /** Who sent it, as {@link keyHolder} names them: the keys of two callers have nothing to do with each other. */
+  caller: string;
+  key: string;
+  requestHash: string;
+}
+
+/** What an `Idempotency-Key` may be. */
+export const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** The holder of an idempotency key: the API key of the request, and the user for whom it acts. */
+export function keyHolder(apiKey: { type: string; name: string } | undefined, userId: string | undefined): string {
+  return `${apiKey?.type}:${apiKey?.name}:${userId ?? ""}`;
+}
+
+/**
+ * What tells one request from another, in hex.
+ * @param line method and path, with the query of an operation that has its fields there
+ * @param body the bytes as they were sent
+ * @param policyTtlMs how long a change of the policy holds; undefined for one that stays
+ */
+export function requestHash(line: { method: string; target: string }, body: Buffer, policyTtlMs?: number): string {
+  const hash = createHash("sha256").update(`${line.method}\n${line.target}\n`).update(body);
+  if (policyTtlMs !== undefined) hash.update(`\n${policyTtlMs}`);
+  return hash.digest("hex");
+}
