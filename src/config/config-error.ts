@@ -102,8 +102,15 @@ export function formatPath(path: Path): string {
   }, "");
 }
 
+/** Of more problems of a kind in a file, such as variables that are not set, each takes one line and none a frame. */
+const MAX_FRAMED = 2;
+
 function describeProblems(problems: readonly Problem[]): string {
-  const texts = problems.slice(0, MAX_SHOWN).map(describeProblem);
+  const shown = problems.slice(0, MAX_SHOWN);
+  const kinds = Map.groupBy(shown, ({ file, code }) => `${code} ${file}`);
+  const texts = [...kinds.values()].flatMap((kind) =>
+    kind.length > MAX_FRAMED ? [kind.map(headlineOf).join("\n")] : kind.map(describeProblem),
+  );
   if (problems.length > MAX_SHOWN) texts.push(`... and ${problems.length - MAX_SHOWN} more problems`);
   return texts.join("\n\n");
 }

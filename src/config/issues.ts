@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { isMissing, onePerPlace, yamlSentence } from "../contract/issue-sentence.ts";
 import { nearest } from "../domain/nearest.ts";
 import { DIAGNOSTIC_CODES, type DiagnosticCode, type Finding, type Path } from "./config-error.ts";
 import { isAnchorPlace } from "./schema/audit-schema.ts";
@@ -6,16 +7,6 @@ import { LITERAL } from "./schema/scalars.ts";
 import type { SchemaGuide } from "./schema/schema-guide.ts";
 
 type Issue = z.core.$ZodIssue;
-
-const NAMES: Readonly<Record<string, string>> = {
-  array: "a list",
-  boolean: "true or false",
-  int: "a whole number",
-  number: "a number",
-  object: "a mapping (key: value)",
-  record: "a mapping (key: value)",
-  tuple: "a list",
-};
 
 /**
  * A value decoded by a schema, or what is wrong with it as sentences about places.
@@ -28,32 +19,9 @@ export function decode<Schema extends z.ZodType>(
   value: unknown,
   { guide, root = value, base = [] }: { guide: SchemaGuide; root?: unknown; base?: Path },
 ): { data: z.output<Schema>; findings?: undefined } | { data?: undefined; findings: Finding[] } {
-  const parsed = schema.safeParse(value, { error: sentenceFor });
+  const parsed = schema.safeParse(value, { error: yamlSentence });
   if (parsed.success) return { data: parsed.data };
-  return { findings: parsed.error.issues.flatMap((issue) => findingsOf(issue, base, root, guide)) };
-}
-
-/** The sentence for an issue whose schema has none of its own. */
-function sentenceFor(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
-    case "invalid_type":
-      if (issue.input === undefined) return "is required";
-      if (issue.expected === "string")
-        return typeof issue.input === "object" ? "must be a text" : "must be a text: put it in quotes";
-      return `must be ${NAMES[issue.expected] ?? issue.expected}`;
-    case "too_big":
-      return `must ${extent(issue.origin)} ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${unit(issue.origin, issue.maximum)}`;
-    case "too_small":
-      return `must ${extent(issue.origin)} ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${unit(issue.origin, issue.minimum)}`;
-    case "invalid_value":
-      return oneOf(issue.values, issue.input);
-    case "invalid_union":
-      return "options" in issue && Array.isArray(issue.options)
-        ? oneOf(issue.options, undefined)
-        : "is not possible here";
-    default:
-      return undefined;
-  }
+  return { findings: onePerPlace(parsed.error.issues).flatMap((issue) => findingsOf(issue, base, root, guide)) };
 }
 
 /** What is wrong at the place of an issue, with the value where it may be shown. */
@@ -63,15 +31,17 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => {
       const known = guide.knownKeys(path);
-      const meant = known.includes(key) ? undefined : nearest(key, known);
-      const message = misplacedKey(key, path, value, known);
+      const isMisplaced = known.includes(key);
+      const message = isMisplaced
+        ? misplacedKey(key, path, value, guide)
+        : unknownKey(key, known, guide.mayShowKey(path, key));
+      const meant = isMisplaced ? undefined : nearest(key, known);
       return { path: [...path, key], message, atKey: true, code: "UNKNOWN_KEY", meant };
     });
-  if (issue.code === "invalid_key")
-    return [{ path, message: issue.issues[0]?.message ?? "is not a possible name", atKey: true }];
+  if (issue.code === "invalid_key") return [{ path, message: issue.message, atKey: true }];
   if (issue.code === "invalid_union") {
     const branch = likeliestBranch(issue.errors, value);
-    if (branch) return branch.flatMap((inner) => findingsOf(inner, path, root, guide));
+    if (branch) return onePerPlace(branch).flatMap((inner) => findingsOf(inner, path, root, guide));
   }
   const code = codeOf(issue, value);
   // A sentence about a country holds its code.
@@ -81,17 +51,18 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
 
 /** The kind of mistake that an issue is; a check of our own may name it in its `params`. */
 function codeOf(issue: Issue, value: unknown): DiagnosticCode {
+  if (isMissing(issue, value)) return "REQUIRED";
   switch (issue.code) {
     case "invalid_type":
-      return value === undefined ? "REQUIRED" : "WRONG_TYPE";
+      return "WRONG_TYPE";
     case "too_big":
     case "too_small":
       return "OUT_OF_RANGE";
     case "invalid_value":
-      return value === undefined ? "REQUIRED" : "NOT_ONE_OF";
+      return "NOT_ONE_OF";
     case "invalid_union":
-      if (value === undefined) return "REQUIRED";
-      return issue.message === LITERAL ? "LITERAL_SECRET" : "NOT_ONE_OF";
+      if (issue.message === LITERAL) return "LITERAL_SECRET";
+      return issue.discriminator === undefined ? "WRONG_TYPE" : "NOT_ONE_OF";
     case "custom":
       return DIAGNOSTIC_CODES.find((code) => code === issue.params?.code) ?? "INVALID_VALUE";
     default:
@@ -106,8 +77,8 @@ function meantBy(issue: Issue, value: unknown): string | undefined {
 }
 
 /**
- * The branch of a union that the writer probably meant: for a mapping the one with the fewest issues, for a scalar the
- * first that accepts its type. Undefined where the union's own sentence says more.
+ * The branch of a union that the writer probably meant: for a mapping the one that knows most of its keys and then has
+ * the fewest issues, for a scalar the first that accepts its type. Undefined where the union's own sentence says more.
  */
 function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown): readonly Issue[] | undefined {
   const fitting = branches.filter(
@@ -118,21 +89,35 @@ function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown
   const mappings = fitting.filter(
     (issues) => !issues.some(({ code, path }) => code === "invalid_value" && path.length === 0),
   );
-  return mappings.toSorted((a, b) => a.length - b.length)[0];
+  return mappings.toSorted((a, b) => strangers(a) - strangers(b) || a.length - b.length)[0];
 }
 
-/** A key that is known here may still belong to another kind of mapping than the keys beside it. */
-function misplacedKey(key: string, path: Path, value: unknown, known: readonly string[]): string {
-  if (!known.includes(key)) return unknownKey(key, known);
-  const beside = Object.keys(value ?? {}).filter((each) => each !== key);
-  const kinds = isAnchorPlace(path) ? "a target is one of file, exec, url" : `known here: ${known.join(", ")}`;
-  return `does not go with ${beside.join(" and ")}; ${kinds}`;
+/** How many keys a branch does not know. */
+function strangers(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === "unrecognized_keys" ? issue.keys.length : 0), 0);
 }
 
-function unknownKey(key: string, known: readonly string[]): string {
+/** A key that some mapping at this place may have, but not one with the keys beside it, or with their values. */
+function misplacedKey(key: string, path: Path, value: unknown, guide: SchemaGuide): string {
+  const clashes = Object.entries(value ?? {}).flatMap(([name, other]) => {
+    const kind = name === key ? undefined : guide.clash(path, key, [name, other]);
+    const shown = kind === "value" && guide.mayShowValue([...path, name], other) ? `${name}: ${other}` : name;
+    return kind === undefined ? [] : [{ kind, shown }];
+  });
+  // The value that decides what a mapping is, such as an algorithm, says more than what else goes with it.
+  const decisive = clashes.filter(({ kind }) => kind === "value");
+  const rivals = decisive.length > 0 ? decisive : clashes;
+  const kinds = isAnchorPlace(path) ? "; a target is one of file, exec, url" : "";
+  if (rivals.length === 0) return `is not possible here${kinds}`;
+  return `does not go with ${rivals.map(({ shown }) => shown).join(" and ")}${kinds}`;
+}
+
+/** The sentence follows the path of the key, or of the mapping where the key may not be shown. */
+function unknownKey(key: string, known: readonly string[], isShown: boolean): string {
+  const unknown = isShown ? "unknown key" : "holds an unknown key";
   const meant = nearest(key, known);
-  if (meant !== undefined) return `unknown key; did you mean "${meant}"?`;
-  return known.length > 0 ? `unknown key; known here: ${known.join(", ")}` : "unknown key";
+  if (meant !== undefined) return `${unknown}; did you mean "${meant}"?`;
+  return known.length > 0 ? `${unknown}; known here: ${known.join(", ")}` : unknown;
 }
 
 function got(path: Path, value: unknown, guide: SchemaGuide): string {
@@ -142,24 +127,6 @@ function got(path: Path, value: unknown, guide: SchemaGuide): string {
   if (!guide.mayShowValue(path, value)) return "";
   if (typeof value !== "string") return ` (got ${value})`;
   return value.length > 60 ? ` (got ${value.length} characters)` : ` (got ${JSON.stringify(value)})`;
-}
-
-function oneOf(values: readonly unknown[], input: unknown): string {
-  if (input === undefined && values.length === 1) return "is required";
-  const texts = values.map(String);
-  const meant = typeof input === "string" ? nearest(input, texts) : undefined;
-  const list = texts.length === 1 ? `must be ${texts[0]}` : `must be one of ${texts.join(", ")}`;
-  return meant === undefined ? list : `${list}; did you mean "${meant}"?`;
-}
-
-function extent(origin: string): string {
-  return origin === "string" || origin === "array" ? "have" : "be";
-}
-
-function unit(origin: string, count: number | bigint): string {
-  const plural = Number(count) === 1 ? "" : "s";
-  if (origin === "string") return ` character${plural}`;
-  return origin === "array" ? ` entr${plural ? "ies" : "y"}` : "";
 }
 
 function valueAt(root: unknown, path: Path): unknown {

@@ -1,9 +1,10 @@
+import { describeMistake, jsonSentence } from "../contract/issue-sentence.ts";
 import type { Input, Result } from "../contract/operations.ts";
 import { Deposit } from "../contract/resources/inbound.ts";
 import { text, UserId } from "../contract/scalars.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ServiceContext } from "./context.ts";
-import { type Caller, describeIssue, type Handlers } from "./invoke.ts";
+import type { Caller, Handlers } from "./invoke.ts";
 
 /** Webhooks in pmctl's own format. The server has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {
@@ -89,8 +90,8 @@ async function receivePayment(
     await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
     return RECEIVED;
   }
-  const parsed = Deposit.safeParse(event);
-  if (!parsed.success) throw new Fault("BAD_REQUEST", describeIssue(parsed.error.issues[0]));
+  const parsed = Deposit.safeParse(event, { error: jsonSentence });
+  if (!parsed.success) throw new Fault("BAD_REQUEST", describeMistake(parsed.error));
   const { userId, amountUsd, txRef } = parsed.data;
   await sequencer.submit({
     command: {

@@ -1,5 +1,5 @@
-import type { z } from "zod";
 import { compiledDecoder } from "../contract/compiled.ts";
+import { describeMistake, jsonSentence } from "../contract/issue-sentence.ts";
 import {
   type Input,
   type OperationId,
@@ -177,20 +177,9 @@ function databaseFault(error: unknown): Fault | undefined {
 
 /** @throws Fault BAD_REQUEST naming the field */
 export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
-  const parsed = compiledDecoder(operations[id].input).safeParse(input);
+  const parsed = compiledDecoder(operations[id].input).safeParse(input, { error: jsonSentence });
   if (parsed.success) return parsed.data as Input<Id>;
-  throw new Fault("BAD_REQUEST", describeIssue(parsed.error.issues[0]));
-}
-
-/** "selection.side: Invalid option" - the field first, so that a caller knows where to look. Values are not echoed. */
-export function describeIssue(issue: z.core.$ZodIssue | undefined): string {
-  if (!issue) return "The request is not valid";
-  const path = issue.path.join(".");
-  if (issue.code === "unrecognized_keys") {
-    const keys = issue.keys.map((key) => [...issue.path, key].join(".")).join(", ");
-    return `Unknown field: ${keys.slice(0, 200)}`;
-  }
-  return path === "" ? issue.message : `${path.slice(0, 200)}: ${issue.message}`;
+  throw new Fault("BAD_REQUEST", describeMistake(parsed.error));
 }
 
 const encodedResults = new WeakMap<object, Wire<unknown>>();

@@ -94,7 +94,7 @@ describe("labels of a tenant file", () => {
     ["{ region-: eu }", "labels.region-: must be a letter or a digit"],
     [`{ region: ${"e".repeat(64)} }`, "labels.region: must be a letter or a digit"],
     ["[eu]", "labels: must be a mapping"],
-    [`{ ${Array.from({ length: 33 }, (_, n) => `l${n}: x`).join(", ")} }`, "labels: must be at most 32 labels"],
+    [`{ ${Array.from({ length: 33 }, (_, n) => `l${n}: x`).join(", ")} }`, "labels: must have at most 32 labels"],
   ])("refuse %s", (labels, complaint) => {
     expect(complaints({ labels })).toEqual([expect.stringContaining(complaint)]);
   });

@@ -1,3 +1,4 @@
+import { jsonSentence } from "../../contract/issue-sentence.ts";
 import { UserId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
@@ -38,7 +39,7 @@ export async function mintUserToken(
 
 /** @throws Fault USAGE when no user can have this id */
 export function requireUserId(text: string): string {
-  const user = UserId.safeParse(text);
+  const user = UserId.safeParse(text, { error: jsonSentence });
   if (user.success) return user.data;
   throw new Fault("USAGE", `A user's id ${user.error.issues[0]?.message ?? "is not valid"}`);
 }

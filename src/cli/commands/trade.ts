@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { describeMistake, jsonSentence } from "../../contract/issue-sentence.ts";
 import type { WireInput, WireResult } from "../../contract/operations.ts";
 import { HedgeRef } from "../../contract/resources/trading.ts";
 import type { Host } from "../command.ts";
@@ -40,11 +41,9 @@ function withTerms(command: Command): Command {
 
 /** Checked before the tenant is opened, with the words of the interface. */
 function hedgeRef(value: string): Hedge {
-  const parsed = HedgeRef.safeParse(jsonObject(value));
+  const parsed = HedgeRef.safeParse(jsonObject(value), { error: jsonSentence });
   if (parsed.success) return parsed.data;
-  throw new InvalidArgumentError(
-    `${parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}.`,
-  );
+  throw new InvalidArgumentError(`${describeMistake(parsed.error)}.`);
 }
 
 /** Terms of a quote or a trade as the interface takes them. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { describeMistake, jsonSentence } from "../../contract/issue-sentence.ts";
 import { PolicyPatchSchema } from "../../contract/resources/policy.ts";
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
@@ -20,10 +21,9 @@ export function policyPatch(assignments: readonly string[]): PolicyPatch {
     const key = assignment.slice(0, split);
     assign(patch, key, readValue(key, assignment.slice(split + 1)));
   }
-  const checked = PolicyPatchSchema.safeParse(patch);
+  const checked = PolicyPatchSchema.safeParse(patch, { error: jsonSentence });
   if (checked.success) return checked.data;
-  const issue = checked.error.issues[0];
-  throw new Fault("USAGE", `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "is not valid"}`);
+  throw new Fault("USAGE", describeMistake(checked.error));
 }
 
 function assign(patch: Mapping, key: string, value: unknown): void {

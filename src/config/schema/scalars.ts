@@ -2,7 +2,7 @@ import { z } from "zod";
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../../contract/scalars.ts";
 import { hostPattern, isLoopback } from "../../domain/access/networks.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
-import { UNIT_MS } from "../../domain/time/units.ts";
+import { formatSpan, UNIT_MS } from "../../domain/time/units.ts";
 import { LABEL } from "../selection/selector.ts";
 import { isMapping } from "../yaml/mapping.ts";
 
@@ -21,7 +21,10 @@ const MOST_LABELS = 32;
 
 export const TenantLabels = z
   .record(LabelText, LabelText)
-  .refine((labels) => Object.keys(labels).length <= MOST_LABELS, `must be at most ${MOST_LABELS} labels`)
+  .refine((labels) => Object.keys(labels).length <= MOST_LABELS, {
+    error: `must have at most ${MOST_LABELS} labels`,
+    params: { code: "OUT_OF_RANGE" },
+  })
   .meta({ maxProperties: MOST_LABELS });
 
 /** US dollars as they stand in the file. Callers convert to micro-dollars, which six decimals always allow. */
@@ -39,7 +42,10 @@ export function duration(longestMs: number, { mayBeZero = false } = {}) {
       decode: (span) => Number.parseInt(span, 10) * (UNIT_MS[span.replace(/^\d+/, "")] ?? 0),
       encode: (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`),
     })
-    .refine((ms) => ms <= longestMs, `must be at most ${longestMs / 1000}s`);
+    .refine((ms) => ms <= longestMs, {
+      error: `must be at most ${formatSpan(longestMs)}`,
+      params: { code: "OUT_OF_RANGE" },
+    });
 }
 
 /** `0.5%` outside, 0.005 inside. */
@@ -48,7 +54,7 @@ export const Percentage = z
     decode: (percentage) => Number.parseFloat(percentage) / 100,
     encode: (ratio) => `${ratio * 100}%`,
   })
-  .refine((ratio) => ratio <= 1, "must be at most 100%");
+  .refine((ratio) => ratio <= 1, { error: "must be at most 100%", params: { code: "OUT_OF_RANGE" } });
 
 /** A host, or `*.` for one label before it; inside as URLs have it. */
 function hostLike(examples: string) {

@@ -49,6 +49,18 @@ export class SchemaGuide {
   }
 
   /**
+   * What keeps a key out of a mapping that has another one: that `key` itself, or its `value`; undefined where both may
+   * stand there.
+   */
+  clash(path: Path, key: string, [other, value]: readonly [key: string, value: unknown]): "key" | "value" | undefined {
+    const withKey = this.#at(path).filter(({ schema }) => Object.hasOwn(schema.properties ?? {}, key));
+    const withBoth = withKey.flatMap(({ schema }) => schema.properties?.[other] ?? []);
+    if (withBoth.length === 0) return "key";
+    const taken = withBoth.map(({ const: only, enum: several }) => (only === undefined ? several : [only]));
+    return taken.some((values) => values === undefined || values.includes(value)) ? undefined : "value";
+  }
+
+  /**
    * Whether a scalar at this place may be shown: the schema expects one there, and where it may be a secret the value
    * is one of those that are known to be none, such as the well-formed name of a variable.
    */

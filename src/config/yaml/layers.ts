@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import { isBelow, isReserved } from "../bounded-file.ts";
-import { ConfigError, type Finding, type Path, type Position, type Problem } from "../config-error.ts";
+import {
+  ConfigError,
+  type DiagnosticCode,
+  type Finding,
+  type Path,
+  type Position,
+  type Problem,
+} from "../config-error.ts";
 import { displayPath, readConfigFile } from "../config-file.ts";
 import { OPERATOR_FILE } from "../operator-file.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
@@ -122,7 +129,8 @@ function basesOf(source: YamlSource, chain: readonly string[], reading: Reading)
   const layers: Base[] = [];
   for (const [index, name] of [...names.entries()].reverse()) {
     const path = isList ? ["extends", index] : ["extends"];
-    const report = (message: string) => reading.problems.push(...source.problems([{ path, message }]));
+    const report = (message: string, code?: DiagnosticCode) =>
+      reading.problems.push(...source.problems([{ path, message, code }]));
     if (reading.left <= 0) {
       if (reading.left === 0) report(`is more than the ${MAX_BASES} files that a tenant file may build on`);
       reading.left = -1;
@@ -130,7 +138,7 @@ function basesOf(source: YamlSource, chain: readonly string[], reading: Reading)
     }
     reading.left -= 1;
     if (typeof name !== "string" || name === "") {
-      report("must be a file such as ../base.yaml, or a list of files");
+      report("must be a file such as ../base.yaml, or a list of files", "WRONG_TYPE");
       continue;
     }
     const file = resolve(dirname(chain.at(-1) ?? ""), name);

@@ -4,28 +4,11 @@ import { type Extent, type Finding, formatPath, type Path, type Position, type P
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { drawFrame, type Span, type Visibility } from "./code-frame.ts";
 import { scalarText } from "./scalar-text.ts";
+import { syntaxSentence } from "./syntax-sentence.ts";
 import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
 
 /** Further ones are only counted: each needs a frame, and a megabyte can hold a great many. */
 const MAX_PROBLEMS = 100;
-
-/** The sentences of the YAML library that never quote the text; those of other codes may carry a literal secret. */
-const QUOTELESS = new Set([
-  "BAD_INDENT",
-  "BAD_SCALAR_START",
-  "BLOCK_AS_IMPLICIT_KEY",
-  "BLOCK_IN_FLOW",
-  "MISSING_CHAR",
-  "MULTILINE_IMPLICIT_KEY",
-]);
-const SENTENCES: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "a tab cannot indent YAML: use spaces",
-  MULTIPLE_DOCS: "the file must hold one document: remove the second ---",
-  TAG_RESOLVE_FAILED: "YAML tags (!...) have no meaning here",
-  BAD_DQ_ESCAPE: "there is no such escape in a double-quoted text",
-  UNEXPECTED_TOKEN: "YAML does not expect this here",
-  RESOURCE_EXHAUSTION: "the file is nested too deeply",
-};
 
 /** A YAML text that remembers where everything stands. Version 1.2, so that `NO` is Norway and not false. */
 export class YamlSource {
@@ -110,10 +93,9 @@ export class YamlSource {
     return { file: this.file, ...position, endLine, endColumn, ...about, frame };
   }
 
-  #syntaxProblem({ code, message: raw, pos }: YAMLError): Problem {
-    const own = QUOTELESS.has(code) ? raw.charAt(0).toLowerCase() + raw.slice(1) : "this is not valid YAML";
-    const message = SENTENCES[code] ?? own;
-    return this.#problem(pos, { path: "", message, code: "YAML_SYNTAX", severity: "error", fix: null });
+  #syntaxProblem(error: YAMLError): Problem {
+    const about = { code: "YAML_SYNTAX", severity: "error", fix: null } as const;
+    return this.#problem(error.pos, { path: "", message: syntaxSentence(error), ...about });
   }
 
   #toPlainData(findings: Finding[]): unknown {

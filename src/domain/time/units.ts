@@ -22,3 +22,9 @@ export const UNIT_MS: Readonly<Record<string, number>> = {
   h: HOUR_MS,
   d: DAY_MS,
 };
+
+/** `7d` or `90s`: a time span in the largest unit that it is a whole number of. */
+export function formatSpan(spanMs: number): string {
+  const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, each]) => spanMs % each === 0) ?? ["ms", 1];
+  return `${spanMs / unitMs}${unit}`;
+}
