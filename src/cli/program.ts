@@ -9,6 +9,7 @@ import { globalOptions } from "./input/global-options.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
 import { terminalPrompts } from "./input/prompts.ts";
+import { relativeTimesOf } from "./input/relative-times.ts";
 import { asksSeveral } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import { examplesHelp } from "./output/examples/examples.ts";
@@ -97,9 +98,14 @@ class CommandHost implements Host {
 
   add<Options extends object>(command: Command, prints: Prints | null, work: Action<Options>): void {
     if (prints) this.#printed.set(command, prints);
+    const relativeTimes = relativeTimesOf(command);
     command.action(async () => {
       this.#interrupts.listen();
-      const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: pathOf(command) };
+      const options = {
+        ...command.optsWithGlobals<Globals & Options>(),
+        commandName: pathOf(command),
+        relativeTimes,
+      };
       const { stdin, stderr } = this.#streams;
       if (options.allowExec) allowExec();
       this.subject = subjectOf(command);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Operation } from "../contract/operation.ts";
 import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
+import { fingerprintOf, type RelativeTimes } from "../domain/access/idempotency.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { parseJson } from "../domain/parse-json.ts";
@@ -19,6 +20,8 @@ export interface HttpApiOptions {
   reason?: string | undefined;
   /** Under which a change is made once: a repeat gets the first answer. A new one for each call unless given. */
   idempotencyKey?: string | undefined;
+  /** A repeat under the key may hold other instants for them. */
+  relativeTimes?: RelativeTimes | undefined;
   /** After so many seconds changes of the policy expire. */
   policyTtlSec?: number | undefined;
   /** Called before each wait for a rate limit or a lost connection, with its reason. */
@@ -101,10 +104,12 @@ class Call {
   }
 
   async #headers({ body }: WireRequest): Promise<Headers> {
-    const { apiKey, userToken, reason, policyTtlSec } = this.#options;
+    const { apiKey, userToken, reason, policyTtlSec, relativeTimes } = this.#options;
     const headers = new Headers({ "x-api-key": apiKey, accept: "application/json" });
     if (body !== undefined) headers.set("content-type", "application/json");
     if (this.#idempotencyKey) headers.set("idempotency-key", this.#idempotencyKey);
+    const fingerprint = fingerprintOf(body ?? "", relativeTimes);
+    if (fingerprint !== undefined) headers.set("idempotency-fingerprint", fingerprint);
     // A header holds bytes; the server reads them as UTF-8, because an operator writes in any script.
     if (reason !== undefined) headers.set("audit-reason", Buffer.from(reason).toString("latin1"));
     const operation: Operation = operations[this.#id];

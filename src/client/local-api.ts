@@ -1,6 +1,12 @@
 import type { Operation } from "../contract/operation.ts";
 import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
-import { type Idempotency, keyHolder, requestHash } from "../domain/access/idempotency.ts";
+import {
+  fingerprintOf,
+  type Idempotency,
+  keyHolder,
+  type RelativeTimes,
+  requestHash,
+} from "../domain/access/idempotency.ts";
 import { type Caller, type Handlers, invoke } from "../services/invoke.ts";
 import { wireRequest } from "./http-request.ts";
 
@@ -9,6 +15,7 @@ export interface LocalKey {
   key: string;
   /** The admin key that the command would show a server; undefined where the tenant file names none that is valid. */
   adminKey: string | undefined;
+  relativeTimes?: RelativeTimes | undefined;
 }
 
 /**
@@ -37,7 +44,7 @@ function idempotencyOf(
   id: OperationId,
   input: Record<string, unknown>,
   { user, policyTtlMs }: Caller,
-  { key, adminKey }: LocalKey,
+  { key, adminKey, relativeTimes }: LocalKey,
 ): Idempotency | undefined {
   const { writes, auth, optionalUser, temporary }: Operation = operations[id];
   if (!writes) return undefined;
@@ -49,6 +56,10 @@ function idempotencyOf(
       actsForUser ? user?.id : undefined,
     ),
     key,
-    requestHash: requestHash({ method, target }, Buffer.from(body), temporary ? policyTtlMs : undefined),
+    requestHash: requestHash(
+      { method, target },
+      fingerprintOf(body, relativeTimes) ?? body,
+      temporary ? policyTtlMs : undefined,
+    ),
   };
 }

@@ -140,6 +140,14 @@ const STEPS: Step[] = [
   refused(read("market", "list", "--status", "unsetled"), 6),
   read("market", "show", "@last"),
   refused(read("market", "create", "--key", "k", "--close-at", "2096-01-01 18:00"), 6),
+  // A repeat under an idempotency key means the same words, not the same instant.
+  changes(
+    {
+      name: "market create --close-at 9000d",
+      line: () => [...CREATE, "--key", "later", "--question", "Later?", "--close-at", "9000d"],
+    },
+    "market.created",
+  ),
   read("hedge"),
   onMarket("settle", "--outcome", "yes", "--preview"),
   refused(onMarket("settle", "--outcome", "yes"), 6),

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import type { RelativeTimes } from "../../domain/access/idempotency.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { unplainIn } from "../../domain/text.ts";
@@ -8,6 +9,7 @@ export interface Recording {
   reason?: string | undefined;
   /** Under which a change is made once. */
   idempotencyKey?: string | undefined;
+  relativeTimes?: RelativeTimes | undefined;
   onSealed?: ((seal: Seal) => void) | undefined;
 }
 

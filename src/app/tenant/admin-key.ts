@@ -4,6 +4,7 @@ import { destinationName } from "../../config/secrets/secret-destinations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import type { Recording } from "./actor.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
 /** The key that a command authenticates with at a server. */
@@ -40,10 +41,14 @@ export function adminKey(tenant: OperatorTenant, name: string | undefined): Admi
  */
 export function localKey(
   tenant: Pick<OperatorTenant, "config">,
-  { key, idempotencyKey }: { key?: string | undefined; idempotencyKey?: string | undefined },
+  {
+    key,
+    idempotencyKey,
+    relativeTimes,
+  }: { key?: string | undefined } & Pick<Recording, "idempotencyKey" | "relativeTimes">,
 ): LocalKey | undefined {
   if (idempotencyKey === undefined) return undefined;
-  return { key: idempotencyKey, adminKey: key ?? tenant.config.keys.admin[firstValid(tenant)]?.name };
+  return { key: idempotencyKey, adminKey: key ?? tenant.config.keys.admin[firstValid(tenant)]?.name, relativeTimes };
 }
 
 type FileKey = OperatorTenant["config"]["keys"]["admin"][number];

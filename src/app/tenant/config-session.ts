@@ -6,6 +6,7 @@ import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand }
 import type { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
+import type { RelativeTimes } from "../../domain/access/idempotency.ts";
 import type { Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isUnrecorded } from "../../ledger/load-standing.ts";
@@ -56,6 +57,7 @@ export interface ConfigSession extends DeclaredTenant {
 export interface ConfigSessionOptions extends DoorOptions {
   reason?: string | undefined;
   idempotencyKey?: string | undefined;
+  relativeTimes?: RelativeTimes | undefined;
   /** The other tenants' secrets, which a command on many tenants shares; each session reads them itself unless given. */
   others?: DirectorySecrets | undefined;
 }
@@ -73,8 +75,8 @@ export async function openConfigSession(
   options: ConfigSessionOptions,
   { note, onSealed }: Pick<Recording, "onSealed"> & { note: (message: string) => void },
 ): Promise<ConfigSession> {
-  const { idempotencyKey } = options;
-  const recording = { reason: checkReason(options.reason), idempotencyKey, onSealed };
+  const { idempotencyKey, relativeTimes } = options;
+  const recording = { reason: checkReason(options.reason), idempotencyKey, relativeTimes, onSealed };
   const tenant = readDeclaredTenant(directory, id);
   const door = await openDoor(tenant, options, note);
   if (door.kind === "http") {

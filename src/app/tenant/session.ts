@@ -4,6 +4,7 @@ import { httpApi } from "../../client/http-api.ts";
 import type { LocalKey } from "../../client/local-api.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
+import type { RelativeTimes } from "../../domain/access/idempotency.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
@@ -18,6 +19,7 @@ export interface SessionOptions extends DoorOptions {
   tenant?: string | undefined;
   reason?: string | undefined;
   idempotencyKey?: string | undefined;
+  relativeTimes?: RelativeTimes | undefined;
 }
 
 /** A tenant, opened for one command through one of the two doors. */
@@ -52,8 +54,8 @@ export async function openSession(
   const reason = checkReason(options.reason);
   const tenant = readOperatorTenant(options.tenant);
   const door = await openDoor(tenant, options, note);
-  const { idempotencyKey } = options;
-  const recording = { reason, idempotencyKey, onSealed: (seal: Seal) => onReceipt(tenant.id, seal) };
+  const { idempotencyKey, relativeTimes } = options;
+  const recording = { reason, idempotencyKey, relativeTimes, onSealed: (seal: Seal) => onReceipt(tenant.id, seal) };
   if (door.kind === "http") return overHttp(tenant, door, recording);
   return overDatabase(tenant, recording, localKey(tenant, options), note);
 }

@@ -11,6 +11,22 @@ export interface Idempotency {
 /** What an `Idempotency-Key` may be. */
 export const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
+/** What names a request instead of its body. */
+export const FINGERPRINT = /^[0-9a-f]{64}$/;
+
+/** The words of times that were said relative to now, such as `2h`, by the instants that they mean in a request's body. */
+export type RelativeTimes = ReadonlyMap<string, string>;
+
+/**
+ * Names a body by what was said instead of by the instants in it: `2h`, repeated an hour later, means the same request.
+ * Undefined where nothing in the body was said so, and its bytes name it.
+ */
+export function fingerprintOf(body: string, said: RelativeTimes | undefined): string | undefined {
+  let words = body;
+  for (const [instant, word] of said ?? []) words = words.replaceAll(instant, word);
+  return words === body ? undefined : createHash("sha256").update(words).digest("hex");
+}
+
 /** The holder of an idempotency key: the API key of the request, and the user for whom it acts. */
 export function keyHolder(apiKey: { type: string; name: string } | undefined, userId: string | undefined): string {
   return `${apiKey?.type}:${apiKey?.name}:${userId ?? ""}`;
@@ -19,10 +35,14 @@ export function keyHolder(apiKey: { type: string; name: string } | undefined, us
 /**
  * What tells one request from another, in hex.
  * @param line method and path, with the query of an operation that has its fields there
- * @param body the bytes as they were sent
+ * @param body the bytes as they were sent, or the fingerprint that names them
  * @param policyTtlMs how long a change of the policy holds; undefined for one that stays
  */
-export function requestHash(line: { method: string; target: string }, body: Buffer, policyTtlMs?: number): string {
+export function requestHash(
+  line: { method: string; target: string },
+  body: Buffer | string,
+  policyTtlMs?: number,
+): string {
   const hash = createHash("sha256").update(`${line.method}\n${line.target}\n`).update(body);
   if (policyTtlMs !== undefined) hash.update(`\n${policyTtlMs}`);
   return hash.digest("hex");

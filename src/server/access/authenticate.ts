@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Operation } from "../../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
-import { IDEMPOTENCY_KEY, keyHolder, requestHash } from "../../domain/access/idempotency.ts";
+import { FINGERPRINT, IDEMPOTENCY_KEY, keyHolder, requestHash } from "../../domain/access/idempotency.ts";
 import { isFrom } from "../../domain/access/networks.ts";
 import { type OperationScope, requireScopes, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -139,7 +139,8 @@ export function adminKeyOf(
 
 /**
  * The caller as services and the audit trail know it.
- * @throws Fault BAD_REQUEST for an unusable `Audit-Reason`, `Policy-Ttl` or `Idempotency-Key`
+ * @throws Fault BAD_REQUEST for an unusable `Audit-Reason`, `Policy-Ttl`, `Idempotency-Key` or
+ * `Idempotency-Fingerprint`
  */
 export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity, rawBody: Buffer): Caller {
   // The audit trail names the operator who acted, not the user acted for.
@@ -161,12 +162,17 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
       key: idempotencyKey,
       requestHash: requestHash(
         { method: operation.method, target: `${exchange.pathname}${operation.inQuery ? exchange.search : ""}` },
-        rawBody,
+        readFingerprint(exchange.header("idempotency-fingerprint")) ?? rawBody,
         caller.policyTtlMs,
       ),
     };
   }
   return caller;
+}
+
+function readFingerprint(header: string | undefined): string | undefined {
+  if (header === undefined || FINGERPRINT.test(header)) return header;
+  throw new Fault("BAD_REQUEST", "Idempotency-Fingerprint must be a SHA-256 in lower-case hex");
 }
 
 /** The strong tags of `If-Match` (RFC 9110, 13.1.1). Undefined when there is no condition: none sent, or `*`. */

@@ -1,6 +1,8 @@
 import type { Auth, Operation } from "../../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 
+import { FINGERPRINT } from "../../domain/access/idempotency.ts";
+
 /** A part of the OpenAPI document. */
 export type JsonObject = Record<string, unknown>;
 
@@ -110,6 +112,11 @@ export const IDEMPOTENCY_KEY = headerParameter(
   "Idempotency-Key",
   "Repeats of the request within 24 hours get its first answer.",
   { type: "string", minLength: 1, maxLength: 255 },
+);
+export const IDEMPOTENCY_FINGERPRINT = headerParameter(
+  "Idempotency-Fingerprint",
+  "Extension: a SHA-256 in hex that tells whether a repeat under the `Idempotency-Key` is the same request, instead of its body: for a client whose repeats hold other times, such as those of `in two hours`.",
+  { type: "string", pattern: FINGERPRINT.source },
 );
 export const IF_MATCH = headerParameter("If-Match", "Change only the version that this `ETag` names.", {
   type: "string",

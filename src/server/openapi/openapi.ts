@@ -9,6 +9,7 @@ import {
   DESCRIPTION,
   ERROR_SCHEMA,
   HEADERS,
+  IDEMPOTENCY_FINGERPRINT,
   IDEMPOTENCY_KEY,
   IF_MATCH,
   type JsonObject,
@@ -113,7 +114,7 @@ function describe(
   const parameters = [
     ...inPath,
     ...inQuery.map((name) => parameter(name, "query", fields, required(name))),
-    ...(operation.writes ? [IDEMPOTENCY_KEY] : []),
+    ...(operation.writes ? [IDEMPOTENCY_KEY, IDEMPOTENCY_FINGERPRINT] : []),
     ...(isTagged ? [IF_MATCH] : []),
     ...(operation.temporary ? [POLICY_TTL] : []),
     ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),

@@ -10,6 +10,9 @@ apply acme
 apply acme --dry-run --accept-loosening
 apply -l region=eu --reason "fees for the final"
 
+freeze acme --until "friday 18:00 Europe/Berlin" --reason "the final"
+freeze acme --off
+
 drift acme
 drift --all -o json
 
