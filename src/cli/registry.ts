@@ -8,6 +8,7 @@ export const NOUNS: readonly Noun[] = [
   ["init", "write the files of a new tenant", () => import("./config/init.ts")],
   ["demo", "a tenant with markets, money and a server, to look around", () => import("./serve/demo.ts")],
   ["validate", "check tenant files", () => import("./config/validate.ts")],
+  ["test", "run the cases beside a tenant file, without a database", () => import("./commands/test.ts")],
   ["render", "a tenant's configuration as a whole, each value with its origin", () => import("./config/render.ts")],
   ["schema", "JSON Schema of the files, OpenAPI of the service", () => import("./config/schema.ts")],
   ["plan", "what an apply would do", () => import("./config/plan.ts")],

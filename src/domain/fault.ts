@@ -139,6 +139,7 @@ const FAULTS = {
     meaning: "the tenant's configuration is frozen; nothing was written",
     next: "pmctl freeze",
   },
+  CASE_FAILED: { status: 400, exit: 7, meaning: "a case of `pmctl test` came out otherwise than it expects" },
   STORY_CHANGED: { status: 400, exit: 7, meaning: "the page of a story is not as it was signed" },
   EXPECTATION_NOT_MET: {
     status: 400,

@@ -182,7 +182,7 @@ function wakeAt(watched: readonly Watched[], now: number): number | null {
 }
 
 /** What a resolution by feed rests on, so that its outcome can be recomputed. Numbers are decimal texts. */
-function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): ResolutionEvidence {
+export function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): ResolutionEvidence {
   return {
     ref: terms.feed,
     price: decimalText(price),

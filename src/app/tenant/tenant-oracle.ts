@@ -13,12 +13,15 @@ import type { TenantServices } from "../../services/tenant/tenant.ts";
 export function tenantFeeds(config: TenantConfig): OracleSetup {
   const { oracle, network } = config;
   const pushed = Object.entries(oracle.sources).flatMap(([name, { push }]) => (push ? [name] : []));
-  // Whether a source can be asked depends on which headers and parameters are stated, not on their values.
-  const { lacking } = tenantSources(
+  return oracleSetup(oracle.venues, pushed, network, statedSources(config).lacking, priceDefinitions(config));
+}
+
+/** The sources of a tenant's file, without the values of its secrets: they decide what a source answers, not which can be asked. */
+export function statedSources(config: TenantConfig): SourceSet {
+  return tenantSources(
     config,
     oracleSecretsOf(config, () => "stated"),
   );
-  return oracleSetup(oracle.venues, pushed, network, lacking, priceDefinitions(config));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CaseSchema } from "./case-schema.ts";
 import { FleetFileSchema } from "./fleet-schema.ts";
 import { MarketFileSchema } from "./market-schema.ts";
 import { OperatorFileSchema } from "./operator-schema.ts";
@@ -11,6 +12,7 @@ const SCHEMAS = {
   market: MarketFileSchema,
   operator: OperatorFileSchema,
   fleet: FleetFileSchema,
+  case: CaseSchema,
 };
 type FileKind = keyof typeof SCHEMAS;
 

@@ -23,10 +23,13 @@ export class YamlSource {
   readonly #guide: SchemaGuide;
   readonly #document: Document.Parsed;
   readonly #lines = new LineCounter();
+  readonly #firstLine: number;
   #visibility: Visibility | undefined;
 
-  constructor(text: string, file: string, guide: SchemaGuide) {
+  /** @param firstLine the line of the file in which the text begins, for one document of several */
+  constructor(text: string, file: string, guide: SchemaGuide, firstLine = 1) {
     this.file = file;
+    this.#firstLine = firstLine;
     this.sha256 = createHash("sha256").update(text).digest("hex");
     this.#text = text;
     this.#guide = guide;
@@ -51,7 +54,7 @@ export class YamlSource {
 
   /** Where the value of `path` stands, or its nearest existing ancestor's key when the file does not state it. */
   positionOf(path: Path, atKey = false): Position {
-    return this.#position(this.#spanOf(path, atKey)[0]);
+    return this.#inFile(this.#position(this.#spanOf(path, atKey)[0]));
   }
 
   /** The text of what {@link positionOf} points at; of a whole document only its beginning. */
@@ -88,9 +91,10 @@ export class YamlSource {
   #problem([start, end]: Span, about: Omit<Problem, "file" | "frame" | keyof Extent>): Problem {
     this.#visibility ??= visibleSpans(this.#document, this.#text, this.#guide);
     const position = this.#position(start);
-    const { line: endLine, column: endColumn } = this.#position(Math.max(start, end));
-    const frame = drawFrame(this.#text, this.#lines.lineStarts, position, this.#visibility);
-    return { file: this.file, ...position, endLine, endColumn, ...about, frame };
+    const { line: endLine, column: endColumn } = this.#inFile(this.#position(Math.max(start, end)));
+    const { lineStarts } = this.#lines;
+    const frame = drawFrame({ text: this.#text, lineStarts, firstLine: this.#firstLine }, position, this.#visibility);
+    return { file: this.file, ...this.#inFile(position), endLine, endColumn, ...about, frame };
   }
 
   #syntaxProblem(error: YAMLError): Problem {
@@ -112,6 +116,10 @@ export class YamlSource {
   #position(offset: number): Position {
     const { line, col } = this.#lines.linePos(Math.min(offset, this.#text.trimEnd().length));
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  }
+
+  #inFile({ line, column }: Position): Position {
+    return { line: line + this.#firstLine - 1, column };
   }
 
   /** The dotted path up to the first key that may not be shown. */

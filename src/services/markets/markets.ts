@@ -5,7 +5,8 @@ import { Fault } from "../../domain/fault.ts";
 import { hoursHoldUntil } from "../../domain/history.ts";
 import { pricesOf, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
 import { isPublicFilter, statusFilter } from "../../domain/market/status-filter.ts";
-import { termsOf } from "../../domain/market/terms.ts";
+import { type FeedHashes, termsOf } from "../../domain/market/terms.ts";
+import type { Command, Results } from "../../engine/commands.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import {
   findMarketByKey,
@@ -46,13 +47,7 @@ export function marketHandlers(context: ServiceContext) {
       submit(context, "suspendMarket", { type: "suspendMarket", marketId: id }, caller, (result) => result),
     resumeMarket: ({ id }, caller) =>
       submit(context, "resumeMarket", { type: "resumeMarket", marketId: id }, caller, (result) => result),
-    settleMarket: ({ marketId, outcome, expectPayouts, expectTotalUsd }, caller) => {
-      const expect = { payouts: expectPayouts, totalMicro: expectTotalUsd };
-      return submit(context, "settleMarket", { type: "settleMarket", marketId, outcome, expect }, caller, (result) => ({
-        ...result,
-        status: "settled",
-      }));
-    },
+    settleMarket: (input, caller) => submit(context, "settleMarket", settlementCommand(input), caller, settlementView),
   } satisfies Handlers;
 }
 
@@ -206,22 +201,38 @@ function hasTerms(market: MarketRow, { p0, meta, liquidityUsd, key: _, ...terms 
 const ppmOf = (p0: number) => Math.round(p0 * 1e6);
 
 function submitMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
+  const command = marketCommand(context.newId("mkt"), input, context.oracle.hashes);
+  return submit(context, "createMarket", command, caller, (result) => ({ ...result, status: "open" }));
+}
+
+/** The engine's command that creates a market. */
+export function marketCommand(id: string, input: Input<"createMarket">, feeds: FeedHashes): Command<"createMarket"> {
   const { p0, meta, liquidityUsd, key, ...market } = input;
-  const outcome = termsOf(input, context.oracle.hashes);
-  return submit(
-    context,
-    "createMarket",
-    {
-      type: "createMarket",
-      ...market,
-      id: context.newId("mkt"),
-      fileKey: key,
-      p0Ppm: ppmOf(p0),
-      meta: canonicalJson(meta),
-      liquidityMicro: liquidityUsd ?? null,
-      terms: outcome.kind === "terms" ? outcome.terms : null,
-    },
-    caller,
-    (result) => ({ ...result, status: "open" }),
-  );
+  const outcome = termsOf(input, feeds);
+  return {
+    type: "createMarket",
+    ...market,
+    id,
+    fileKey: key,
+    p0Ppm: ppmOf(p0),
+    meta: canonicalJson(meta),
+    liquidityMicro: liquidityUsd ?? null,
+    terms: outcome.kind === "terms" ? outcome.terms : null,
+  };
+}
+
+/** The engine's command for a settlement by hand. */
+export function settlementCommand(input: Input<"settleMarket">): Command<"settleMarket"> {
+  const { marketId, outcome, expectPayouts, expectTotalUsd } = input;
+  return {
+    type: "settleMarket",
+    marketId,
+    outcome,
+    expect: { payouts: expectPayouts, totalMicro: expectTotalUsd },
+  };
+}
+
+/** The answer to a settlement. */
+export function settlementView(result: Results["settleMarket"]): Result<"settleMarket"> {
+  return { ...result, status: "settled" };
 }

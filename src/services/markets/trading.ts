@@ -32,17 +32,28 @@ function sideOf({ selection }: Input<"placeOrder">): Side {
   return selection.outcome === 1 ? "yes" : "no";
 }
 
-/** The contract has checked that a purchase names its amount and a sale its shares, and neither the other's bounds. */
 function commandOf(
-  context: ServiceContext,
+  { newId }: ServiceContext,
   input: Input<"placeTrade"> | Input<"placeOrder">,
   side: Side,
   caller: Caller,
 ): Command<"placeTrade"> | Command<"sellShares"> {
-  const user = requireUser(caller);
+  return tradeCommand(newId("trd"), input, side, requireUser(caller));
+}
+
+/**
+ * The engine's command for a trade. The contract has checked that a purchase names its amount and a sale its shares, and
+ * neither the other's bounds.
+ */
+export function tradeCommand(
+  id: string,
+  input: Input<"placeTrade"> | Input<"placeOrder">,
+  side: Side,
+  user: NonNullable<Caller["user"]>,
+): Command<"placeTrade"> | Command<"sellShares"> {
   const { marketId, amount, shares, maxAvgPrice, minAvgPrice, minShares, hedgeRef } = input;
   const common = {
-    id: context.newId("trd"),
+    id,
     marketId,
     side,
     traderId: user.id,
@@ -53,7 +64,8 @@ function commandOf(
     : { type: "placeTrade", ...common, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares, hedgeRef };
 }
 
-function tradeView(trade: TradeResult): Result<"placeTrade"> {
+/** The answer to a trade. */
+export function tradeView(trade: TradeResult): Result<"placeTrade"> {
   const { tradeId, position, realizedMicro, hedgeRef } = trade;
   return {
     tradeId,

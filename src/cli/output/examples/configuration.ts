@@ -2,6 +2,10 @@ export const CONFIGURATION = `
 validate
 validate 'a*' -o github
 
+test
+test acme --case 'over*' --coverage
+test --all --junit cases.xml
+
 plan
 plan acme --detailed-exitcode
 plan acme --target policy.feeBps --out acme.plan.json

@@ -1,0 +1,139 @@
+import { dirname, join } from "node:path";
+import { ConfigError, type Finding, fileProblem, type Problem } from "../../config/config-error.ts";
+import { displayPath, readConfigFile } from "../../config/config-file.ts";
+import { decode } from "../../config/issues.ts";
+import { checkMarketFile, type PlacedMarket } from "../../config/market-files.ts";
+import { matchMarketFiles } from "../../config/market-walk.ts";
+import { type Case, CaseSchema, MAX_CASES_PER_FILE } from "../../config/schema/case-schema.ts";
+import { guideTo } from "../../config/schema/json-schema.ts";
+import { YamlSource } from "../../config/yaml/yaml-source.ts";
+import { nearest } from "../../domain/nearest.ts";
+
+/** Where the cases of a tenant stand, relative to its folder. */
+const CASE_FILES = "tests/*.yaml";
+
+/** A case, and where its values stand. */
+export interface PlacedCase {
+  spec: Case;
+  source: YamlSource;
+  /** The markets that it takes from files, by the names that it gives them. */
+  marketFiles: ReadonlyMap<string, PlacedMarket>;
+}
+
+interface CheckedCases {
+  /** Those without problems of their own. */
+  cases: PlacedCase[];
+  problems: readonly Problem[];
+}
+
+/**
+ * Reads the cases of a tenant, by file name and in the order of the documents.
+ *
+ * @param file the tenant file
+ * @param feeds the keys of the tenant's feeds
+ * @throws ConfigError with every problem of all files
+ */
+export function loadCases(file: string, feeds: readonly string[]): PlacedCase[] {
+  const directory = dirname(file);
+  const { files, findings } = matchMarketFiles(directory, [CASE_FILES]);
+  const markets = new MarketFiles(directory);
+  const checked = files.map((each) => checkCaseFile(each, markets, feeds));
+  const problems = [
+    ...findings.map(({ message }) => fileProblem(displayPath(join(directory, "tests")), message)),
+    ...checked.flatMap((each) => each.problems),
+  ];
+  if (problems.length > 0) throw new ConfigError(problems);
+  return checked.flatMap(({ cases }) => cases);
+}
+
+function checkCaseFile(file: string, markets: MarketFiles, feeds: readonly string[]): CheckedCases {
+  const shown = displayPath(file);
+  try {
+    const documents = documentsOf(readConfigFile(file));
+    if (documents.length > MAX_CASES_PER_FILE)
+      return { cases: [], problems: [fileProblem(shown, `holds more than ${MAX_CASES_PER_FILE} cases`)] };
+    const checked = documents.map(({ text, line }) =>
+      checkCase(new YamlSource(text, shown, guideTo("case"), line), markets, feeds),
+    );
+    return { cases: checked.flatMap(({ cases }) => cases), problems: checked.flatMap(({ problems }) => problems) };
+  } catch (error) {
+    if (error instanceof ConfigError) return { cases: [], problems: error.problems };
+    throw error;
+  }
+}
+
+/** A line that begins so separates documents wherever it stands: YAML allows it in no text. */
+const SEPARATOR = /^---(?=\s|$)/m;
+
+/** The documents of a file, each with the line that it begins in; those without content are left out. */
+function documentsOf(text: string): { text: string; line: number }[] {
+  let line = 1;
+  return text.split(SEPARATOR).flatMap((part) => {
+    const document = { text: part, line };
+    line += part.split("\n").length - 1;
+    return /^\s*[^\s#]/m.test(part) ? [document] : [];
+  });
+}
+
+function checkCase(source: YamlSource, markets: MarketFiles, feeds: readonly string[]): CheckedCases {
+  if (source.syntaxProblems.length > 0) return { cases: [], problems: source.syntaxProblems };
+  const { data: spec, findings: wrong } = decode(CaseSchema, source.value, { guide: guideTo("case") });
+  if (wrong) return { cases: [], problems: source.problems(wrong) };
+  const findings = unknownFeeds(spec, feeds);
+  const marketFiles = new Map<string, PlacedMarket>();
+  for (const [name, { file }] of Object.entries(spec.given.markets)) {
+    if (file === undefined) continue;
+    const found = markets.find(file, name);
+    if (typeof found === "string") findings.push({ path: ["given", "markets", name, "file"], message: found });
+    else marketFiles.set(name, found);
+  }
+  return findings.length > 0
+    ? { cases: [], problems: source.problems(findings) }
+    : { cases: [{ spec, source, marketFiles }], problems: [] };
+}
+
+function unknownFeeds({ when }: Case, feeds: readonly string[]): Finding[] {
+  return when.flatMap(({ price }, index): Finding[] => {
+    if (price === undefined || feeds.includes(price.feed)) return [];
+    const meant = nearest(price.feed, feeds);
+    const hint = meant === undefined ? "`pmctl oracle feeds` lists them" : `did you mean ${meant}?`;
+    const message = `there is no feed ${price.feed}; ${hint}`;
+    return [{ path: ["when", index, "price", "feed"], message, code: "UNKNOWN_FEED", meant }];
+  });
+}
+
+/** The market files that cases name, each read once. */
+class MarketFiles {
+  readonly #directory: string;
+  readonly #read = new Map<string, readonly PlacedMarket[]>();
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /**
+   * The market of a file that has the name as its key, else the file's only one. A text says why there is none.
+   *
+   * @throws ConfigError with the problems of the market file
+   */
+  find(file: string, name: string): PlacedMarket | string {
+    const markets = this.#read.get(file) ?? this.#load(file);
+    if (typeof markets === "string") return markets;
+    this.#read.set(file, markets);
+    const [only, ...others] = markets;
+    const found = markets.find(({ key }) => key === name) ?? (others.length === 0 ? only : undefined);
+    return found ?? `holds ${markets.length} markets, and none of them has the key ${name}`;
+  }
+
+  #load(file: string): readonly PlacedMarket[] | string {
+    const { files, findings } = matchMarketFiles(this.#directory, [file]);
+    const [problem] = findings;
+    if (problem) return problem.message;
+    if (files.length === 0) return "is no file below the tenant's folder";
+    const taken = new Map<string, string>();
+    const checked = files.map((each) => checkMarketFile(readConfigFile(each), each, taken));
+    const problems = checked.flatMap((each) => each.problems);
+    if (problems.length > 0) throw new ConfigError(problems);
+    return checked.flatMap(({ markets }) => markets);
+  }
+}

@@ -1,0 +1,136 @@
+import { formatPath } from "../../config/config-error.ts";
+import type { Case, Step } from "../../config/schema/case-schema.ts";
+import { FEES, TREASURY, walletOf } from "../../domain/accounts.ts";
+import { Fault, type FaultCode } from "../../domain/fault.ts";
+import { pricesOf, type Side } from "../../domain/market/market.ts";
+import { usdFromMicro } from "../../domain/money.ts";
+import type { Policy } from "../../domain/policy/policy.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
+import { positionKey } from "../../engine/rows.ts";
+import type { PlacedCase } from "./case-files.ts";
+import type { CaseTenant } from "./case-tenant.ts";
+import { type Difference, differences } from "./compare.ts";
+import { perform } from "./perform.ts";
+import { setUp, type TenantOfCases } from "./set-up.ts";
+
+/** A place in a case at which something else came out than was expected. */
+export interface Failure {
+  /** Such as `then.balances.alice`. */
+  path: string;
+  line: number;
+  expected: unknown;
+  /** Null where there is nothing. */
+  actual: unknown;
+}
+
+/** What a case came to. */
+export interface CaseResult {
+  file: string;
+  /** The line in which the case begins. */
+  line: number;
+  name: string;
+  ok: boolean;
+  ms: number;
+  failures: Failure[];
+}
+
+/** A case that was run, and what it met on its way. */
+export interface RanCase {
+  result: CaseResult;
+  refused: ReadonlySet<FaultCode>;
+  /** The policies that it set, the first one before anything happened, and when. */
+  policies: readonly { policy: Policy; now: number }[];
+}
+
+/** Runs a case from its beginning: nothing is left of one when the next one begins. */
+export function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
+  const { spec, source } = placed;
+  const startedAt = monotonicMs();
+  const { tenant, refusals } = setUp(context, placed);
+  const refused = new Set<FaultCode>();
+  const policies = [{ policy: tenant.policy, now: tenant.now }];
+  const { treasuryUsd = context.config.treasury.capitalUsd } = spec.given;
+  const steps = spec.when.flatMap((step, index) => {
+    const { code, differs } = runStep(tenant, step, index, { ...context, spec });
+    if (code !== undefined) refused.add(code);
+    else if (step.policy) policies.push({ policy: tenant.policy, now: tenant.now });
+    return differs;
+  });
+  const departures = [...refusals, ...steps, ...differences(spec.then, stateOf(tenant, spec, treasuryUsd), ["then"])];
+  const failures = departures.map(
+    ({ path, expected, actual }): Failure => ({
+      path: formatPath(path),
+      line: source.positionOf(path).line,
+      expected,
+      actual,
+    }),
+  );
+  const { file } = source;
+  const { line } = source.positionOf([]);
+  const ms = Math.round((monotonicMs() - startedAt) * 1000) / 1000;
+  return { result: { file, line, name: spec.name, ok: failures.length === 0, ms, failures }, refused, policies };
+}
+
+/** Does a step and holds what came of it against what was expected: a refusal, or fields of the result. */
+function runStep(
+  tenant: CaseTenant,
+  step: Step,
+  index: number,
+  { config, spec }: TenantOfCases & { spec: Case },
+): { code?: FaultCode; differs: Difference[] } {
+  const { refused: expected = null, ...fields } = step.expect ?? {};
+  const path = ["when", index, "expect"];
+  const claimedBy = (id: string) =>
+    spec.given.users[id]?.kyc === "none" ? spec.given.users[id].jurisdiction : undefined;
+  try {
+    const result = perform(tenant, step, { index, network: config.network, claimedBy });
+    if (expected !== null) return { differs: differences(expected, null, [...path, "refused"]) };
+    return { differs: differences(fields, result, path) };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { code: error.code, differs: differences(expected, error.code, [...path, "refused"]) };
+  }
+}
+
+/** What a case can ask about at its end, as the service would show it. */
+function stateOf(tenant: CaseTenant, { then }: Case, startUsd: number) {
+  const balanceUsd = (account: string) => usdFromMicro(tenant.rows.get("account", account)?.balanceMicro ?? 0n);
+  const [feesUsd, treasuryUsd] = [balanceUsd(FEES), balanceUsd(TREASURY)];
+  return {
+    balances: mapKeys(then.balances, (user) => balanceUsd(walletOf(user))),
+    positions: mapKeys(then.positions, (user) =>
+      mapKeys(then.positions?.[user], (market) => positionOf(tenant, user, market, then.positions?.[user]?.[market])),
+    ),
+    markets: mapKeys(then.markets, (market) => marketOf(tenant, market)),
+    house: { feesUsd, treasuryUsd, resultUsd: treasuryUsd + feesUsd - startUsd },
+  };
+}
+
+function mapKeys<Value>(record: object | undefined, show: (key: string) => Value): Record<string, Value> {
+  return Object.fromEntries(Object.keys(record ?? {}).map((key) => [key, show(key)]));
+}
+
+function marketOf(tenant: CaseTenant, id: string) {
+  const found = tenant.market(id);
+  if (!found) return null;
+  const { market, state, status } = found;
+  return { status, yesPrice: pricesOf(market, state).yes, outcome: state.outcome };
+}
+
+/** What a user holds of a market that is not settled: of the side that is expected, unless only the other one is held. */
+function positionOf(
+  tenant: CaseTenant,
+  user: string,
+  market: string,
+  expected: { side: Side; shares: number } | undefined,
+) {
+  const isSettled = tenant.market(market)?.status === "settled";
+  const sharesOf = (side: Side) => {
+    const held = isSettled ? undefined : tenant.rows.get("position", positionKey(user, market, side));
+    return usdFromMicro(held?.sharesMicro ?? 0n);
+  };
+  const { side = "yes", shares = 0 } = expected ?? {};
+  const other: Side = side === "yes" ? "no" : "yes";
+  const shown = shares !== 0 && sharesOf(side) === 0 && sharesOf(other) > 0 ? other : side;
+  return { side: shown, shares: sharesOf(shown) };
+}

@@ -1,0 +1,103 @@
+import type { Path } from "../../config/config-error.ts";
+import type { PlacedMarket } from "../../config/market-files.ts";
+import type { Case } from "../../config/schema/case-schema.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import type { Input } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { microFromUsd } from "../../domain/money.ts";
+import { overlay } from "../../domain/overlay.ts";
+import { DEFAULT_POLICY, mergePolicy } from "../../domain/policy/policy.ts";
+import { parseTime } from "../../domain/time/time-grammar.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
+import { marketCommand } from "../../services/markets/markets.ts";
+import type { TenantFeeds } from "./case-feeds.ts";
+import type { PlacedCase } from "./case-files.ts";
+import { CaseTenant } from "./case-tenant.ts";
+import type { Difference } from "./compare.ts";
+
+/** A tenant's configuration as cases begin with it. */
+export interface TenantOfCases {
+  config: TenantConfig;
+  feeds: TenantFeeds;
+}
+
+/** What a service would have refused of what a case begins with. */
+const refusedAt = (path: Path, { code, message }: Fault): Difference => ({
+  path,
+  expected: null,
+  actual: `${code}: ${message}`,
+});
+
+/**
+ * The tenant as a case is given it: applied, with its users and markets, made by the commands that a service makes them by.
+ * @returns with what was refused; then the rest is there all the same
+ */
+export function setUp({ config, feeds }: TenantOfCases, { spec, marketFiles }: PlacedCase) {
+  const { given, now } = spec;
+  const tenant = new CaseTenant(feeds, now);
+  tenant.run({
+    type: "applyConfig",
+    policy: mergePolicy(mergePolicy(DEFAULT_POLICY, config.policy), given.policy),
+    kycRequired: config.kyc.required,
+    liquidityMicro: micro(config.markets.liquidityUsd),
+    capitalMicro: micro(given.treasuryUsd ?? config.treasury.capitalUsd),
+    keys: [],
+    document: "{}",
+    documentSha256: "",
+    gitCommit: undefined,
+  });
+  const refusals: Difference[] = [];
+  const attempt = (path: Path, work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      refusals.push(refusedAt(path, error));
+    }
+  };
+  for (const [id, user] of Object.entries(given.users))
+    attempt(["given", "users", id], () => addUser(tenant, id, user));
+  for (const name of Object.keys(given.markets))
+    attempt(["given", "markets", name], () => {
+      const file = marketFiles.get(name);
+      tenant.run(marketCommand(name, termsOf(spec, name, file), feeds.hashes));
+      if (file?.state === "suspended") tenant.run({ type: "suspendMarket", marketId: name });
+    });
+  return { tenant, refusals };
+}
+
+/** Amounts of files have six decimals at most. */
+function micro(usd: number): bigint {
+  return microFromUsd(usd) ?? 0n;
+}
+
+function addUser(tenant: CaseTenant, traderId: string, user: Case["given"]["users"][string]): void {
+  const { balanceUsd, kyc, jurisdiction, suitability, restricted } = user;
+  if (kyc !== "none")
+    tenant.run({ type: "recordKyc", traderId, status: kyc, provider: "case", verifiedAt: tenant.now, jurisdiction });
+  if (balanceUsd > 0)
+    tenant.run({ type: "creditWallet", id: `crd_${traderId}`, traderId, amountMicro: micro(balanceUsd) });
+  if (suitability !== undefined)
+    tenant.run({ type: "submitSuitability", id: `asm_${traderId}`, traderId, answers: { score: suitability } });
+  if (restricted) tenant.run({ type: "restrictUser", traderId, restricted });
+}
+
+/** A market of which nothing is said; it closes a day after the case begins. */
+const someMarket = (name: string, now: number): Input<"createMarket"> => ({
+  question: name,
+  category: "case",
+  kind: "lmsr",
+  p0: 0.5,
+  closeAt: now + DAY_MS,
+  resolutionRef: "case",
+  meta: {},
+});
+
+const termsOfFile = ({ state: _, source: __, ...terms }: PlacedMarket): Input<"createMarket"> => terms;
+
+/** A market's terms: the case's own over those of its file. */
+function termsOf({ given, now }: Case, name: string, file: PlacedMarket | undefined): Input<"createMarket"> {
+  const { closeAt, file: _, ...stated } = given.markets[name] ?? {};
+  const terms = overlay(file ? termsOfFile(file) : someMarket(name, now), stated);
+  return closeAt === undefined ? terms : { ...terms, closeAt: parseTime(closeAt, now, "ahead") };
+}

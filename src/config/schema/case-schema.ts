@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { operations } from "../../contract/operations.ts";
+import { MarketInput } from "../../contract/resources/markets.ts";
+import { CountryCode } from "../../contract/resources/policy.ts";
+import { line, MarketId, MarketKey, MarketStatus, Side, Timestamp, text, UserId } from "../../contract/scalars.ts";
+import { decimalFromNumber } from "../../domain/decimal.ts";
+import { FAULT_CODES } from "../../domain/fault.ts";
+import { nearest } from "../../domain/nearest.ts";
+import { HIGHEST_SCORE } from "../../domain/policy/suitability.ts";
+import { parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
+import { PolicyBlock } from "./policy-block.ts";
+import { UsdNumber } from "./scalars.ts";
+
+const User = z.strictObject({
+  balanceUsd: UsdNumber.default(0).meta({ description: "What is in the wallet." }),
+  kyc: z.enum(["passed", "failed", "none"]).default("passed").meta({ description: "The last identity check." }),
+  jurisdiction: CountryCode.optional().meta({
+    description: "Where the identity check says that the user is; without a check, where the user's token says so.",
+  }),
+  suitability: z.number().int().min(0).max(HIGHEST_SCORE).optional().meta({ description: "The assessment's score." }),
+  restricted: z.boolean().default(false),
+});
+
+const { key: _, closeAt: __, meta, ...terms } = MarketInput.shape;
+
+/** A market's terms as far as the case states them; those of a file stand behind them. */
+const Market = z
+  .strictObject({
+    ...terms,
+    meta: meta.unwrap(),
+    closeAt: text(64).meta({ description: "A duration after `now`, such as 2h, or a time with its zone." }),
+    file: text(1024).meta({ description: "A market file, relative to the tenant's folder, to take the terms from." }),
+  })
+  .partial();
+
+/** Numbers are judged by the engine, as those of a request are: what it refuses can be expected. */
+const Trade = z
+  .strictObject({
+    user: UserId,
+    market: MarketId,
+    side: Side,
+    action: z.enum(["buy", "sell"]).default("buy"),
+    amountUsd: z.number().optional().meta({ description: "What is spent, fee included. Required to buy." }),
+    shares: z.number().optional().meta({ description: "How many shares are sold. Required to sell." }),
+    maxAvgPrice: z.number().optional(),
+    minShares: z.number().optional(),
+    minAvgPrice: z.number().optional(),
+  })
+  .check(({ value, issues }) => {
+    const size = value.action === "sell" ? "shares" : "amountUsd";
+    if (value[size] === undefined)
+      issues.push({ code: "custom", input: undefined, path: [size], message: "is required", params: REQUIRED });
+  });
+const REQUIRED = { code: "REQUIRED" };
+
+const Duration = z
+  .string()
+  .refine((span) => parseDuration(span) !== undefined, "must be a duration such as 30s, 15m or 3h");
+
+/** What a case can do, one of these a step. */
+const ACTIONS = {
+  trade: Trade,
+  wait: Duration.meta({ description: "Moves the clock; what falls due happens at its moment." }),
+  suspend: MarketId,
+  resume: MarketId,
+  policy: PolicyBlock,
+  sweep: z.strictObject({}).meta({ description: "The oracle looks at every market whose time has come." }),
+  price: z
+    .strictObject({
+      feed: text(64),
+      value: z.number().refine((value) => decimalFromNumber(value) !== undefined, "must be a price"),
+    })
+    .meta({ description: "What all sources of a feed say from now on, dated now." }),
+  settle: z.strictObject({
+    market: MarketId,
+    outcome: Side,
+    expectPayouts: z.number().optional(),
+    expectTotalUsd: z.number().optional(),
+  }),
+};
+export type Action = keyof typeof ACTIONS;
+const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
+
+/** The fields of each action's result; moving the clock and stating a price have none. */
+const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
+  trade: Object.keys(operations.placeTrade.output.shape),
+  wait: [],
+  suspend: Object.keys(operations.suspendMarket.output.shape),
+  resume: Object.keys(operations.resumeMarket.output.shape),
+  policy: Object.keys(operations.updatePolicy.output.shape),
+  sweep: Object.keys(operations.sweepOracle.output.shape),
+  price: [],
+  settle: Object.keys(operations.settleMarket.output.shape),
+};
+
+const Expectation = z
+  .strictObject({
+    refused: z.enum(FAULT_CODES).meta({ description: "The code with which the step is refused." }),
+    ...Object.fromEntries(Object.values(RESULT_FIELDS).flatMap((fields) => fields.map((field) => [field, z.json()]))),
+  })
+  .partial();
+
+const Step = z
+  .strictObject({ ...ACTIONS, expect: Expectation })
+  .partial()
+  .check(({ value, issues }) => {
+    const [action, ...others] = actionsOf(value);
+    const fail = (path: string[], message: string, params: object) =>
+      issues.push({ code: "custom", input: undefined, path, message, params });
+    if (action === undefined) return void fail([], `must be one of ${ACTION_NAMES.join(", ")}`, REQUIRED);
+    for (const other of others)
+      fail([other], `does not go with ${action}: each step does one thing`, { code: "CONFLICT" });
+    const fields = RESULT_FIELDS[action];
+    for (const field of Object.keys(value.expect ?? {})) {
+      if (field === "refused" || fields.includes(field)) continue;
+      const meant = nearest(field, fields);
+      const known = ["refused", ...fields].join(", ");
+      const hint = meant === undefined ? `there are: ${known}` : `did you mean "${meant}"?`;
+      fail(["expect", field], `${action} has no such result; ${hint}`, { code: "UNKNOWN_KEY", meant });
+    }
+  });
+export type Step = z.output<typeof Step>;
+
+/** The actions that a step names; a sound one names one. */
+export function actionsOf(step: Readonly<Record<string, unknown>>): Action[] {
+  return ACTION_NAMES.filter((name) => step[name] !== undefined);
+}
+
+const Given = z.strictObject({
+  policy: PolicyBlock.default({}).meta({ description: "Policy fields over the tenant file's." }),
+  treasuryUsd: UsdNumber.optional().meta({
+    description: "The treasury before any market; treasury.capitalUsd unless given.",
+  }),
+  users: z.record(UserId, User).default({}),
+  markets: z.record(MarketKey, Market).default({}),
+});
+
+const Then = z
+  .strictObject({
+    balances: z.record(UserId, z.number()),
+    positions: z.record(UserId, z.record(MarketId, z.strictObject({ side: Side, shares: z.number() }))),
+    markets: z.record(
+      MarketId,
+      z.strictObject({ status: MarketStatus, yesPrice: z.number(), outcome: Side.nullable() }).partial(),
+    ),
+    house: z
+      .strictObject({ feesUsd: z.number(), resultUsd: z.number(), treasuryUsd: z.number() })
+      .partial()
+      .meta({ description: "`resultUsd` is the treasury and the fees, less the treasury before any market." }),
+  })
+  .partial();
+
+/** One document of `tenants/<id>/tests/*.yaml`. */
+export const CaseSchema = z
+  .strictObject({
+    name: line(200),
+    now: Timestamp.prefault("2030-01-01T00:00:00Z").meta({ description: "When the case begins." }),
+    given: Given.prefault({}),
+    when: z.array(Step).max(1000).default([]),
+    // biome-ignore lint/suspicious/noThenProperty: no function, so nothing takes a case for a promise
+    then: Then.default({}),
+  })
+  .check(({ value: { given, now }, issues }) => {
+    for (const [name, { closeAt }] of Object.entries(given.markets)) {
+      const message = closeAt === undefined ? undefined : problemOfTime(closeAt, now);
+      if (message === undefined) continue;
+      issues.push({ code: "custom", input: closeAt, path: ["given", "markets", name, "closeAt"], message });
+    }
+  })
+  .meta({ title: "pmctl test case", description: "A case of `pmctl test`; each document of a file is one." });
+
+function problemOfTime(written: string, now: number): string | undefined {
+  try {
+    parseTime(written, now, "ahead");
+    return undefined;
+  } catch (error) {
+    if (error instanceof TimeSyntaxError) return error.message;
+    throw error;
+  }
+}
+
+export type Case = z.output<typeof CaseSchema>;
+
+/** More in one file are a mistake. */
+export const MAX_CASES_PER_FILE = 1000;
