@@ -45,6 +45,7 @@ export const NOUNS: readonly Noun[] = [
   ["hedge", "open hedge tags by symbol", () => import("./commands/hedge.ts")],
   ["audit", "the audit log and its verification", () => import("./audit/audit.ts")],
   ["story", "a market's life in one scroll, as the audit log tells it", () => import("./audit/story.ts")],
+  ["replay", "the state after any audit entry, from the log alone", () => import("./audit/replay.ts")],
   ["reconcile", "check the whole ledger", () => import("./commands/reconcile.ts")],
   ["oracle", "feeds, and the markets that they settle", () => import("./commands/oracle.ts")],
   ["webhook", "send, sign and check webhooks, and see those that went out", () => import("./webhook/webhook.ts")],

@@ -31,6 +31,11 @@ export class RowMap<Value> {
     this.#tables.clear();
   }
 
+  /** The values of a table with their keys, in the order in which the keys came. */
+  entries(table: Table): Iterable<[key: string, value: Value]> {
+    return this.#tables.get(table) ?? [];
+  }
+
   *values(): Generator<Value> {
     for (const rows of this.#tables.values()) yield* rows.values();
   }

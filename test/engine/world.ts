@@ -18,6 +18,8 @@ export const usd = (dollars: number): bigint => BigInt(Math.round(dollars * 1e6)
 export class World implements Reader {
   readonly #rows = new Map<string, Tables[Table]>();
   now = NOW;
+  /** What was recorded, and when. */
+  readonly log: (Draft["audit"][number] & { at: number })[] = [];
 
   get<T extends Table>(table: T, key: string): Tables[T] | undefined {
     if (table === "holders") return this.#holders(key) as unknown as Tables[T];
@@ -38,6 +40,7 @@ export class World implements Reader {
   run<C extends Command>(command: C): { result: Results[C["type"]]; draft: Draft } {
     const decision = this.decide(command);
     for (const { table, key, row } of decision.draft.writes()) this.put(table, key, row);
+    this.log.push(...decision.draft.audit.map((entry) => ({ ...entry, at: this.now })));
     return decision;
   }
 

@@ -1,0 +1,190 @@
+import { type ChainBreak, GENESIS, type SealedLines, walkChain } from "../../domain/audit/chain-walk.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+import { findAuditEntry, readSealedLines } from "../../queries/audit.ts";
+import { readLog } from "../../queries/evidence.ts";
+import {
+  pageAccounts,
+  pageMarkets,
+  pageMoved,
+  pagePositions,
+  pageTradedMarkets,
+  pageTradedPositions,
+} from "../../queries/reconcile/replayed.ts";
+import {
+  accountFigures,
+  compareRows,
+  type Difference,
+  type FiguredRow,
+  marketFigures,
+  statedBalances,
+  statedMarkets,
+  statedPositions,
+  statedVolumes,
+} from "../../replay/differences.ts";
+import { LoggedRows } from "../../replay/logged-rows.ts";
+import { type Rebuilt, rebuiltOf } from "../../replay/rebuilt.ts";
+import { takeEntry } from "../../replay/take-entry.ts";
+import { glance } from "../../services/audit/audit-verifier.ts";
+
+/** A tenant as its log alone states it after an entry, and where its tables say otherwise. */
+export interface RebuiltState extends Rebuilt {
+  /** The entry, and its hash. */
+  to: number;
+  hash: string;
+  /** The last entry of the log. */
+  head: number;
+  /** Whether the chain holds up to the entry and the tables agree. */
+  ok: boolean;
+  differences: Difference[];
+}
+
+export interface RebuildOptions {
+  /** The entry to stop after; the last one unless given. */
+  to?: number | undefined;
+  /** Every key that has sealed entries. */
+  keys: readonly AuditKey[];
+  onProgress?: (entries: number, of: number) => void;
+}
+
+/** Entries read at a time. The next page is read while this one is verified and taken over. */
+const PAGE = 1000;
+
+/**
+ * Rebuilds the state after an entry, verifying every link on the way, and compares it with the tables: with what their
+ * journals add up to by then and, at the end of the log, with the rows that stand for the present. Holds a row for each
+ * user, position and market, however long the log is. A chain that breaks is a difference of the table `audit`; what
+ * was rebuilt ends before it, and is compared with nothing.
+ *
+ * @param sql of a snapshot: the log and the tables are of one moment, whatever is written meanwhile
+ * @returns the break besides, where the chain does not hold
+ * @throws Fault NOT_FOUND for an entry that the log does not have
+ */
+export async function rebuildState(
+  sql: ReadSql,
+  { to, keys, onProgress }: RebuildOptions,
+): Promise<{ state: RebuiltState; broken: ChainBreak | undefined }> {
+  const log = await readLog(sql);
+  const head = log.head ?? { ...log.last, ts: "" };
+  const last = to === undefined ? head.seq : BigInt(to);
+  if (last > head.seq || (to !== undefined && last < 1n))
+    throw new Fault("NOT_FOUND", `The log has no entry ${last}: its last one is ${head.seq}`);
+  const isHead = last === head.seq;
+  const entry = isHead ? head : await findAuditEntry(sql, last);
+  const rows = new LoggedRows();
+  const taking = new Taking(rows);
+  const walked = await walkChain(taking.pagesOf(sql), {
+    keys,
+    head: { seq: last, hash: entry?.hash ?? "" },
+    onPage: (seq) => {
+      taking.takeUpTo(seq);
+      onProgress?.(Number(seq), Number(last));
+    },
+  });
+  taking.takeUpTo(walked.end.seq);
+  const broken = walked.broken ?? (isHead ? glance(log) : undefined);
+  // After its last entry a state lasts until now; after any other one, until the next.
+  const now = isHead && !broken ? log.readAt : taking.at;
+  const rebuilt = rebuiltOf(rows, now);
+  const differences = broken
+    ? [differenceOf(broken)]
+    : await differencesOf(sql, rows, { to: last, now, hasPresent: isHead });
+  const { seq, hash } = walked.end;
+  const state = {
+    to: Number(seq),
+    head: Number(head.seq),
+    hash,
+    ok: differences.length === 0,
+    ...rebuilt,
+    differences,
+  };
+  return { state, broken };
+}
+
+/** Takes entries over once they are verified. */
+class Taking {
+  readonly #rows: LoggedRows;
+  #page: readonly SealedLines[] = [];
+  #taken = GENESIS.seq;
+  /** When the last entry was written, milliseconds since 1970. */
+  at = 0;
+
+  constructor(rows: LoggedRows) {
+    this.#rows = rows;
+  }
+
+  /** All entries, of which the page that was given last can be taken. */
+  async *pagesOf(sql: ReadSql): AsyncGenerator<readonly SealedLines[]> {
+    const readAfter = (seq: bigint) => {
+      const page = readSealedLines(sql, seq + 1n, PAGE);
+      page.catch(() => {});
+      return page;
+    };
+    let next = readAfter(0n);
+    for (let seq = BigInt(PAGE); ; seq += BigInt(PAGE)) {
+      this.#page = await next;
+      if (this.#page.length === 0) return;
+      next = readAfter(seq);
+      yield this.#page;
+    }
+  }
+
+  takeUpTo(seq: bigint): void {
+    for (; this.#taken < seq; this.#taken += 1n) {
+      const [, , ts = "", type = "", , ...payload] =
+        this.#page[Number(this.#taken % BigInt(PAGE))]?.lines.split("\n") ?? [];
+      takeEntry(this.#rows, { type, ts, payloadText: payload.join("\n") });
+      this.at = Date.parse(ts);
+    }
+  }
+}
+
+function differenceOf({ seq, problem, stored, computed }: ChainBreak): Difference {
+  const [log, table] = [computed ?? problem, stored ?? null];
+  return { what: "audit", id: String(seq), field: computed === undefined ? "entry" : "hash", log, table };
+}
+
+interface Compared {
+  to: bigint;
+  now: number;
+  /** Whether the rows that stand for the present are of the same moment. */
+  hasPresent: boolean;
+}
+
+async function differencesOf(sql: ReadSql, rows: LoggedRows, { to, now, hasPresent }: Compared): Promise<Difference[]> {
+  const inJournals = [
+    await compareRows("transfer", statedBalances(rows), mapped(pageMoved(sql, to), accountFigures)),
+    await compareRows("trade", statedPositions(rows), mapped(pageTradedPositions(sql, to), positionRow)),
+    await compareRows("trade", statedVolumes(rows), mapped(pageTradedMarkets(sql, to), volumeRow)),
+  ];
+  if (!hasPresent) return inJournals.flat();
+  const inRows = [
+    await compareRows("account", statedBalances(rows), mapped(pageAccounts(sql), accountFigures)),
+    await compareRows("position", statedPositions(rows), mapped(pagePositions(sql), positionRow)),
+    await compareRows(
+      "market",
+      statedMarkets(rows, now),
+      mapped(pageMarkets(sql), (row): FiguredRow => [row.id, marketFigures(row, row, now)]),
+    ),
+  ];
+  return [...inRows, ...inJournals].flat();
+}
+
+type RowsOf<Pages> = Pages extends AsyncIterable<readonly (infer Each)[]> ? Each : never;
+
+const positionRow = (row: RowsOf<ReturnType<typeof pagePositions>>): FiguredRow => [
+  `${row.traderId} ${row.marketId} ${row.side}`,
+  { shares: row.sharesMicro, costUsd: row.costMicro },
+];
+const volumeRow = ({ id, volumeMicro, yesPricePpm }: RowsOf<ReturnType<typeof pageTradedMarkets>>): FiguredRow => [
+  id,
+  { volume: volumeMicro, yesPrice: yesPricePpm / 1e6 },
+];
+
+async function* mapped<Row>(
+  pages: AsyncIterable<readonly Row[]>,
+  figuresOf: (row: Row) => FiguredRow,
+): AsyncGenerator<FiguredRow[]> {
+  for await (const page of pages) yield page.map(figuresOf);
+}

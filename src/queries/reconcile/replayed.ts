@@ -1,0 +1,105 @@
+import type { MarketKind, Side, StoredStatus } from "../../domain/market/market.ts";
+import { bigint, named, rowReader, text, whole } from "../../ledger/codec.ts";
+import type { ReadSql, Row } from "../../postgres/connect.ts";
+import { PRICED, pricedColumns } from "../priced.ts";
+
+const PAGE = 5000;
+
+/** The rows of a statement page by page, so that a table of any length is read in the same memory. */
+async function* paged<Read>(
+  statement: { cursor(rows: number): AsyncIterable<Row[]> },
+  read: (row: Row) => Read,
+): AsyncGenerator<Read[]> {
+  for await (const rows of statement.cursor(PAGE)) yield rows.map(read);
+}
+
+const toBalance = rowReader({ id: text(), balanceMicro: bigint() });
+
+/** Every account as its row has it. */
+export function pageAccounts(sql: ReadSql) {
+  return paged(sql`select id, balance_micro from account`, toBalance);
+}
+
+/** Every account as the transfers up to an entry add up. */
+export function pageMoved(sql: ReadSql, to: bigint) {
+  // By pair of accounts first: far fewer rows then have to be split into their two legs.
+  return paged(
+    sql`
+      with pair as (
+        select debit, credit, sum(amount_micro) as amount
+          from transfer
+         where seq <= ${String(to)}::bigint
+         group by debit, credit
+      )
+      select account as id, sum(leg.amount)::text as balance_micro
+        from pair
+       cross join lateral (values (debit, -amount), (credit, amount)) as leg (account, amount)
+       group by account`,
+    toBalance,
+  );
+}
+
+const toPosition = rowReader({
+  traderId: text(),
+  marketId: text(),
+  side: text<Side>(),
+  sharesMicro: bigint(),
+  costMicro: bigint(),
+});
+
+/** Every position as its row has it. */
+export function pagePositions(sql: ReadSql) {
+  return paged(sql`select trader_id, market_id, side, shares_micro, cost_micro from position`, toPosition);
+}
+
+/** Every position as the trades up to an entry add up. */
+export function pageTradedPositions(sql: ReadSql, to: bigint) {
+  return paged(
+    sql`
+      select trader_id, market_id, side,
+             sum(shares_micro)::text as shares_micro,
+             sum(coalesce(-released_micro, amount_micro))::text as cost_micro
+        from trade
+       where seq <= ${String(to)}::bigint
+       group by trader_id, market_id, side`,
+    toPosition,
+  );
+}
+
+const toTraded = rowReader({ id: named("market_id", text()), volumeMicro: bigint(), yesPricePpm: whole() });
+
+/** What was traded in each market up to an entry, and the price that the last trade left. */
+export function pageTradedMarkets(sql: ReadSql, to: bigint) {
+  return paged(
+    sql`
+      select traded.market_id, traded.volume_micro, last.yes_price_ppm
+        from (
+          select market_id, sum(amount_micro)::text as volume_micro, max(seq) as last_seq
+            from trade
+           where seq <= ${String(to)}::bigint
+           group by market_id
+        ) traded
+        join trade last on last.seq = traded.last_seq`,
+    toTraded,
+  );
+}
+
+const toMarket = rowReader({
+  id: text(),
+  closeAt: whole(),
+  ...PRICED,
+  kind: text<MarketKind>(),
+  status: text<StoredStatus>(),
+  volumeMicro: bigint(),
+});
+
+/** Every market with its state. One that lacks either row is left out, and so is missing. */
+export function pageMarkets(sql: ReadSql) {
+  return paged(
+    sql`
+      select m.id, m.close_at, ${pricedColumns(sql)}, b.status, b.volume_micro
+        from market m
+        join book b on b.market_id = m.id`,
+    toMarket,
+  );
+}

@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { keepTrading } from "./rows/history.ts";
+import { openStage } from "./stage.ts";
+
+/**
+ * What going through a tenant's past costs: `node test/bench/replay.ts --trades 1000000`. The commands run in a process
+ * of their own, as the sources stand in `dist`, with so little memory that a log held whole would not fit.
+ */
+const { values } = parseArgs({ options: { trades: { type: "string", default: "1000000" } } });
+const trades = Number(values.trades);
+const HEAP_MB = 256;
+const PMCTL = fileURLToPath(new URL("../../bin/pmctl.js", import.meta.url));
+const run = promisify(execFile);
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+async function timed<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
+  const startedAt = performance.now();
+  const value = await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  say(`${name}: ${seconds.toFixed(1)} s, ${Math.round(trades / seconds)} trades/s`);
+  return value;
+}
+
+const stage = await openStage();
+try {
+  const pmctl = async (...args: string[]): Promise<unknown> => {
+    const line = [`--max-old-space-size=${HEAP_MB}`, PMCTL, ...args, "--via", "db", "-o", "json", "--quiet"];
+    const { stdout } = await run(process.execPath, line, { cwd: stage.directory, maxBuffer: 2 ** 28 });
+    return JSON.parse(stdout);
+  };
+  await timed(`${trades} trades written`, () =>
+    stage.withServices(({ sequencer }) => keepTrading(sequencer, stage.markets, trades, 2048)),
+  );
+  const { head, ok } = (await timed("pmctl replay", () => pmctl("replay"))) as { head: number; ok: boolean };
+  say(`  ${head} entries, ${ok ? "the tables agree" : "THE TABLES DIFFER"}`);
+} finally {
+  await stage.close();
+}
