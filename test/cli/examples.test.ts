@@ -1,17 +1,13 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EXAMPLES, examplesOf } from "../../src/cli/output/examples/examples.ts";
 import { completeProgram } from "../../src/cli/program.ts";
-import { ExampleTenant, NOWHERE, reasonNotToRun } from "./support/examples.ts";
+import { ExampleTenant, examplesOfPage, NOWHERE, reasonNotToRun } from "./support/examples.ts";
 import { leavesOf } from "./support/leaves.ts";
 
-const lines = EXAMPLES.map(({ line }) => line);
+const help = EXAMPLES.map(({ line }) => line);
+const readme = examplesOfPage(readFileSync(new URL("../../README.md", import.meta.url), "utf8"));
 const leaves = leavesOf(await completeProgram());
-
-let tenant: ExampleTenant;
-beforeAll(async () => {
-  tenant = await ExampleTenant.open();
-});
-afterAll(() => tenant?.close());
 
 describe("every command", () => {
   test("has two examples", () => {
@@ -20,12 +16,27 @@ describe("every command", () => {
   });
 
   test("has them in 80 columns", () => {
-    const wide = lines.flatMap((line) => `  $ pmctl ${line}`.split("\n")).filter((line) => line.length > 80);
+    const wide = help.flatMap((line) => `  $ pmctl ${line}`.split("\n")).filter((line) => line.length > 80);
     expect(wide).toEqual([]);
   });
 });
 
-describe("an example of the help", () => {
+let tenant: ExampleTenant;
+beforeAll(async () => {
+  tenant = await ExampleTenant.open();
+});
+afterAll(() => tenant?.close());
+
+// A restore ends the server, which the others need.
+const isRestore = (line: string) => line.startsWith("db restore");
+
+describe.each([
+  ["the README", readme.filter((line) => !isRestore(line))],
+  ["the help", help],
+  ["the README on restoring", readme.filter(isRestore)],
+])("an example of %s", (page, lines) => {
+  if (page === "the help") beforeAll(() => tenant.putBack());
+
   test.each(lines.filter((line) => reasonNotToRun(line) === undefined))("runs: pmctl %s", async (line) => {
     const { code, stdout, stderr } = await tenant.run(line);
     expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });

@@ -50,6 +50,17 @@ describe("on a terminal", () => {
     expect(again).toMatchObject({ exit: 0, questions: [] });
   });
 
+  test("of a tenant that is there asks nothing and says so first; its id is no answer for a new one", async () => {
+    await init([], { yes: true }, ["acme"]);
+    const before = tenantFile();
+    const { exit, questions, stdout, stderr } = await init([], {}, ["acme"]);
+    expect({ exit, questions }).toEqual({ exit: 0, questions: [] });
+    expect(stderr).toMatch(/^acme is there already/);
+    expect(stdout).toContain("kept");
+    expect(tenantFile()).toBe(before);
+    expect((await init(["acme"])).stderr).toContain("acme is there already");
+  });
+
   test("Ctrl-C at any question writes nothing", async () => {
     const { exit } = await init(["acme", "", null]);
     expect(exit).toBe(130);

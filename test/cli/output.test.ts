@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { requireFields } from "../../src/cli/output/fields.ts";
 import type { View } from "../../src/cli/output/output.ts";
-import { renderRecord } from "../../src/cli/output/table.ts";
+import { instantColumn, renderRecord } from "../../src/cli/output/table.ts";
 import { displayWidth, shorten } from "../../src/cli/output/text-width.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
@@ -68,6 +68,23 @@ describe("formats", () => {
     const picked = testIo({ format: "markdown", fields: ["id"] });
     await picked.output.print(items, view);
     expect(picked.stdout.text).toBe("| id |\n| --- |\n| mkt_1 |\n| mkt_2 |\n");
+  });
+
+  test("a table says how far an instant is from now, and markdown, which is read later, its time", async () => {
+    const now = Date.parse("2030-01-01T12:00:00Z");
+    const closing: View<typeof items, (typeof items)[number]> = {
+      kind: "list",
+      rows: () => items.slice(0, 1),
+      columns: [instantColumn("CLOSES", () => "2030-01-01T12:06:00.000Z", { now }), instantColumn("ENDED", () => null)],
+      empty: "",
+    };
+    const lines = async (format: "table" | "markdown") => {
+      const { output, stdout } = testIo({ format });
+      await output.print(items, closing);
+      return stdout.text.trimEnd().split("\n").at(-1);
+    };
+    expect(await lines("table")).toBe("in 6 min  -");
+    expect(await lines("markdown")).toBe("| 2030-01-01 12:06Z | - |");
   });
 
   test("csv quotes what needs it, and holds nested values as JSON", async () => {

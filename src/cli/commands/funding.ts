@@ -8,6 +8,7 @@ import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, identifier } from "../input/parsers.ts";
 import { time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 
 type Withdrawal = WireResult<"approveWithdrawal">;
 type Status = Withdrawal["status"];
@@ -45,7 +46,7 @@ const listView: View<readonly Withdrawal[], Withdrawal> = {
     { title: "USER", cell: ({ userId }) => userId },
     { title: "AMOUNT", cell: ({ amount }) => usd(amount), align: "right" },
     { title: "STATUS", cell: ({ status }) => status },
-    { title: "ASKED", cell: ({ createdAt }) => time(createdAt), optional: true },
+    instantColumn("ASKED", ({ createdAt }) => createdAt, { optional: true }),
   ],
   empty: "No withdrawals.",
 };

@@ -8,8 +8,9 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
-import { cents, orDash, relative } from "../output/cells.ts";
+import { cents } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 
 interface InboxCommandOptions extends SelectorOptions {
   within?: number;
@@ -37,8 +38,8 @@ function view(now: number): View<readonly InboxItem[], InboxItem> {
       { title: "WHAT", cell: ({ title }) => title, least: 35 },
       { title: "KIND", cell: ({ kind }) => kind, whole: true },
       { title: "USD", cell: ({ amountUsd }) => (amountUsd === null ? "-" : cents(amountUsd)), align: "right" },
-      { title: "DUE", cell: ({ dueAt }) => orDash(dueAt && relative(dueAt, now)) },
-      { title: "SINCE", cell: ({ since }) => orDash(since && relative(since, now)) },
+      instantColumn("DUE", ({ dueAt }) => dueAt, { now }),
+      instantColumn("SINCE", ({ since }) => since, { now }),
       { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
       { title: "", cell: ({ severity }) => MARKS[severity], optional: true },
       { title: "ID", cell: ({ id }) => id, optional: true },

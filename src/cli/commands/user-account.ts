@@ -8,6 +8,7 @@ import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, identifier, wholeNumber } from "../input/parsers.ts";
 import { cents, orDash, price, shares, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 
 type User = WireResult<"listUsers">["items"][number];
 type Order = WireResult<"listOrders">["items"][number];
@@ -130,7 +131,7 @@ const listView: View<readonly User[], User> = {
     },
     { title: "BALANCE", cell: ({ balanceUsd }) => cents(balanceUsd), align: "right" },
     { title: "EXPOSURE", cell: ({ exposureUsd }) => cents(exposureUsd), align: "right" },
-    { title: "SINCE", cell: ({ createdAt }) => time(createdAt), whole: true, optional: true },
+    instantColumn("SINCE", ({ createdAt }) => createdAt, { whole: true, optional: true }),
   ],
   empty: "No user matches.",
 };

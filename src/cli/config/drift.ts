@@ -8,8 +8,9 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Annotation } from "../output/annotations.ts";
-import { orDash, time } from "../output/cells.ts";
+import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { annotationsAt, annotationsOf } from "./plan-annotations.ts";
 import { ITEM_FIELDS, overrideLine, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
@@ -30,7 +31,7 @@ const view: View<readonly Row[], Row> = {
     { title: "FILE", cell: ({ desired }) => shownValue(desired) },
     { title: "LIVE", cell: ({ live }) => shownValue(live) },
     { title: "WHO", cell: ({ by }) => orDash(by?.actor) },
-    { title: "WHEN", cell: ({ by }) => orDash(by && time(by.ts, { seconds: true })) },
+    instantColumn("WHEN", ({ by }) => by?.ts),
     { title: "ENTRY", cell: ({ by }) => orDash(by?.seq.toString()), align: "right" },
     { title: "REASON", cell: ({ by }) => orDash(by?.reason) },
   ],

@@ -10,8 +10,9 @@ import { readPages } from "../input/paging.ts";
 import { count } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
-import { orDash, plain, time } from "../output/cells.ts";
+import { orDash, plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 import { shortCommit } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { overrideLine, symbolOf } from "./plan-view.ts";
@@ -29,7 +30,7 @@ const view: View<readonly Applied[], Applied> = {
   columns: [
     { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
     { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
-    { title: "WHEN", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
+    instantColumn("WHEN", ({ ts }) => ts, { whole: true }),
     { title: "WHO", cell: ({ actor }) => actor },
     { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit && shortCommit(gitCommit)) },
     { title: "CHANGED", cell: ({ changes }) => countsOf(changes), least: 20 },

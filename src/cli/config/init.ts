@@ -70,7 +70,7 @@ export function register(noun: Command, host: Host): void {
 /** Asks on a terminal for what no option says. A second run finds everything in place and overwrites nothing. */
 export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<void> {
   const directory = newTenantsDirectory();
-  const answers = await answersOf(options, args[0] ?? options.tenant, io);
+  const answers = await answersOf(options, args[0] ?? options.tenant, directory, io);
   const result = writeInit(directory, planInit({ ...answers, ports: freePorts(directory, answers.tenant) }));
   await io.output.print(result, view);
   io.output.note(nextSteps(directory, answers));
@@ -79,16 +79,24 @@ export async function runInit({ options, args, io }: CommandContext<InitOptions>
 async function answersOf(
   { template, ci, baseUrl, yes }: Globals & InitOptions,
   named: string | undefined,
-  { prompts }: Io,
+  directory: string,
+  { output, prompts }: Io,
 ): Promise<Answers> {
+  const unasked = { template: template ?? "minimal", ci: ci ?? "none", ...(baseUrl ? { baseUrl } : {}) } as const;
   if (yes || !prompts.available) {
     if (named === undefined) throw new Fault("USAGE", "Name the new tenant: pmctl init acme");
-    return { tenant: named, template: template ?? "minimal", ci: ci ?? "none", ...(baseUrl ? { baseUrl } : {}) };
+    return { tenant: named, ...unasked };
   }
-  const tenant =
-    named ?? (await prompts.ask("What is the tenant's id?", { fallback: "acme", problem: problemOfTenant }));
+  const problemOfNew = (id: string) =>
+    problemOfTenant(id) ?? (isThere(directory, id) ? `${id} is there already` : undefined);
+  const tenant = named ?? (await prompts.ask("What is the tenant's id?", { fallback: "acme", problem: problemOfNew }));
   const problem = problemOfTenant(tenant);
   if (problem !== undefined) throw new Fault("USAGE", problem);
+  if (isThere(directory, tenant)) {
+    // No answer would change a file that is there.
+    output.note(`${tenant} is there already: what it has stays as it is, and only what is missing is written.`);
+    return { tenant, ...unasked };
+  }
   return {
     tenant,
     baseUrl:
@@ -119,6 +127,10 @@ async function answersOf(
         "none",
       )),
   };
+}
+
+function isThere(directory: string, tenant: string): boolean {
+  return existsSync(join(directory, "tenants", tenant, "tenant.yaml"));
 }
 
 function nextSteps(directory: string, { tenant, ci }: Answers): string {

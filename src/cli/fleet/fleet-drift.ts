@@ -5,9 +5,10 @@ import { driftIn } from "../config/drift.ts";
 import { shownValue } from "../config/plan-view.ts";
 import { writeStepSummary } from "../config/step-summary.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { orDash, time } from "../output/cells.ts";
+import { orDash } from "../output/cells.ts";
 import { markdownTable } from "../output/markdown.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 import { planEach } from "./plan-each.ts";
 
 /** One value that is not what the last apply left. */
@@ -33,7 +34,7 @@ const view = {
     { title: "APPLIED", cell: ({ applied }) => shownValue(applied) },
     { title: "LIVE", cell: ({ live }) => shownValue(live) },
     { title: "WHO", cell: ({ by }) => orDash(by) },
-    { title: "WHEN", cell: ({ at }) => orDash(at && time(at, { seconds: true })) },
+    instantColumn("WHEN", ({ at }) => at),
     { title: "REASON", cell: ({ reason }) => orDash(reason) },
   ],
   empty: "No managed value was changed live since the last applies.",

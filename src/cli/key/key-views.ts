@@ -2,6 +2,7 @@ import type { FileRotation } from "../../app/tenant/tenant-secrets.ts";
 import type { WireResult } from "../../contract/operations.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 
 type Created = WireResult<"createKey">;
 type Rotated = WireResult<"rotateKey">;
@@ -33,14 +34,9 @@ export const listView: View<readonly KeyItem[], KeyItem> = {
     { title: "ACTIVE", cell: ({ active, onRecord }) => (onRecord === false ? "NOT ON RECORD" : active ? "yes" : "no") },
     { title: "SCOPES", cell: ({ scopes }) => listed(scopes) },
     { title: "FROM", cell: ({ from }) => listed(from), optional: true },
-    { title: "CREATED", cell: ({ createdAt }) => orDash(createdAt && time(createdAt)), whole: true, optional: true },
-    { title: "EXPIRES", cell: ({ expiresAt }) => orDash(expiresAt && time(expiresAt)), whole: true },
-    {
-      title: "LAST USED",
-      cell: ({ lastUsedAt }) => orDash(lastUsedAt && time(lastUsedAt)),
-      whole: true,
-      optional: true,
-    },
+    instantColumn("CREATED", ({ createdAt }) => createdAt, { whole: true, optional: true }),
+    instantColumn("EXPIRES", ({ expiresAt }) => expiresAt, { whole: true }),
+    instantColumn("LAST USED", ({ lastUsedAt }) => lastUsedAt, { whole: true, optional: true }),
     { title: "KEPT IN", cell: ({ reference }) => orDash(reference) },
     { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
   ],

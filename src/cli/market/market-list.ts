@@ -7,9 +7,10 @@ import { type Host, type Io, withSession } from "../command.ts";
 import { shortIds } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { statusWords } from "../input/parsers.ts";
-import { cents, price, relative } from "../output/cells.ts";
+import { cents, price } from "../output/cells.ts";
 import { sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 
 type MarketItem = WireResult<"listMarkets">["items"][number];
 
@@ -79,7 +80,7 @@ const listView = ({ lines, short, now }: Extras): View<readonly MarketItem[], Ma
   columns: [
     { title: "QUESTION", cell: ({ question }) => question, least: 35 },
     { title: "STATUS", cell: stateOf, whole: true },
-    { title: "CLOSES", cell: ({ closeAt }) => relative(closeAt, now), whole: true },
+    instantColumn("CLOSES", ({ closeAt }) => closeAt, { now, whole: true }),
     { title: "ID", cell: ({ id }) => short.get(id) ?? id, whole: true },
     { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right", optional: true },
     { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },

@@ -4,7 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { decimal, wholeNumber } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
-import { price, time, usd } from "../output/cells.ts";
+import { instant, price, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { marketArgument } from "./market-choice.ts";
 
@@ -65,7 +65,7 @@ function previewFields(preview: Preview): [string, string][] {
   return [
     ["market", marketId],
     ["question", question],
-    ["status", `${status}, ${status === "closed" ? "closed" : "closes"} ${time(closeAt)}`],
+    ["status", `${status}, ${status === "closed" ? "closed" : "closes"} ${instant(closeAt)}`],
     ["decided by", resolutionRef],
     ["outcome", outcome.toUpperCase()],
     ["market's price", agreement(preview)],

@@ -4,7 +4,7 @@ import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { decimal, identifier, jsonObject, timeAhead } from "../input/parsers.ts";
-import { cents, orDash, price, time, usd } from "../output/cells.ts";
+import { cents, instant, orDash, price, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
 import { marketArgument, marketsIn } from "./market-choice.ts";
@@ -93,7 +93,7 @@ const detailView = (line: readonly number[]): View<MarketDetail, MarketDetail> =
     ["resolution", market.resolutionRef],
     ["meta", Object.keys(market.meta).length === 0 ? "-" : JSON.stringify(market.meta)],
     ["created", time(market.createdAt, { seconds: true })],
-    ["closes", time(market.closeAt)],
+    ["closes", instant(market.closeAt)],
     ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],
   ],
 });

@@ -1,3 +1,4 @@
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time/units.ts";
 
 /** Numbers and times as people read them in a table. */
@@ -45,6 +46,11 @@ export function relative(timestamp: string, now: number): string {
   const count = Math.floor(Math.abs(distance) / unitMs);
   const amount = `${count} ${name === "day" ? "days" : name}`;
   return distance < 0 ? `${amount} ago` : `in ${amount}`;
+}
+
+/** A time and how far it is from now, where there is room for both. */
+export function instant(timestamp: string): string {
+  return `${time(timestamp)}, ${relative(timestamp, wallClockMs())}`;
 }
 
 /** The day of a timestamp, where there is no room for more. */

@@ -7,7 +7,7 @@ export function markdownTable<Row>(rows: readonly Row[], columns: readonly Colum
   return [
     lineOf(shown.map(({ title }) => markdownCell(title))),
     lineOf(shown.map(({ align }) => (align === "right" ? "---:" : "---"))),
-    ...rows.map((row) => lineOf(shown.map(({ cell }) => markdownCell(cell(row, rows))))),
+    ...rows.map((row) => lineOf(shown.map(({ cell, lasting }) => markdownCell(lasting?.(row) ?? cell(row, rows))))),
   ].join("\n");
 }
 

@@ -1,4 +1,5 @@
-import { plain } from "./cells.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { orDash, plain, relative, time } from "./cells.ts";
 import { displayWidth, sanitizeLine, shorten, wrap } from "./text-width.ts";
 
 /** How a cell is set off, where there is colour. */
@@ -8,6 +9,8 @@ export type Paint = "green" | "yellow" | "red" | "cyan" | "dim";
 export interface Column<Row> {
   title: string;
   cell: (row: Row, rows: readonly Row[]) => string;
+  /** In place of `cell` on a page that is read later. */
+  lasting?: (row: Row) => string;
   align?: "right";
   paint?: (row: Row) => Paint | undefined;
   /** Never shortened, because people copy it. */
@@ -32,6 +35,24 @@ export interface TableStyle {
 /** A column for each field that was asked for by name. */
 export function fieldColumns(fields: readonly string[]): Column<Readonly<Record<string, unknown>>>[] {
   return fields.map((field) => ({ title: field, cell: (row) => plain(row[field]) }));
+}
+
+/** An instant: how far from now it is, and on pages that are read later its time. */
+export function instantColumn<Row>(
+  title: string,
+  at: (row: Row) => string | null | undefined,
+  { now, ...more }: { now?: number; whole?: true; optional?: true } = {},
+): Column<Row> {
+  return {
+    title,
+    cell: (row) => orDash(mapped(at(row), (instant) => relative(instant, now ?? wallClockMs()))),
+    lasting: (row) => orDash(mapped(at(row), time)),
+    ...more,
+  };
+}
+
+function mapped(instant: string | null | undefined, text: (instant: string) => string): string | null {
+  return instant ? text(instant) : null;
 }
 
 const GAP = "  ";

@@ -23,7 +23,7 @@ export class TenantOutput extends Output {
   }
 
   override async print<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<void> {
-    this.results.push(resultOf(value, view, this.#tenant));
+    this.results.push(resultOf(value, view, this.#tenant, this.format === "markdown"));
   }
 
   override note(message: string): void {
@@ -64,6 +64,7 @@ function resultOf<Value extends object, Row extends object>(
   value: Value,
   view: View<Value, Row>,
   tenant: string,
+  isKept: boolean,
 ): Result {
   const of = (row: object, texts: readonly string[]) => ({ item: { tenant, ...row }, cells: [tenant, ...texts] });
   const own: Column<Item> = { title: "TENANT", cell: () => tenant, whole: true };
@@ -72,7 +73,7 @@ function resultOf<Value extends object, Row extends object>(
     const items = rows.map((row) =>
       of(
         row,
-        view.columns.map(({ cell }) => cell(row, rows)),
+        view.columns.map(({ cell, lasting }) => (isKept && lasting ? lasting(row) : cell(row, rows))),
       ),
     );
     return {
@@ -104,7 +105,7 @@ function named({ code, message, detail, cause, retryAfterSec }: Fault, tenant: s
 }
 
 /** The column as it looks: its texts are those that are kept. */
-function unfilled<Row>({ cell: _, paint: __, ...looks }: Column<Row>): Column<Item> {
+function unfilled<Row>({ cell: _, lasting: __, paint: ___, ...looks }: Column<Row>): Column<Item> {
   return { ...looks, cell: nothing };
 }
 

@@ -6,6 +6,7 @@ import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
 import { registerListen } from "./webhook-listen.ts";
 import { registerSending } from "./webhook-send.ts";
 
@@ -54,11 +55,7 @@ const deliveriesView: View<readonly Delivery[], Delivery> = {
     { title: "STATUS", cell: ({ status }) => status },
     { title: "TRIES", cell: ({ attempts }) => String(attempts), align: "right" },
     { title: "LAST ANSWER", cell: ({ lastAnswer }) => answerText(lastAnswer) },
-    {
-      title: "NEXT",
-      cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? "-" : time(nextAttemptAt)),
-      optional: true,
-    },
+    instantColumn("NEXT", ({ nextAttemptAt }) => nextAttemptAt, { optional: true }),
   ],
   empty: "No deliveries.",
 };

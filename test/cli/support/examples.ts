@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { generateIdentity, identityToRecipient } from "age-encryption";
 import { administer } from "../../../src/postgres/database.ts";
 import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
 import { connectionUrl } from "../../../src/postgres/embedded/connection.ts";
@@ -18,6 +19,18 @@ const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
 /** The reason why an example is not run; undefined for one that is. */
 export function reasonNotToRun(line: string): string | undefined {
   return NOT_RUN.find(([which]) => which.test(line))?.[1];
+}
+
+/**
+ * The examples of a page: its lines that begin with `pmctl`, without what explains them. What goes back to an earlier
+ * state or forbids changes comes last, for the others to run as they stand.
+ */
+export function examplesOfPage(text: string): string[] {
+  const blocks = text.match(/^```\n[\s\S]*?^```$/gm) ?? [];
+  const lines = blocks.join("\n").replaceAll("\\\n", " ").split("\n");
+  const examples = lines.flatMap((line) => /^pmctl (.*?)\s*(?:# .*)?$/.exec(line)?.[1] ?? []);
+  const rank = (line: string) => ["rollback", "freeze"].findIndex((words) => line.startsWith(words));
+  return examples.toSorted((one, other) => rank(one) - rank(other));
 }
 
 const market = (key: string, question: string) => `key: ${key}
@@ -53,19 +66,20 @@ embed: { allowedOrigins: [https://news.example] }
 export class ExampleTenant {
   readonly #operator: Operator;
   readonly #server: ServerProcess;
-  readonly #environment: Record<string, string | undefined>;
+  readonly #emptyDatabase: () => Promise<string>;
   /** What stands in examples for what only this tenant knows, found when it is needed. */
   readonly #names: Readonly<Record<string, () => Promise<string>>>;
 
   private constructor(
     operator: Operator,
     server: ServerProcess,
-    { names, variables }: { names: Record<string, () => Promise<string>>; variables: Record<string, string> },
+    names: Readonly<Record<string, () => Promise<string>>>,
+    emptyDatabase: () => Promise<string>,
   ) {
     this.#operator = operator;
     this.#server = server;
     this.#names = names;
-    this.#environment = { ...process.env, PMCTL_TENANT: "acme", ...variables };
+    this.#emptyDatabase = emptyDatabase;
   }
 
   static async open(): Promise<ExampleTenant> {
@@ -97,21 +111,32 @@ export class ExampleTenant {
     const { requestId } = await ask("trade place --market rain --side yes --amount 9999 --user alice");
     const delivery = async () => (await ask("webhook deliveries --limit 1"))[0];
     const connection = embeddedCluster(directory).connection("acme");
-    const empty = { ...connection, database: "acme_new" };
-    await administer(connection, (sql) => sql`create database ${sql(empty.database)}`);
+    let databases = 0;
+    const emptyDatabase = async () => {
+      const empty = { ...connection, database: `acme_new_${++databases}` };
+      await administer(connection, (sql) => sql`create database ${sql(empty.database)}`);
+      return connectionUrl(empty);
+    };
+    const identity = await generateIdentity();
+    await writeFile(join(directory, "key.txt"), `${identity}\n`);
+    const recipient = await identityToRecipient(identity);
     const { ACME_WEBHOOK_SECRET = "" } = await operator.secrets();
     const names = {
       41: async () => String(first.seq),
       57: async () => String(second.seq),
       trd_90ab12: async () => tradeId,
       "req_Zk3f9Qx2-41": async () => requestId,
+      "req_…": async () => requestId,
+      "mkt_…": async () => "@last",
+      "age1…": async () => recipient,
+      FILE: async () => (await ask(`db backup --encrypt-to ${recipient}`)).file,
       wdr_5c1f20: async () => (await ask("funding request --user alice --amount 5")).withdrawalId,
       "http://127.0.0.1:8080": async () => server.url,
       $SIGNATURE: async () => createHmac("sha256", ACME_WEBHOOK_SECRET).update(EVENT).digest("hex"),
       $DELIVERY: async () => (await delivery()).deliveryId,
       $EVENT: async () => (await delivery()).eventId,
     };
-    return new ExampleTenant(operator, server, { names, variables: { ACME_NEW_URL: connectionUrl(empty) } });
+    return new ExampleTenant(operator, server, names, emptyDatabase);
   }
 
   /**
@@ -123,13 +148,21 @@ export class ExampleTenant {
     if (line.startsWith("db restore")) await this.#server.kill("SIGTERM");
     const words = [];
     for (const word of wordsOf(line)) words.push((await this.#names[word]?.()) ?? word);
+    const env = { ...process.env, PMCTL_TENANT: "acme", ACME_NEW_URL: "" };
+    if (words.includes("ACME_NEW_URL")) env.ACME_NEW_URL = await this.#emptyDatabase();
     const format = words.includes("-o") || line.includes(" > ") ? [] : ["-o", "json"];
-    return inProcess([...words, ...format, "--yes"], { cwd: this.#operator.directory, env: this.#environment });
+    return inProcess([...words, ...format, "--yes"], { cwd: this.#operator.directory, env });
   }
 
   /** Reads the options and arguments of an example; a command comes to its directory, which is missing, after them. */
   async read(line: string): Promise<Ended> {
-    return inProcess([...wordsOf(line), "-C", NOWHERE], { cwd: this.#operator.directory, env: this.#environment });
+    return inProcess([...wordsOf(line), "-C", NOWHERE], { cwd: this.#operator.directory, env: process.env });
+  }
+
+  /** Brings the tenant back to its file, whatever examples made of it. */
+  async putBack(): Promise<void> {
+    await this.run("freeze acme --off");
+    await this.run("apply acme --accept-loosening --on-drift overwrite");
   }
 
   close(): Promise<void> {
