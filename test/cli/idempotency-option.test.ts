@@ -8,7 +8,7 @@ const leaves = leavesOf(await completeProgram());
 
 /** Commands whose change and its first result are kept in one commit. */
 const REPEATABLE = [
-  ...["apply", "rollback", "reconcile", "policy set"],
+  ...["apply", "rollback", "freeze", "reconcile", "policy set"],
   ...["key create", "key rotate", "key revoke"],
   ...["market create", "market suspend", "market resume", "market settle"],
   ...["trade place", "suitability submit", "user restrict", "user release", "user revoke"],
