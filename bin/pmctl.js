@@ -6,7 +6,9 @@ import { compileCacheDirectory } from "./pmctl-cache.js";
 const root = new URL("../", import.meta.url);
 
 // A checkout whose sources have changed since the build must not run the old code unnoticed. An installed package has none.
-if (existsSync(new URL("src/", root))) {
+// While a shell completes a word, reading all sources would take longer than the rest, and old code does no harm.
+const completes = process.argv[2] === "completion" && process.argv[3] === "values";
+if (!completes && existsSync(new URL("src/", root))) {
   const { sourceFingerprint } = await import("./fingerprint.js");
   if (sourceFingerprint(root) !== builtFrom()) {
     process.stderr.write("pmctl: the build in dist/ is missing or older than src/; run `npm run build`.\n");

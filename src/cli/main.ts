@@ -1,8 +1,8 @@
 import { isErrno, SECRET_WARNING } from "../config/environment.ts";
-import { EXIT } from "./errors.ts";
+import { printValues, valuesLine } from "./completion/values.ts";
+import { EXIT, type ExitCode } from "./errors.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { sanitizeText } from "./output/text-width.ts";
-import { main } from "./program.ts";
 
 /** Runs the process's command line, flushes its output, and exits with the command's code even while handles are open. */
 export async function run(): Promise<never> {
@@ -14,9 +14,20 @@ export async function run(): Promise<never> {
       if (!isErrno(error) || error.code !== "EPIPE") failed = true;
     });
   showWarnings(process.argv.includes("--quiet"));
-  const code = await main(process.argv.slice(2), process, new Interrupts(process));
+  const code = await runLine(process.argv.slice(2));
   await Promise.all(streams.map(flushed));
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
+}
+
+/** What a shell completes is printed without loading the program. */
+async function runLine(argv: readonly string[]): Promise<ExitCode> {
+  const asked = valuesLine(argv);
+  if (asked) {
+    await printValues(asked);
+    return EXIT.ok;
+  }
+  const { main } = await import("./program.ts");
+  return main(argv, process, new Interrupts(process));
 }
 
 /** Prints pmctl's own warnings once each; all others go to Node's own listeners. */

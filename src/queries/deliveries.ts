@@ -30,6 +30,24 @@ export async function listDeliveries(sql: ReadSql, query: DeliveryQuery): Promis
   return rows.map(toDelivery);
 }
 
+/**
+ * The events whose ids begin so, each once, with their types.
+ * @param prefix `evt_` or the like; undefined for events of any
+ * @param rest the number of the entry behind it, and the beginning of the entry's hash
+ */
+export async function findEvents(
+  sql: ReadSql,
+  { seq, prefix, rest }: { seq: number; prefix: string | undefined; rest: string },
+): Promise<{ id: string; label: string }[]> {
+  return sql<{ id: string; label: string }[]>`
+    select distinct event_id as id, type as label
+      from webhook_delivery
+     where seq = ${seq}
+       and starts_with(substr(event_id, 5), ${rest})
+       ${prefix === undefined ? sql`` : sql`and starts_with(event_id, ${prefix})`}
+     order by 1`;
+}
+
 const toReceiver = rowReader({
   name: text(),
   position: whole(),

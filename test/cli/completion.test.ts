@@ -1,11 +1,17 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SeenValues } from "../../src/app/tenant/seen-values.ts";
 import { completionScript, SHELLS, type Shell } from "../../src/cli/completion/shells.ts";
 import { completedCommands } from "../../src/cli/completion/tree.ts";
+import { VALUE_KINDS, valuesLine, valuesOf } from "../../src/cli/completion/values.ts";
 import { completeProgram } from "../../src/cli/program.ts";
-import { pmctlHere } from "./support/pmctl.ts";
+import { newOperator, type Operator } from "../support/operator.ts";
+import { MAIN, pmctl, pmctlHere } from "./support/pmctl.ts";
+
+const MARKET =
+  "--question Rain? --category x --kind lmsr --p0 0.5 --close-at 2096-01-01T00:00:00Z --resolution-ref press";
 
 const commands = completedCommands(await completeProgram());
 
@@ -18,12 +24,18 @@ describe("in bash", () => {
     cwd = await mkdtemp("/tmp/pmctl-completion-");
     for (const tenant of ["acme", "zeta"]) await pmctlHere(["init", tenant], { cwd });
     await writeFile(join(cwd, "pmctl.bash"), completionScript("bash", commands));
+    await new SeenValues(cwd, "acme").note({
+      markets: ["rain", "mkt_1"],
+      keys: ["ops"],
+      users: ["ann", "$(touch run)"],
+    });
   });
   afterAll(() => rm(cwd, { recursive: true, force: true }));
 
   /** What bash offers for the last word. The words are those that bash itself makes of a line. */
   async function complete(...words: string[]): Promise<string[]> {
     const script = `
+      pmctl() { ${process.execPath} ${MAIN} "$@"; }
       source ./pmctl.bash
       COMP_WORDS=("$@")
       COMP_CWORD=$(($# - 1))
@@ -44,10 +56,18 @@ describe("in bash", () => {
     ["choices of an option", ["market", "create", "--kind", ""], ["cpmm", "lmsr"]],
     ["choices of a global option", ["market", "list", "-o", "n"], ["ndjson"]],
     ["choices after an equals sign", ["market", "list", "--output", "=", "ya"], ["yaml"]],
-    ["choices of an argument", ["completion", ""], ["bash", "zsh", "fish"]],
+    ["choices of an argument", ["completion", "values", ""], [...VALUE_KINDS]],
     ["tenants as an argument", ["serve", ""], ["acme", "zeta"]],
     ["tenants as each of several arguments", ["validate", "acme", "z"], ["zeta"]],
     ["tenants of --tenant", ["market", "list", "--tenant", "a"], ["acme"]],
+    ["markets by id and key", ["market", "show", "-t", "acme", ""], ["rain", "mkt_1"]],
+    ["markets of an option", ["-t", "acme", "trade", "place", "--market", "r"], ["rain"]],
+    ["users, and runs nothing that one holds", ["-t", "acme", "user", "show", ""], ["ann", "\\$\\(touch\\ run\\)"]],
+    ["keys", ["-t", "acme", "key", "rotate", ""], ["ops"]],
+    ["no key where a new market's is named", ["-t", "acme", "market", "create", "--key", ""], []],
+    ["policy fields with their sign", ["policy", "set", "fee"], ["feeBps="]],
+    ["events", ["webhook", "send", "kyc.p"], ["kyc.passed"]],
+    ["nothing without a tenant where there are two", ["market", "show", ""], []],
     ["nothing where only the operator knows", ["market", "create", "--question", ""], []],
   ])("completes %s", async (_, words, expected) => {
     expect(await complete(...words)).toEqual(expected);
@@ -89,4 +109,63 @@ test("an unknown shell is bad usage that names the known ones", async () => {
   const { code, stderr } = await pmctlHere(["completion", "tcsh"], { cwd: "/tmp" });
   expect(code).toBe(6);
   expect(stderr).toContain("bash, zsh, fish");
+});
+
+describe("completion values", () => {
+  let operator: Operator;
+  const ask = (kind: string, ...rest: string[]) => operator.run("completion", "values", kind, ...rest);
+  const run = async (line: string) => {
+    const { exitCode, stdout, stderr } = await operator.run(...line.split(" "));
+    expect({ exitCode, stderr: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, stderr: "" });
+    return stdout;
+  };
+  beforeAll(async () => {
+    operator = await newOperator();
+    await run("init acme");
+    await run("apply acme --yes");
+    await run("funding credit --user ann --amount 5 --reason opening --yes");
+  });
+  afterAll(() => operator?.close());
+
+  test("are what commands of the directory saw within the last minute, without secrets, for their owner alone", async () => {
+    expect(await ask("markets")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    const created = await run(`market create ${MARKET} --key rain -o json`);
+    const { key } = JSON.parse(await run("key create night --type public -o json"));
+    await run("user list");
+    expect((await ask("markets")).stdout.split("\n")).toEqual(["rain", JSON.parse(created).id]);
+    expect((await ask("markets", "mkt_")).stdout).toBe(JSON.parse(created).id);
+    expect([(await ask("keys")).stdout, (await ask("users", "a")).stdout]).toEqual(["night", "ann"]);
+    const file = join(operator.directory, ".pmctl/completion/acme.json");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, "utf8")).not.toContain(key);
+    // A minute later nothing of it is offered any more.
+    const old = (await readFile(file, "utf8")).replace(/\d{13}/g, (at) => String(Number(at) - 61_000));
+    await writeFile(file, old);
+    for (const kind of ["markets", "keys", "users"]) expect((await ask(kind)).stdout).toBe("");
+  });
+
+  test("a refresh reads all of them where something answers, and starts nothing where nothing does", async () => {
+    const values = await run("completion values keys --refresh");
+    expect(values.split("\n")).toEqual(expect.arrayContaining(["night"]));
+    expect((await ask("users")).stdout).toBe("ann");
+    await run("db stop --yes");
+    await writeFile(join(operator.directory, ".pmctl/completion/acme.json"), "no JSON");
+    expect(await ask("users", "--refresh")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    expect(JSON.parse(await run("db status -o json"))).toMatchObject({ running: false });
+  });
+
+  test("only what is asked for as the scripts do is answered without the program", async () => {
+    expect(valuesLine(["completion", "values", "markets", "", "-C", "d", "-t", "acme"])).toEqual({
+      kind: "markets",
+      prefix: "",
+      directory: "d",
+      tenant: "acme",
+    });
+    for (const line of ["completion bash", "completion values markts", "completion values users --help", "market list"])
+      expect(valuesLine(line.split(" "))).toBeUndefined();
+    expect(await valuesOf({ kind: "users", prefix: "", directory: "/nowhere/at/all" })).toEqual([]);
+    const nowhere = await pmctl(["completion", "values", "tenants"], { cwd: "/" });
+    expect(nowhere).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect((await ask("nosuch")).exitCode).toBe(6);
+  });
 });

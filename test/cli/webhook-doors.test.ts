@@ -57,6 +57,19 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
   const list = async (options = {}) =>
     (await json<Delivery[]>((io) => runWebhookDeliveries(options, door.api(), io))).data;
 
+  test("an event is named by the beginning of its id, and one that several share is refused with their ids", async () => {
+    const [newest] = await list();
+    const { eventId = "", deliveryId = "" } = newest ?? {};
+    const begun = eventId.slice(0, -6);
+    for (const id of [begun, begun.slice(4), `${begun}.crm`]) {
+      const replayed = await json<Delivery[]>((io) => runWebhookReplay({ id }, door.api(), io));
+      expect(replayed).toMatchObject({ exit: 0, data: [{ deliveryId, status: "pending" }] });
+    }
+    await worker.tick();
+    for (const id of [`${eventId}.nobody`, "evt_1_ffffffff", "evt_1"])
+      expect(await json((io) => runWebhookReplay({ id }, door.api(), io))).toMatchObject({ exit: 5 });
+  });
+
   test("deliveries show what was sent to whom, how often, and the last answer", async () => {
     const deliveries = await list();
     expect(deliveries.map(({ receiver, status, attempts }) => [receiver, status, attempts])).toEqual([

@@ -2,6 +2,8 @@ import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.ts";
 
+import type { OperatorTenant } from "../tenant/operator-tenant.ts";
+
 export type { Cluster, ClusterStatus } from "../../postgres/embedded/cluster.ts";
 
 /** The database server of the operator's directory, and the database that its shown address names. */
@@ -20,4 +22,12 @@ export function openTenantCluster(named: string | undefined): TenantCluster {
     if (error instanceof Fault && error.code === "USAGE") return { cluster, database: "postgres" };
     throw error;
   }
+}
+
+/** Whether a tenant's database may be asked without being started: one that is not embedded is not ours to start. */
+export async function databaseRuns({
+  directory,
+  config,
+}: Pick<OperatorTenant, "directory" | "config">): Promise<boolean> {
+  return config.database !== "embedded" || (await embeddedCluster(directory).status()).running;
 }

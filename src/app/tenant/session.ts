@@ -13,6 +13,8 @@ import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-doo
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { localKey } from "./admin-key.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
+import { rememberingValues } from "./remember-values.ts";
+import { SeenValues } from "./seen-values.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
 
 export interface SessionOptions extends DoorOptions {
@@ -56,8 +58,12 @@ export async function openSession(
   const door = await openDoor(tenant, options, note);
   const { idempotencyKey, relativeTimes } = options;
   const recording = { reason, idempotencyKey, relativeTimes, onSealed: (seal: Seal) => onReceipt(tenant.id, seal) };
-  if (door.kind === "http") return overHttp(tenant, door, recording);
-  return overDatabase(tenant, recording, localKey(tenant, options), note);
+  const session =
+    door.kind === "http"
+      ? overHttp(tenant, door, recording)
+      : await overDatabase(tenant, recording, localKey(tenant, options), note);
+  const seen = new SeenValues(tenant.directory, tenant.id);
+  return { ...session, api: (...of) => rememberingValues(session.api(...of), seen) };
 }
 
 function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Recording): Session {

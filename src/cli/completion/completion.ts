@@ -1,8 +1,10 @@
 import { Argument, type Command } from "commander";
-import type { Host } from "../command.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { withSession } from "../command.ts";
 import type { View } from "../output/output.ts";
 import { completionScript, SHELLS, type Shell } from "./shells.ts";
 import { completedCommands } from "./tree.ts";
+import { VALUE_KINDS, type ValueKind, valuesOf } from "./values.ts";
 
 interface Completion {
   shell: Shell;
@@ -11,12 +13,17 @@ interface Completion {
 
 const view: View<Completion, Completion> = { kind: "text", text: ({ script }) => script };
 
+const valuesView: View<{ values: string[] }, { values: string[] }> = {
+  kind: "text",
+  text: ({ values }) => values.join("\n"),
+};
+
 export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .addArgument(new Argument("<shell>", "your shell").choices(SHELLS))
       .description(
-        "print a script that completes commands, options and tenants; in bash: source <(pmctl completion bash)",
+        "print a script that completes commands, options and what there is; in bash: source <(pmctl completion bash)",
       ),
     { names: "shell script" },
     async ({ args, io }) => {
@@ -25,4 +32,41 @@ export function register(noun: Command, host: Host): void {
       return io.output.print({ shell, script }, view);
     },
   );
+  host.add<{ refresh?: boolean }>(
+    noun
+      .command("values")
+      .description("what may be completed, a value a line, as answers of the last minute showed it; starts nothing")
+      .addArgument(new Argument("<kind>", "what is completed").choices(VALUE_KINDS))
+      .argument("[prefix]", "how the values begin", "")
+      .option("--refresh", "read the tenant's values again first, if its server or database answers"),
+    { names: "values" },
+    runValues,
+  );
+}
+
+async function runValues({ options, args, io }: CommandContext<{ refresh?: boolean }>): Promise<void> {
+  const [kind, prefix = ""] = args;
+  if (options.refresh) await refresh({ options, io });
+  const { directory, tenant } = options;
+  const values = await valuesOf({ kind: kind as ValueKind, prefix, directory, tenant });
+  if (values.length > 0) await io.output.print({ values }, valuesView);
+}
+
+/** Reads what there is where something answers, and is quiet where nothing does: no database is started for it. */
+async function refresh({ options, io }: Pick<CommandContext<object>, "options" | "io">): Promise<void> {
+  const [{ databaseRuns }, { readOperatorTenant }, { refreshValues }, { SeenValues }] = await Promise.all([
+    import("../../app/database/tenant-cluster.ts"),
+    import("../../app/tenant/operator-tenant.ts"),
+    import("../../app/tenant/remember-values.ts"),
+    import("../../app/tenant/seen-values.ts"),
+  ]);
+  try {
+    const { id, directory, config } = readOperatorTenant(options.tenant);
+    const via = options.via === "auto" && !(await databaseRuns({ directory, config })) ? "http" : options.via;
+    await withSession({ ...options, via }, io, (session) =>
+      refreshValues(session.api(), new SeenValues(directory, id)),
+    );
+  } catch {
+    // Nothing answers, or what the tenant file refers to is not at hand: there is nothing to complete.
+  }
 }

@@ -3,7 +3,7 @@ import type { CompletedCommand, CompletedOption, Values } from "./tree.ts";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The completion script of a shell. pmctl does not run while the user types: the script holds all words itself. */
+/** The completion script of a shell. It holds all fixed words itself, and asks pmctl for what is looked up. */
 export function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {
   if (shell === "fish") return fishScript(commands);
   const tables = [verbTable(commands), optionTable(commands), valueTable(commands), argumentTable(commands)].join("\n");
@@ -50,7 +50,8 @@ function argumentTable(commands: readonly CompletedCommand[]): string {
 }
 
 function answer(values: Values): string {
-  return typeof values === "string" ? values : `words ${values.join(" ")}`;
+  if (typeof values === "string") return values;
+  return "live" in values ? `live ${values.live}` : `words ${values.join(" ")}`;
 }
 
 function shellFunction(name: string, subject: string, rows: readonly string[], about: string): string {
@@ -61,6 +62,9 @@ const BASH_HEAD = "# Completion of pmctl for bash. Load it with: source <(pmctl 
 
 /** How both shells find out where on the line the cursor stands; \`word\` is each word before it. */
 const WALK = `    if [[ -n $option ]]; then
+      case $option in
+        -C | --directory | -t | --tenant) place+=("$option" "$word") ;;
+      esac
       option=
     elif [[ $word == -* ]]; then
       if _pmctl_values "$route" "$word" >/dev/null; then option=$word; fi
@@ -79,16 +83,8 @@ const CHOICE = `  if [[ -n $option ]]; then
     if [[ $kind == "words " ]]; then kind=$(_pmctl_arguments "$route" "$position"); fi
   fi`;
 
-const BASH_TAIL = `_pmctl_tenants() {
-  local file
-  for file in tenants/*/tenant.yaml; do
-    file=\${file#tenants/}
-    if [[ $file != "*/tenant.yaml" ]]; then echo "\${file%/tenant.yaml}"; fi
-  done
-}
-
-_pmctl() {
-  local current=\${COMP_WORDS[COMP_CWORD]} route= option= position=0 word index kind
+const BASH_TAIL = `_pmctl() {
+  local current=\${COMP_WORDS[COMP_CWORD]} route= option= position=0 place=() word index kind
   for ((index = 1; index < COMP_CWORD; index++)); do
     word=\${COMP_WORDS[index]}
     # bash takes --output=json for three words.
@@ -99,7 +95,17 @@ ${WALK}
 ${CHOICE}
   COMPREPLY=()
   case $kind in
-    tenants) COMPREPLY=($(compgen -W "$(_pmctl_tenants)" -- "$current")) ;;
+    live*)
+      # Not by compgen, which would run what a value holds.
+      while IFS= read -r word; do
+        printf -v word %q "$word"
+        COMPREPLY+=("$word")
+      done < <(pmctl completion values "\${kind#live }" "$current" "\${place[@]}" 2>/dev/null)
+      if [[ $kind == "live policy" ]]; then
+        compopt -o nospace 2>/dev/null
+        COMPREPLY=("\${COMPREPLY[@]/%/=}")
+      fi
+      ;;
     files)
       compopt -o filenames 2>/dev/null
       COMPREPLY=($(compgen -f -- "$current"))
@@ -118,6 +124,7 @@ const ZSH_HEAD = `#compdef pmctl
 
 const ZSH_TAIL = `_pmctl() {
   local current="\${words[CURRENT]}" route= option= position=0 word index kind
+  local -a place
   for ((index = 2; index < CURRENT; index++)); do
     word="\${words[index]}"
 ${WALK}
@@ -128,7 +135,8 @@ ${WALK}
   fi
 ${CHOICE}
   case $kind in
-    tenants) compadd -- tenants/*/tenant.yaml(N:h:t) ;;
+    "live policy") compadd -S = -- \${(f)"$(pmctl completion values policy 2>/dev/null)"} ;;
+    live*) compadd -- \${(f)"$(pmctl completion values \${kind#live } "$current" $place 2>/dev/null)"} ;;
     files) _files ;;
     words*) compadd -- \${=kind#words } ;;
   esac
@@ -160,7 +168,7 @@ function fishOption({ flags, description, values }: CompletedOption): string {
 function fishValues(values: Values): string {
   if (values === "nothing") return "";
   if (values === "files") return "-F";
-  return `-a ${quote(values === "tenants" ? "(__pmctl_tenants)" : values.join(" "))}`;
+  return `-a ${quote("live" in values ? `(__pmctl_values ${values.live})` : values.join(" "))}`;
 }
 
 /** In single quotes fish knows two escapes. */
@@ -187,9 +195,14 @@ function __pmctl_at
     test (__pmctl_path) = "$argv[1]"
 end
 
-function __pmctl_tenants
-    for file in tenants/*/tenant.yaml
-        string replace -r '^tenants/(.*)/tenant.yaml$' '$1' $file
+function __pmctl_values
+    set -l place
+    set -l words (commandline -opc)
+    for index in (seq 2 (count $words))
+        if contains -- $words[$index] -C --directory -t --tenant
+            set -a place $words[$index] $words[(math $index + 1)]
+        end
     end
+    pmctl completion values $argv[1] (commandline -ct) $place 2>/dev/null
 end
 `;

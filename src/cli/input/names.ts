@@ -2,7 +2,7 @@ import { readLastMarket } from "../../app/tenant/last-market.ts";
 import type { Session } from "../../app/tenant/session.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type IdKind, isWholeId, shortId } from "../../domain/market/short-id.ts";
+import { type IdKind, isWholeId, shortId, type TimedKind } from "../../domain/market/short-id.ts";
 
 const LAST = "@last";
 
@@ -15,7 +15,7 @@ type Matches = WireResult<"findIds">[number]["matches"];
  * @throws Fault AMBIGUOUS naming what several ids begin so; NOT_FOUND for `@last` before any market was created
  */
 export async function resolveId(
-  kind: IdKind,
+  kind: TimedKind,
   text: string,
   api: Api,
   { tenant }: Pick<Session, "tenant">,
@@ -26,10 +26,19 @@ export async function resolveId(
     if (last === undefined) throw new Fault("NOT_FOUND", "No market was created in this directory yet");
     return last;
   }
-  const [found] = await api.findIds({ kind, refs: text });
-  const matches = found?.matches ?? [];
+  return (await wholeId([kind], text, api)) ?? text;
+}
+
+/**
+ * The one id of any of these kinds that begins so; undefined where none does.
+ * @throws Fault AMBIGUOUS naming what several ids begin so
+ */
+export async function wholeId(kinds: readonly IdKind[], text: string, api: Api): Promise<string | undefined> {
+  if (text === "") return undefined;
+  const found = await Promise.all(kinds.map((kind) => api.findIds({ kind, refs: text })));
+  const matches = found.flat().flatMap((each) => each.matches);
   if (matches.length > 1) throw new Fault("AMBIGUOUS", `${text} is the beginning of ${named(matches)}`);
-  return matches[0]?.id ?? text;
+  return matches[0]?.id;
 }
 
 function named(matches: Matches): string {
@@ -38,7 +47,7 @@ function named(matches: Matches): string {
 }
 
 /** For each id a beginning that commands take for it. One request, whose answer says which other ids begin so. */
-export async function shortIds(kind: IdKind, ids: readonly string[], api: Api): Promise<Map<string, string>> {
+export async function shortIds(kind: TimedKind, ids: readonly string[], api: Api): Promise<Map<string, string>> {
   const short = new Map(ids.map((id) => [id, shortId(kind, id, ids)]));
   const asked = [...short].filter(([id]) => isWholeId(kind, id));
   if (asked.length === 0) return short;

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { wholeId } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
@@ -37,7 +38,7 @@ export function register(noun: Command, host: Host): void {
       .description(
         "send an event again, delivered ones too: to one receiver by the delivery's id, to all by the event's",
       )
-      .argument("<id>", "of a delivery or of an event", identifier),
+      .argument("<id>", "of a delivery or of an event, or the beginning of one such as evt_1042_9f", identifier),
     { operation: "replayWebhook", rows: "replayed" },
     ({ options, args: [id = ""], io }) =>
       withSession(options, io, (session) => runWebhookReplay({ id }, session.api(), io)),
@@ -113,8 +114,14 @@ export async function runWebhookDeliveries(options: DeliveriesOptions, api: Api,
   if (nextCursor !== null) output.note(`There are more than these ${deliveries.length}: raise --limit.`);
 }
 
-/** Queues the event: a running server sends it. */
-export async function runWebhookReplay(options: { id: string }, api: Api, { output }: Io): Promise<void> {
-  const { replayed } = await api.replayWebhook(options);
+/**
+ * Queues the event: a running server sends it.
+ * @param options.id of a delivery or an event, or the beginning of an event's; a delivery's names its receiver after a dot
+ * @throws Fault AMBIGUOUS naming the events that begin so
+ */
+export async function runWebhookReplay({ id }: { id: string }, api: Api, { output }: Io): Promise<void> {
+  const [event = "", ...receiver] = id.split(".");
+  const whole = (await wholeId(["delivery"], event, api)) ?? event;
+  const { replayed } = await api.replayWebhook({ id: [whole, ...receiver].join(".") });
   await output.print(replayed, deliveriesView);
 }

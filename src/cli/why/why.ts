@@ -3,6 +3,7 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { wholeId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -36,7 +37,7 @@ interface WhyOptions {
 export function register(noun: Command, host: Host): void {
   host.add(
     noun
-      .argument("<id>", "a request's id (the answer's Request-Id) or a trade's", identifier)
+      .argument("<id>", "a request's id (the answer's Request-Id) or a trade's, or the beginning of one", identifier)
       .description("the rule, the numbers and the line of the tenant file behind a refusal, or behind a trade"),
     { names: "kind refusal trade because rule" },
     ({ options, args: [id = ""], io }) =>
@@ -78,18 +79,31 @@ const tradeView: View<ExplainedTrade, ExplainedTrade> = {
 /** @throws Fault NOT_FOUND when it is neither a trade nor a request that is remembered */
 export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Promise<void> {
   const { id, config, isServer } = options;
-  const trade = await unlessMissing(api.explainTrade({ tradeId: id }));
+  const known = await find(id, api, isServer);
+  const whole = known ? undefined : await wholeId(isServer ? ["trade", "request"] : ["trade"], id, api);
+  const { trade, refusal } = known ?? (whole === undefined ? undefined : await find(whole, api, isServer)) ?? {};
   if (trade) {
     const rule = await findOrigin("policy.feeBps", { beforeSeq: trade.entry.seq }, { config, api });
     await output.print({ kind: "trade", trade, rule }, tradeView);
     return;
   }
-  const refusal = isServer ? await unlessMissing(api.getRefusal({ requestId: id })) : undefined;
   if (!refusal) throw notFound(id, isServer);
   const { field, limit } = refusal.detail;
   const isInFile = typeof field === "string" && field.includes(".");
   const rule = isInFile ? await findOrigin(field, { notAfter: refusal.ts, limit }, { config, api }) : null;
   await output.print({ kind: "refusal", refusal, because: refusalSentence(refusal), rule }, refusalView);
+}
+
+/** What has this id in full. */
+async function find(
+  id: string,
+  api: Api,
+  isServer: boolean,
+): Promise<{ trade?: Trade; refusal?: Refusal } | undefined> {
+  const trade = await unlessMissing(api.explainTrade({ tradeId: id }));
+  if (trade) return { trade };
+  const refusal = isServer ? await unlessMissing(api.getRefusal({ requestId: id })) : undefined;
+  return refusal && { refusal };
 }
 
 function notFound(id: string, isServer: boolean): Fault {

@@ -12,7 +12,13 @@ export const IdMatches = z
     ref: z.string(),
     matches: z
       .array(
-        z.object({ id: z.string(), label: StoredText.meta({ description: "The market's question, or whose it is." }) }),
+        z.object({
+          id: z.string(),
+          label: StoredText.meta({
+            description:
+              "The market's question; whose withdrawal or trade it is; the event's type; the refused operation.",
+          }),
+        }),
       )
       .meta({ description: "By id, eleven at the most." }),
   })
@@ -27,7 +33,7 @@ export const idOperations = {
     input: z.object({
       kind: z.enum(ID_KINDS),
       refs: text(16_384).meta({
-        description: `Ids, beginnings of ids from six characters on (with or without \`mkt_\` or the like), or keys of markets; with commas between, at most ${MOST_REFS}.`,
+        description: `Ids, beginnings of ids from six characters on (with or without \`mkt_\` or the like), or keys of markets; with commas between, at most ${MOST_REFS}. A delivery is named by its event, a request is one of the last 10,000 that this process refused.`,
         examples: ["019f2c3a,rain-bern"],
       }),
     }),

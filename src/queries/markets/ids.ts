@@ -1,5 +1,5 @@
 import { invariant } from "../../domain/fault.ts";
-import type { IdKind } from "../../domain/market/short-id.ts";
+import type { TimedKind } from "../../domain/market/short-id.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
@@ -15,14 +15,14 @@ export interface IdMatch {
 }
 
 /** More than one match is too many to choose from: so many of them are named. */
-const MOST_MATCHES = 11;
+export const MOST_MATCHES = 11;
 
 /**
  * What each text stands for. One that is an id or a key as it is stands for that alone. Each text costs a few probes of
  * an index: ids are hexadecimal digits after their prefix, so in any collation those with one beginning sort before
  * that beginning and a `z`.
  */
-export async function findIds(sql: ReadSql, kind: IdKind, refs: readonly IdRef[]): Promise<Map<string, IdMatch[]>> {
+export async function findIds(sql: ReadSql, kind: TimedKind, refs: readonly IdRef[]): Promise<Map<string, IdMatch[]>> {
   const { rows: named, id, label } = namedRows(sql, kind);
   const found = await sql<{ ref: string; id: string; label: string }[]>`
     select r.ref, found.id, found.label
@@ -52,7 +52,7 @@ export async function findIds(sql: ReadSql, kind: IdKind, refs: readonly IdRef[]
   return matches;
 }
 
-function namedRows(sql: ReadSql, kind: IdKind) {
+function namedRows(sql: ReadSql, kind: TimedKind) {
   switch (kind) {
     case "market":
       return { rows: sql`market`, id: sql`id`, label: sql`question` };
@@ -63,6 +63,6 @@ function namedRows(sql: ReadSql, kind: IdKind) {
   }
 }
 
-function isNamed(sql: ReadSql, kind: IdKind) {
+function isNamed(sql: ReadSql, kind: TimedKind) {
   return kind === "market" ? sql`(id = r.ref or file_key = r.ref)` : sql`id = r.ref`;
 }

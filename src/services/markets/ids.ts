@@ -1,25 +1,49 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { MOST_REFS } from "../../contract/resources/ids.ts";
 import { Fault } from "../../domain/fault.ts";
-import { beginningOf } from "../../domain/market/short-id.ts";
-import { findIds } from "../../queries/markets/ids.ts";
+import { beginningOf, eventBeginning, requestBeginning, type TimedKind } from "../../domain/market/short-id.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+import { findEvents } from "../../queries/deliveries.ts";
+import { findIds, type IdMatch, MOST_MATCHES } from "../../queries/markets/ids.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
+import type { RefusalLog } from "../security/refusal-log.ts";
 
 /** Finds what operators name by a part of its id. */
-export function idHandlers(context: ServiceContext) {
-  return { findIds: (input) => find(context, input) } satisfies Handlers;
+export function idHandlers(context: ServiceContext, refusals: RefusalLog) {
+  return { findIds: (input) => find(context, refusals, input) } satisfies Handlers;
 }
 
-async function find({ pool }: ServiceContext, { kind, refs }: Input<"findIds">): Promise<Result<"findIds">> {
+async function find(
+  { pool }: ServiceContext,
+  refusals: RefusalLog,
+  { kind, refs }: Input<"findIds">,
+): Promise<Result<"findIds">> {
   const wanted = [...new Set(refs.split(",").filter((ref) => ref !== ""))];
   if (wanted.length > MOST_REFS) throw new Fault("BAD_REQUEST", `refs: at most ${MOST_REFS}`);
-  const found = await pool.read((sql) =>
-    findIds(
-      sql,
-      kind,
-      wanted.map((ref) => ({ ref, beginning: beginningOf(kind, ref) ?? null })),
-    ),
-  );
+  if (kind === "request") return wanted.map((ref) => ({ ref, matches: refusedRequests(refusals, ref) }));
+  return pool.read((sql) => (kind === "delivery" ? eventsOf(sql, wanted) : timedIds(sql, kind, wanted)));
+}
+
+async function timedIds(sql: ReadSql, kind: TimedKind, wanted: readonly string[]): Promise<Result<"findIds">> {
+  const refs = wanted.map((ref) => ({ ref, beginning: beginningOf(kind, ref) ?? null }));
+  const found = await findIds(sql, kind, refs);
   return [...found].map(([ref, matches]) => ({ ref, matches }));
+}
+
+async function eventsOf(sql: ReadSql, wanted: readonly string[]): Promise<Result<"findIds">> {
+  const found: Result<"findIds"> = [];
+  for (const ref of wanted) {
+    const beginning = eventBeginning(ref);
+    found.push({ ref, matches: beginning === undefined ? [] : await findEvents(sql, beginning) });
+  }
+  return found;
+}
+
+/** The whole id of one request may be the beginning of another's. */
+function refusedRequests(refusals: RefusalLog, ref: string): IdMatch[] {
+  const exact = refusals.find(ref);
+  const beginning = requestBeginning(ref);
+  const found = exact ? [exact] : beginning === undefined ? [] : refusals.beginningWith(beginning, MOST_MATCHES);
+  return found.map(({ requestId, operation }) => ({ id: requestId, label: operation }));
 }

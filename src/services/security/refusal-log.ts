@@ -27,6 +27,12 @@ export class RefusalLog {
   find(requestId: string): Refusal | undefined {
     return this.#byRequest.get(requestId);
   }
+
+  /** Those whose request's id begins so, newest first. */
+  beginningWith(text: string, limit: number): Refusal[] {
+    const found = [...this.#byRequest.values()].filter(({ requestId }) => requestId.startsWith(text));
+    return found.reverse().slice(0, limit);
+  }
 }
 
 /** The plain values of a Fault's detail, which an operator may see. */

@@ -38,7 +38,7 @@ export function allHandlers(
     ...explainHandlers(context, refusals),
     ...keyHandlers(context),
     ...deliveryHandlers(context),
-    ...idHandlers(context),
+    ...idHandlers(context, refusals),
     ...oracleHandlers(context),
     ...freezeHandlers(context),
     ...configurationHandlers(context),

@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseJson } from "../../domain/parse-json.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+
+/** What shells complete from what answers of this directory's commands showed. */
+export const SEEN_KINDS = ["markets", "keys", "users"] as const;
+export type SeenKind = (typeof SEEN_KINDS)[number];
+
+/** How long a value is offered after it was seen. */
+const LIFE_MS = 60_000;
+/** Values of each kind that are kept, those seen last. */
+const MOST_VALUES = 5000;
+
+interface Seen {
+  /** When all values were read last. */
+  refreshedAt: number;
+  /** When a reading of all was begun last, whether or not it came to an end. */
+  askedAt: number;
+  /** Each value with the time at which an answer showed it. */
+  values: Record<SeenKind, Record<string, number>>;
+}
+
+const nothing = (): Seen => ({ refreshedAt: 0, askedAt: 0, values: { markets: {}, keys: {}, users: {} } });
+
+/**
+ * Names and ids of a tenant that commands of a directory have seen, in `.pmctl/completion`, for the shell's completion. A
+ * help for typing and no more: a file that cannot be written or read is none.
+ */
+export class SeenValues {
+  readonly #root: string;
+  readonly #folder: string;
+  readonly #file: string;
+
+  constructor(directory: string, tenant: string) {
+    this.#root = join(directory, ".pmctl");
+    this.#folder = join(this.#root, "completion");
+    this.#file = join(this.#folder, `${tenant}.json`);
+  }
+
+  /** The values that were seen within the last minute, those in `prefix` alone. */
+  list(kind: SeenKind, prefix: string): string[] {
+    const since = wallClockMs() - LIFE_MS;
+    const seen = Object.entries(this.#read().values[kind]);
+    return seen.flatMap(([value, at]) => (at >= since && value.startsWith(prefix) ? [value] : []));
+  }
+
+  /**
+   * Whether all values should be read again: some are about to be forgotten, and no other process has begun to read them.
+   * Notes that the caller begins.
+   */
+  beginRefresh(): boolean {
+    const { refreshedAt, askedAt } = this.#read();
+    const now = wallClockMs();
+    if (refreshedAt > now - LIFE_MS / 2 || askedAt > now - LIFE_MS / 4) return false;
+    return this.#write((seen) => ({ ...seen, askedAt: now }));
+  }
+
+  /** Notes what an answer showed. */
+  async note(shown: Partial<Record<SeenKind, readonly string[]>>, isAll = false): Promise<void> {
+    if (!existsSync(this.#root)) {
+      const { createRoot } = await import("../../postgres/embedded/home.ts");
+      await createRoot(this.#root).catch(() => {});
+    }
+    const now = wallClockMs();
+    this.#write((seen) => ({
+      ...seen,
+      refreshedAt: isAll ? now : seen.refreshedAt,
+      values: {
+        markets: added(seen.values.markets, shown.markets, now),
+        keys: added(seen.values.keys, shown.keys, now),
+        users: added(seen.values.users, shown.users, now),
+      },
+    }));
+  }
+
+  #read(): Seen {
+    try {
+      const seen = parseJson(readFileSync(this.#file, "utf8"));
+      return isSeen(seen) ? seen : nothing();
+    } catch {
+      return nothing();
+    }
+  }
+
+  #write(change: (seen: Seen) => Seen): boolean {
+    const fresh = `${this.#file}.${process.pid}`;
+    try {
+      if (!existsSync(this.#folder)) mkdirSync(this.#folder, { mode: 0o700 });
+      writeFileSync(fresh, JSON.stringify(change(this.#read())), { mode: 0o600 });
+      renameSync(fresh, this.#file);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** The values that are offered, with those just seen at the end. What breaks a line, or is none, is left out. */
+function added(before: Record<string, number>, shown: readonly string[] = [], now: number): Record<string, number> {
+  const values = new Map(Object.entries(before).filter(([, at]) => at >= now - LIFE_MS));
+  for (const value of shown) {
+    values.delete(value);
+    if (/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u.test(value)) values.set(value, now);
+  }
+  return Object.fromEntries([...values].slice(-MOST_VALUES));
+}
+
+function isSeen(value: unknown): value is Seen {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "values" in value &&
+    typeof value.values === "object" &&
+    value.values !== null &&
+    SEEN_KINDS.every((kind) => kind in Object(value.values))
+  );
+}
