@@ -1,6 +1,6 @@
 import { Fault } from "./fault.ts";
 import { centsFromMicro, limitFromUsd } from "./money.ts";
-import { covers } from "./policy/jurisdictions.ts";
+import { covers, placeOf } from "./policy/jurisdictions.ts";
 import type { Policy } from "./policy/policy.ts";
 import { isPassed, type SuitabilityThresholds, suitabilityCapUsd } from "./policy/suitability.ts";
 
@@ -12,7 +12,7 @@ export type TraderState = KycState | "restricted";
 export interface TraderStanding {
   kyc: KycState;
   restricted: boolean;
-  /** From the KYC event, upper case; null when no event named one. */
+  /** From the KYC event, upper case; null when no event named one. Not always a code of ISO 3166. */
   jurisdiction: string | null;
   suitabilityScore: number | null;
 }
@@ -35,7 +35,7 @@ export function requireEligible(
       detail: { field: "kyc.required", limit: "verified", value: trader.kyc },
     });
   if (trader.restricted) throw new Fault("ACCOUNT_RESTRICTED", "Account is restricted");
-  requireJurisdiction(trader.jurisdiction ?? claimed?.toUpperCase() ?? null, policy.jurisdictions);
+  requireJurisdiction(trader.jurisdiction ?? claimed ?? null, policy.jurisdictions);
   if (trader.suitabilityScore === null) {
     if (policy.suitabilityRequired)
       throw new Fault("SUITABILITY_REQUIRED", "A suitability assessment is required before trading", {
@@ -53,13 +53,17 @@ export function requireEligible(
 
 function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: Policy["jurisdictions"]): void {
   if (allowed.length === 0 && blocked.length === 0) return;
-  if (jurisdiction === null)
+  // A code of no country could be any country, so it counts as unknown; the token does not speak for it.
+  const place = jurisdiction === null ? undefined : placeOf(jurisdiction);
+  if (place === undefined)
     throw new Fault(
       "JURISDICTION_BLOCKED",
-      "Trading needs a known jurisdiction, and none is on record for this user: the identity check or the user's token must name it",
-      { detail: { field: "policy.jurisdictions", value: "unknown" } },
+      jurisdiction === null
+        ? "Trading needs a known jurisdiction, and none is on record for this user: the identity check or the user's token must name it"
+        : `Trading needs a known jurisdiction, and ${jurisdiction}, which the identity check or the user's token named, is not a code of ISO 3166`,
+      { detail: { field: "policy.jurisdictions", value: jurisdiction ?? "unknown" } },
     );
-  const listed = (codes: string[]) => codes.some((code) => covers(code.toUpperCase(), jurisdiction));
+  const listed = (codes: string[]) => codes.some((code) => covers(placeOf(code) ?? code.toUpperCase(), place));
   const by = listed(blocked) ? "blocked" : allowed.length > 0 && !listed(allowed) ? "allowed" : undefined;
   if (by !== undefined)
     throw new Fault("JURISDICTION_BLOCKED", "Trading is not allowed from this jurisdiction", {

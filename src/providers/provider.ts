@@ -1,3 +1,4 @@
+import { placeOf, UNREADABLE_PLACE } from "../domain/policy/jurisdictions.ts";
 import type { KycNews } from "../services/inbound.ts";
 import { isHmac } from "./signature.ts";
 
@@ -60,15 +61,13 @@ export const APPROVED_OR_DECLINED: ReadonlyMap<string, "passed" | "failed"> = ne
   ["declined", "failed"],
 ]);
 
-const COUNTRY = /^[a-z]{2}(-[a-z0-9]{1,3})?$/i;
-
 /**
  * A result that decides goes to the contract, which refuses it without a user or a time. One that decides nothing and
- * lacks either is only kept. A country in an unknown spelling is left out.
+ * lacks either is only kept. A place that cannot be read is on record as such: left out, an earlier one would stay.
  */
 export function resultOf({ jurisdiction, ...result }: KycResult): KycFinding {
   const { status, provider, userId, verifiedAt } = result;
   const decides = status === "passed" || status === "failed";
   if (!decides && (userId === undefined || verifiedAt === undefined)) return { news: status, provider, userId };
-  return jurisdiction !== undefined && COUNTRY.test(jurisdiction) ? { ...result, jurisdiction } : result;
+  return jurisdiction === undefined ? result : { ...result, jurisdiction: placeOf(jurisdiction) ?? UNREADABLE_PLACE };
 }

@@ -2,6 +2,7 @@ import type { OperationId, Result } from "../contract/operations.ts";
 import { requireScopes } from "../domain/access/scopes.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { Fault, invariant } from "../domain/fault.ts";
+import type { FeedDefinition } from "../domain/feeds/feed.ts";
 import type { Command, Results } from "../engine/commands.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { Pool } from "../postgres/pool.ts";
@@ -14,8 +15,12 @@ import { Answered, type Caller } from "./invoke.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 
-/** Sweeps of the tenant's oracle on demand. What puts a server together sets `run`: sources are no part of the services. */
+/**
+ * Work of the tenant's oracle on demand. What puts a server together sets `check` and `run`: sources are no part of the
+ * services.
+ */
 export interface Sweeps {
+  check?: (feeds: readonly FeedDefinition[]) => Promise<Result<"checkFeeds">>;
   run?: () => Promise<{
     watched: number;
     asked: number;

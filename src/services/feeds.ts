@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Result } from "../contract/operations.ts";
 import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
 import {
   definitionText,
   type FeedDefinition,
@@ -9,6 +11,7 @@ import {
   type Venues,
 } from "../domain/feeds/feed.ts";
 import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
+import { nearest } from "../domain/nearest.ts";
 
 /** A tenant's feeds, as its services use them. */
 export interface OracleSetup {
@@ -44,6 +47,32 @@ export function isFeedUnchanged(
   const feed = feeds.get(key);
   // Older markets keep a hash of the definition alone, without its sources.
   return feed !== undefined && (hashes.get(key) === feedSha256 || sha256(definitionText(feed)) === feedSha256);
+}
+
+/** Every feed with its sources. */
+export function feedLines({ feeds, lacking }: Pick<OracleSetup, "feeds" | "lacking">): Result<"listFeeds"> {
+  return [...feeds.values()].map(({ key, sources, quorum, maxAgeMs }) => ({
+    feed: key,
+    sources: sources.filter(({ use }) => !lacking.has(use)).map(({ use, id }) => `${use} ${id}`),
+    lacking: sources.flatMap(({ use }) => (lacking.has(use) ? [`${use}: ${lacking.get(use)}`] : [])),
+    quorum,
+    maxAgeSec: maxAgeMs / 1000,
+  }));
+}
+
+/**
+ * The feeds of these names, in any case; all without a name.
+ * @throws Fault NOT_FOUND for the first name of no feed, with the feed that it probably means
+ */
+export function namedFeeds({ feeds }: Pick<OracleSetup, "feeds">, names: readonly string[]): FeedDefinition[] {
+  const unknown = names.find((name) => !feeds.has(name.toLowerCase()));
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, [...feeds.keys()]);
+    const hint = meant === undefined ? "pmctl oracle feeds lists them" : `did you mean ${meant}?`;
+    throw new Fault("NOT_FOUND", `There is no feed ${unknown}; ${hint}`);
+  }
+  const wanted = new Set(names.map((name) => name.toLowerCase()));
+  return [...feeds.values()].filter(({ key }) => wanted.size === 0 || wanted.has(key));
 }
 
 function sha256(text: string): string {

@@ -9,6 +9,7 @@ import { recordTicks } from "../ledger/unchained/oracle-ticks.ts";
 import { readClock } from "../postgres/database-time.ts";
 import { listHeldMarkets, type ResolutionRow, readLatestPrice, readOracleFigures } from "../queries/oracle.ts";
 import type { ServiceContext } from "./context.ts";
+import { feedLines, namedFeeds } from "./feeds.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 
 const RECENT = 50;
@@ -25,6 +26,8 @@ export function oracleHandlers(context: ServiceContext) {
           feeds.map(async ({ key, sources }) => ({ key, price: (await readLatestPrice(sql, sources)) ?? null })),
         ),
       ),
+    listFeeds: async () => feedLines(context.oracle),
+    checkFeeds: ({ feeds }) => checkNow(context, feeds),
     sweepOracle: () => sweepNow(context),
     receivePrice: (event, { webhook }) => receivePrice(context, event, webhook),
   } satisfies Handlers;
@@ -40,12 +43,23 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
   };
 }
 
+/** @throws Fault NOT_FOUND for a name of no feed, REFUSED in a process without the tenant's sources */
+async function checkNow({ oracle, sweeps }: ServiceContext, names: readonly string[]): Promise<Result<"checkFeeds">> {
+  const feeds = namedFeeds(oracle, names);
+  if (!sweeps.check) throw noSources();
+  return sweeps.check(feeds);
+}
+
 /** @throws Fault REFUSED in a process without the tenant's sources; the first failure about a single market */
 async function sweepNow({ sweeps }: ServiceContext): Promise<Result<"sweepOracle">> {
-  if (!sweeps.run) throw new Fault("REFUSED", "This process has no sources to ask: pmctl serve has them");
+  if (!sweeps.run) throw noSources();
   const { watched, asked, settled, held, failures } = await sweeps.run();
   if (failures.length > 0) throw failures[0];
   return { watched, asked, settled, held };
+}
+
+function noSources(): Fault {
+  return new Fault("REFUSED", "This process has no sources to ask: pmctl serve has them");
 }
 
 /** A custom oracle may resolve without a feed or a price; such a resolution is in the audit log only. */

@@ -249,6 +249,7 @@ describe("every POST that changes something", () => {
     });
     // A quote and a preview change nothing; the others may be done twice: what they come to is the same, or is delivered once more.
     expect(unmarked.toSorted()).toEqual([
+      "checkFeeds",
       "createSession",
       "enableWebhookReceiver",
       "listLatestPrices",

@@ -53,7 +53,7 @@ test("the scopes of the operations are the documented ones", () => {
   expect(byScope).toEqual({
     read: ["listLatestPrices", "previewPolicy", "reconcile"],
     markets: ["createMarket", "resumeMarket", "suspendMarket"],
-    settle: ["settleMarket", "sweepOracle"],
+    settle: ["checkFeeds", "settleMarket", "sweepOracle"],
     funds: ["approveWithdrawal", "creditWallet", "rejectWithdrawal"],
     users: ["releaseUser", "restrictUser", "revokeUser"],
     config: ["applyConfig", "enableWebhookReceiver", "freezeConfig", "replayWebhook", "unfreezeConfig", "updatePolicy"],

@@ -1,15 +1,47 @@
 import { iso31661, iso31662 } from "iso-3166";
 import { expect, test } from "vitest";
+import { PlaceCode } from "../../src/contract/resources/policy.ts";
 import { isoCountries } from "../../src/domain/policy/countries.ts";
-import { countryMeant, problemOfCountry } from "../../src/domain/policy/jurisdictions.ts";
+import { countryMeant, placeOf, problemOfCountry } from "../../src/domain/policy/jurisdictions.ts";
 
 test("the kept list has every country and subdivision of the package, and no other", () => {
-  const listed = [...isoCountries()].flatMap(([country, subdivisions]) => [
+  const listed = [...isoCountries()].flatMap(([country, { subdivisions }]) => [
     country,
     ...[...subdivisions].map((subdivision) => `${country}-${subdivision}`),
   ]);
   const published = [...iso31661.map(({ alpha2 }) => alpha2), ...iso31662.map(({ code }) => code)];
   expect(listed.toSorted()).toEqual(published.toSorted());
+});
+
+test("and the three letters of each country", () => {
+  expect([...isoCountries()].map(([country, { alpha3 }]) => `${country} ${alpha3}`).toSorted()).toEqual(
+    iso31661.map(({ alpha2, alpha3 }) => `${alpha2} ${alpha3}`).toSorted(),
+  );
+});
+
+test.each([
+  ["gb", "GB"],
+  ["UK", "GB"],
+  ["uk-eng", "GB-ENG"],
+  ["GBR", "GB"],
+  ["usa-ny", "US-NY"],
+  [" CH ", "CH"],
+  ["EL", "GR"],
+  ["SU", undefined],
+  ["AN", undefined],
+  ["XX", undefined],
+  ["ZZ", undefined],
+  ["US-ZZ", undefined],
+  ["XXX", undefined],
+  ["Switzerland", undefined],
+  ["", undefined],
+])("as a provider writes it, %j is %j", (code, place) => {
+  expect(placeOf(code)).toBe(place);
+});
+
+test("identity checks and tokens are read so, and what has no form of a code is refused as before", () => {
+  expect(["us-ny", "UK", "gbr", "XX"].map((code) => PlaceCode.parse(code))).toEqual(["US-NY", "GB", "GB", "XX"]);
+  for (const text of ["XXX", "Switzerland", "", "U"]) expect(PlaceCode.safeParse(text).success).toBe(false);
 });
 
 test.each(["GB", "US", "NO", "US-NY", "GB-ENG", "DE-BY", "CN-HK"])("%s is a code", (code) => {

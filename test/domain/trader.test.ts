@@ -70,6 +70,13 @@ describe("jurisdiction", () => {
     ["a blocked state is refused within an allowed country", ["US"], ["US-NY"], "US-NY", "JURISDICTION_BLOCKED"],
     ["an allowed state does not allow the country", ["US-CA"], [], "US", "JURISDICTION_BLOCKED"],
     ["lists may be written in any case", ["ae"], [], "AE", "may trade"],
+    ["another spelling of a blocked country is that country", [], ["GB"], "UK", "JURISDICTION_BLOCKED"],
+    ["and so is its longer code", [], ["GB"], "GBR", "JURISDICTION_BLOCKED"],
+    ["a list of before may have the other spelling", [], ["UK"], "GB", "JURISDICTION_BLOCKED"],
+    ["a code of no country is an unknown place", [], ["US"], "XX", "JURISDICTION_BLOCKED"],
+    ["a retired code of several countries is one too", [], ["US"], "SU", "JURISDICTION_BLOCKED"],
+    ["and so is a state that a country does not have", [], ["US-NY"], "US-ZZ", "JURISDICTION_BLOCKED"],
+    ["where nothing is listed a code of no country is fine", [], [], "XX", "may trade"],
   ])("%s", (_what, allowed, blocked, jurisdiction, expected) => {
     expect(refusal({ jurisdiction }, lists(allowed, blocked))).toBe(expected);
   });
@@ -78,6 +85,8 @@ describe("jurisdiction", () => {
     expect(refusal({ jurisdiction: null }, STRICT, "ae")).toBe("may trade");
     expect(refusal({ jurisdiction: null }, STRICT, "us-ny")).toBe("JURISDICTION_BLOCKED");
     expect(refusal({ jurisdiction: "US" }, STRICT, "AE")).toBe("JURISDICTION_BLOCKED");
+    expect(refusal({ jurisdiction: "ZZ" }, STRICT, "AE")).toBe("JURISDICTION_BLOCKED");
+    expect(refusal({ jurisdiction: null }, STRICT, "usa")).toBe("JURISDICTION_BLOCKED");
   });
 
   test("a country is not covered by one that merely starts alike", () => {

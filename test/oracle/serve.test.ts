@@ -62,6 +62,30 @@ describe("a served tenant", () => {
     for (const via of ["http", "db"]) expect(await json("oracle", "sweep", "--via", via)).toEqual(nothing);
   });
 
+  test("tells of its feeds and asks their sources over HTTP, as the command does at the database, by admin keys alone", async () => {
+    feeds.say("/house/steel", { last: 800, ts: Date.now() });
+    const { ACME_ADMIN_KEY = "", ACME_PUBLIC_KEY = "" } = await operator.secrets();
+    const ask = (key: string, body: object) => {
+      const headers = { "x-api-key": key, "content-type": "application/json" };
+      return fetch(`${server.url}/v1/oracle/check`, { method: "POST", headers, body: JSON.stringify(body) });
+    };
+    expect((await ask(ACME_PUBLIC_KEY, {})).status).toBe(403);
+    const unknown = await ask(ACME_ADMIN_KEY, { feeds: ["acme:stel"] });
+    expect([unknown.status, await unknown.json()]).toMatchObject([
+      404,
+      { error: "There is no feed acme:stel; did you mean acme:steel?" },
+    ]);
+    for (const via of ["http", "db"]) {
+      const checked = await json("oracle", "check", "ACME:steel", "--via", via);
+      expect(checked).toMatchObject([
+        { feed: "acme:steel", price: "800", spread: null, session: "always", verdict: "ok" },
+      ]);
+      const missing = await operator.run("oracle", "check", "acme:stel", "--via", via);
+      expect(missing).toMatchObject({ exitCode: 5, stderr: expect.stringContaining("did you mean acme:steel?") });
+    }
+    expect(await json("oracle", "feeds", "--via", "http")).toEqual(await json("oracle", "feeds", "--via", "db"));
+  });
+
   test("settles a market of a loopback feed by itself, with its evidence on record", async () => {
     feeds.say("/house/steel", { last: "801.25", ts: Date.now() });
     const { id, closeAt } = await closing("acme:steel > 800");

@@ -77,8 +77,14 @@ describe("what an identity provider says", () => {
   test("of where the user lives is taken, and never the country of a document", () => {
     const living = (value: unknown) => ({ "address-country-code": { type: "string", value } });
     expect(readPersona(personaInquiry("inquiry.approved", living("CH")))).toMatchObject({ jurisdiction: "CH" });
-    expect(readPersona(personaInquiry("inquiry.approved", living("Switzerland")))).not.toHaveProperty("jurisdiction");
+    for (const code of ["GB", "uk", "GBR"])
+      expect(readPersona(personaInquiry("inquiry.approved", living(code)))).toMatchObject({ jurisdiction: "GB" });
+    expect(readPersona(personaInquiry("inquiry.approved", living(null)))).not.toHaveProperty("jurisdiction");
+    // Left out, an earlier check's place would stay on record, and the token could name one.
+    for (const unreadable of ["Switzerland", "XX", "SU"])
+      expect(readPersona(personaInquiry("inquiry.approved", living(unreadable)))).toMatchObject({ jurisdiction: "ZZ" });
     expect(readOnfido(onfidoRun("approved", { jurisdiction: "US-NY" }))).toMatchObject({ jurisdiction: "US-NY" });
+    expect(readOnfido(onfidoRun("approved", { jurisdiction: "USA" }))).toMatchObject({ jurisdiction: "US" });
     expect(readVeriff(veriffDecision("approved"))).not.toHaveProperty("jurisdiction");
   });
 

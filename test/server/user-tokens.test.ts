@@ -70,7 +70,7 @@ describe("a user token is refused", () => {
     ["issued in the future, so that a short life never ends", { iat: now + 10 * DAY, exp: now + 10 * DAY + 600 }],
     ["expired beyond the leeway", { iat: now - 600, exp: now - 30 }],
     ["not valid yet", { nbf: now + 600 }],
-    ["with a jurisdiction that is not a code", { jurisdiction: "USA" }],
+    ["with a jurisdiction that is not a code", { jurisdiction: "XXX" }],
     ["with a jurisdiction that is not a text", { jurisdiction: ["US"] }],
     ["with null as jurisdiction", { jurisdiction: null }],
   ])("%s", async (_name, given) => {

@@ -1,6 +1,6 @@
 import type { Policy } from "../../domain/policy/policy.ts";
 import { counted } from "../../domain/text.ts";
-import { countVerifiedWithoutJurisdiction } from "../../queries/traders/jurisdictions.ts";
+import { countVerifiedOfUnknownPlace } from "../../queries/traders/jurisdictions.ts";
 import { readPolicy } from "../../services/configuration/policy.ts";
 import { type Check, type CheckGroup, ok, warn, withoutDatabase } from "./check.ts";
 
@@ -9,14 +9,14 @@ export const jurisdictionsGroup: CheckGroup = {
   run: async ({ sql }) => {
     if (!sql) return withoutDatabase("jurisdictions");
     const { value: policy } = await readPolicy(sql);
-    return [evaluateJurisdictions(policy.jurisdictions, await countVerifiedWithoutJurisdiction(sql))];
+    return [evaluateJurisdictions(policy.jurisdictions, await countVerifiedOfUnknownPlace(sql))];
   },
 };
 
 /**
  * Whether the policy refuses users because nothing says where they live: to an integration whose identity check names no
  * jurisdiction that looks like an outage.
- * @param unknown verified users whose identity check named none
+ * @param unknown verified users whose identity check named none, or no code of ISO 3166
  */
 export function evaluateJurisdictions({ allowed, blocked }: Policy["jurisdictions"], unknown: number): Check {
   if (allowed.length === 0 && blocked.length === 0)

@@ -1,8 +1,10 @@
 import { loadEnvironment } from "../../config/environment.ts";
 import { type OracleSecrets, resolveOracleSecrets } from "../../config/resolve-tenant.ts";
+import type { WireResult } from "../../contract/operations.ts";
 import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/sweep.ts";
+import { feedLines, namedFeeds } from "../../services/feeds.ts";
 import { chooseDoor, type DoorOptions } from "../doors/choose-door.ts";
 import { adminKey } from "../tenant/admin-key.ts";
 import { type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
@@ -12,26 +14,14 @@ import { openOracle, tenantFeeds } from "../tenant/tenant-oracle.ts";
 export type { FeedCheck } from "../../oracle/check.ts";
 export type { SweepReport } from "../../oracle/context.ts";
 
-/** A feed as the tenant has it. */
-export interface FeedLine {
-  feed: string;
-  sources: string[];
-  /** Sources that cannot be used, and what the tenant file would have to state. */
-  lacking: string[];
-  quorum: number;
-  maxAgeSec: number;
+/** Every feed with its sources, as the tenant file has them. */
+export function statedFeeds({ config }: OperatorTenant): WireResult<"listFeeds"> {
+  return feedLines(tenantFeeds(config));
 }
 
-/** Every feed with its sources, as the tenant file has them. */
-export function feedLines({ config }: OperatorTenant): FeedLine[] {
-  const { feeds, lacking } = tenantFeeds(config);
-  return [...feeds.values()].map(({ key, sources, quorum, maxAgeMs }) => ({
-    feed: key,
-    sources: sources.filter(({ use }) => !lacking.has(use)).map(({ use, id }) => `${use} ${id}`),
-    lacking: sources.flatMap(({ use }) => (lacking.has(use) ? [`${use}: ${lacking.get(use)}`] : [])),
-    quorum,
-    maxAgeSec: maxAgeMs / 1000,
-  }));
+/** @throws Fault NOT_FOUND where the tenant file has no feed of a name */
+export function requireFeeds({ config }: OperatorTenant, names: readonly string[]): void {
+  namedFeeds(tenantFeeds(config), names);
 }
 
 /** The tenant's services with its sources, for as long as `work` runs. */
@@ -59,10 +49,10 @@ export function oracleSecrets(named: string | undefined): OracleSecrets {
 }
 
 /**
- * What a sweep straight at the database asks with; undefined where a server sweeps, with secrets of its own.
+ * What sources are asked with straight at the database; undefined where a server asks them, with secrets of its own.
  * @throws ConfigError as {@link oracleSecrets}, and Faults of the choice of a door
  */
-export async function sweepSecrets({
+export async function secretsAtHand({
   tenant: named,
   via,
   url,
@@ -75,11 +65,7 @@ export async function sweepSecrets({
 
 /** Asks every source once, of all feeds or those that are named, and stores nothing. */
 export function checkOnce(session: Session, secrets: OracleSecrets, names: readonly string[]): Promise<FeedCheck[]> {
-  return withOracle(session, secrets, async (context) => {
-    const wanted = names.map((name) => name.toLowerCase());
-    const feeds = [...context.services.oracle.feeds.values()];
-    return checkFeeds(context, wanted.length === 0 ? feeds : feeds.filter(({ key }) => wanted.includes(key)));
-  });
+  return withOracle(session, secrets, (context) => checkFeeds(context, namedFeeds(context.services.oracle, names)));
 }
 
 /** Sweeps once: settles or holds every market whose time has come. */

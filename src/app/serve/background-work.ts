@@ -1,4 +1,5 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
+import { checkFeeds } from "../../oracle/check.ts";
 import type { OracleContext } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/sweep.ts";
 import { type OracleWorker, startOracle } from "../../oracle/worker.ts";
@@ -6,10 +7,11 @@ import { DeliveryWorker } from "../../outgoing/delivery.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";
 
-/** Sweeps when asked to, and by itself unless the operator said not to. */
+/** Checks feeds and sweeps when asked to, and sweeps by itself unless the operator said not to. */
 export function startOracleWork(serving: Serving): { stop(): Promise<void> } {
   const { config, secrets, services } = serving;
   const context = openOracle(config, secrets, services);
+  services.sweeps.check = (feeds) => checkFeeds(context, feeds);
   // With a memory of its own: it may run beside the sweep that this process makes by itself.
   services.sweeps.run = () => sweep({ ...context, memory: { ...context.memory } });
   const worker = serving.sweep === false ? undefined : startSweep(serving, context);

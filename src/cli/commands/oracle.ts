@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import type { FeedCheck, FeedLine } from "../../app/oracle/ask-once.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { nearest } from "../../domain/nearest.ts";
 import { counted } from "../../domain/text.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
+type FeedCheck = WireResult<"checkFeeds">[number];
+type FeedLine = WireResult<"listFeeds">[number];
 type Status = WireResult<"getOracleStatus">;
 type Sweep = WireResult<"sweepOracle">;
 
@@ -18,14 +18,20 @@ export function register(noun: Command, host: Host): void {
     ({ options, io }) => withSession(options, io, (session) => printStatus(session.api(), io)),
   );
   host.add(
-    noun.command("feeds").description("every feed with its sources, as the tenant file has them"),
-    { names: "feed sources lacking quorum maxAgeSec", each: true },
+    noun
+      .command("feeds")
+      .description("every feed with its sources, as the tenant file has them, with --via http as the server has them"),
+    { operation: "listFeeds" },
     async ({ options, io }) => {
-      const [{ readOperatorTenant }, { feedLines }] = await Promise.all([
+      if (options.via === "http")
+        return withSession(options, io, async (session) =>
+          io.output.print(await session.api().listFeeds({}), feedsView),
+        );
+      const [{ readOperatorTenant }, { statedFeeds }] = await Promise.all([
         import("../../app/tenant/operator-tenant.ts"),
         import("../../app/oracle/ask-once.ts"),
       ]);
-      return io.output.print(feedLines(readOperatorTenant(options.tenant)), feedsView);
+      return io.output.print(statedFeeds(readOperatorTenant(options.tenant)), feedsView);
     },
   );
   host.add(
@@ -40,16 +46,19 @@ export function register(noun: Command, host: Host): void {
       .command("check")
       .description("ask every source once, and say of each feed whether it could settle a market now; stores nothing")
       .argument("[feed...]", "only these feeds, such as pm:btc"),
-    { names: "feed price ageSec spread session verdict detail", each: true },
+    { operation: "checkFeeds" },
     async ({ options, args, io }) => {
-      const [{ readOperatorTenant }, { checkOnce, feedLines, oracleSecrets }] = await Promise.all([
+      const [{ readOperatorTenant }, { checkOnce, oracleSecrets, requireFeeds, secretsAtHand }] = await Promise.all([
         import("../../app/tenant/operator-tenant.ts"),
         import("../../app/oracle/ask-once.ts"),
       ]);
-      requireKnown(args, feedLines(readOperatorTenant(options.tenant)));
-      const secrets = oracleSecrets(options.tenant);
-      return withSession({ ...options, via: "db" }, io, async (session) => {
-        const checks = await checkOnce(session, secrets, args);
+      // Before a database is started: a misspelt name and a missing secret are reported at once.
+      const secrets = await secretsAtHand(options);
+      if (secrets) requireFeeds(readOperatorTenant(options.tenant), args);
+      return withSession(options, io, async (session) => {
+        const checks = session.services
+          ? await checkOnce(session, secrets ?? oracleSecrets(options.tenant), args)
+          : await session.api().checkFeeds({ feeds: [...args] });
         await io.output.print(checks, checkView);
         if (args.length > 0) requireAllOk(checks);
       });
@@ -59,9 +68,9 @@ export function register(noun: Command, host: Host): void {
     noun.command("sweep").description("look once at every market whose time has come"),
     { operation: "sweepOracle" },
     async ({ options, io }) => {
-      const { oracleSecrets, sweepOnce, sweepSecrets } = await import("../../app/oracle/ask-once.ts");
+      const { oracleSecrets, sweepOnce, secretsAtHand } = await import("../../app/oracle/ask-once.ts");
       // Before a database is started: a missing secret is reported at once.
-      const secrets = await sweepSecrets(options);
+      const secrets = await secretsAtHand(options);
       return withSession(options, io, async (session) => {
         if (!session.services) return io.output.print(await session.api().sweepOracle({}), sweepView);
         const { watched, asked, settled, held, failures } = await sweepOnce(
@@ -170,16 +179,6 @@ async function printStatus(api: Api, { output }: Io): Promise<void> {
     output.note(
       `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why one is, and pmctl market settle ID decides it by hand.`,
     );
-}
-
-/** @throws Fault NOT_FOUND for the first name of no feed, with the feed that it probably means */
-function requireKnown(names: readonly string[], feeds: readonly FeedLine[]): void {
-  const known = feeds.map(({ feed }) => feed);
-  const unknown = names.find((name) => !known.includes(name.toLowerCase()));
-  if (unknown === undefined) return;
-  const meant = nearest(unknown, known);
-  const hint = meant === undefined ? "pmctl oracle feeds lists them" : `did you mean ${meant}?`;
-  throw new Fault("NOT_FOUND", `There is no feed ${unknown}; ${hint}`);
 }
 
 /** A feed asked for by name that would hold its markets fails the command, so that a pipeline notices. */

@@ -32,7 +32,9 @@ const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
       ? `jurisdiction ${value} is on the blocked list`
       : field === "policy.jurisdictions.allowed"
         ? `jurisdiction ${value} is not on the allowed list`
-        : "the user's jurisdiction is not on record, and the policy lists jurisdictions: the KYC event's `jurisdiction`, or the claim of the user's token, names it",
+        : value !== "unknown"
+          ? `the policy lists jurisdictions, and ${value}, which the KYC event or the claim of the user's token named, is not a code of ISO 3166`
+          : "the user's jurisdiction is not on record, and the policy lists jurisdictions: the KYC event's `jurisdiction`, or the claim of the user's token, names it",
   MARKET_CLOSED: ({ closeAt }) => `the market closed at ${closeAt}`,
   MARKET_SUSPENDED: () => "the market was suspended by an operator: pmctl audit list --type market.suspended says who",
 };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
 import { line, Timestamp, text, UsdAmount, UserId } from "../scalars.ts";
-import { CountryCode } from "./policy.ts";
+import { PlaceCode } from "./policy.ts";
 
 export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
 
@@ -13,7 +13,7 @@ export const KycEvent = z
     status: text(64),
     provider: line(64),
     verifiedAt: Timestamp,
-    jurisdiction: CountryCode.optional(),
+    jurisdiction: PlaceCode.optional(),
   })
   .meta({
     id: "KycEvent",

@@ -29,6 +29,30 @@ export const OracleSweep = z
   })
   .meta({ id: "OracleSweep" });
 
+export const FeedLine = z
+  .object({
+    feed: StoredText.meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
+    sources: z.array(StoredText).meta({ description: "Each with what it calls the instrument, the best first." }),
+    lacking: z
+      .array(StoredText)
+      .meta({ description: "Sources that cannot be used, and what the tenant file would have to state." }),
+    quorum: z.number().int().meta({ description: "How many sources must answer." }),
+    maxAgeSec: z.number().meta({ description: "How old a price may be." }),
+  })
+  .meta({ id: "FeedLine" });
+
+export const FeedCheck = z
+  .object({
+    feed: StoredText,
+    price: z.string().nullable().meta({ description: "Decimal text; null when a market would be held." }),
+    ageSec: z.number().nullable().meta({ description: "The age of the youngest price in seconds." }),
+    spread: z.string().nullable().meta({ description: "The distance between the sources' prices, as decimal text." }),
+    session: z.enum(["open", "closed", "always"]),
+    verdict: StoredText.meta({ description: "`ok`, or why a market would be held now.", examples: ["ok"] }),
+    detail: StoredText,
+  })
+  .meta({ id: "FeedCheck" });
+
 const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
   .meta({ description: "The price; text keeps every digit." });
@@ -70,6 +94,29 @@ export const oracleOperations = {
     input: NoInput,
     output: OracleSweep,
     refusals: ["REFUSED"],
+    extension: true,
+  }),
+  listFeeds: operatorRead({
+    path: "/v1/oracle/feeds",
+    summary: "List every feed with its sources, as the serving process has them.",
+    input: NoInput,
+    output: z.array(FeedLine),
+    refusals: [],
+    extension: true,
+  }),
+  checkFeeds: operation({
+    method: "POST",
+    path: "/v1/oracle/check",
+    auth: "admin",
+    // Its requests count against the limits of the sources, which settlement needs.
+    scope: "settle",
+    summary:
+      "Ask the sources of feeds once, and say of each feed whether it could settle a market now. Stores nothing.",
+    input: z.object({
+      feeds: z.array(text(128)).max(200).default([]).meta({ description: "Only these; all unless given." }),
+    }),
+    output: z.array(FeedCheck),
+    refusals: ["NOT_FOUND", "REFUSED"],
     extension: true,
   }),
   receivePrice: operation({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } from "../../domain/policy/fields.ts";
-import { countryMeant, problemOfCountry } from "../../domain/policy/jurisdictions.ts";
+import { countryMeant, placeOf, problemOfCountry } from "../../domain/policy/jurisdictions.ts";
 import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
@@ -17,11 +17,26 @@ const StatedLimit = limit(z.number().positive());
 const LiveLimit = limit(z.number().min(0));
 
 const COUNTRY_FORM = /^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$/;
+const NO_CODE = "must be an ISO 3166 code such as US or US-NY";
 
-/** The form of an ISO 3166-1 or 3166-2 code: where a user is, as providers and tokens say it. */
+/**
+ * Where a user is, as identity checks and tokens say it: decoded a code of ISO 3166 where one is meant for sure, such as
+ * GB by UK or GBR. Another text of the form stays as it is, and counts as an unknown place.
+ */
+export const PlaceCode = z
+  .string()
+  .overwrite((code) => placeOf(code) ?? code.toUpperCase())
+  .regex(COUNTRY_FORM, NO_CODE)
+  .meta({
+    id: "PlaceCode",
+    description: "ISO 3166-1 alpha-2, alpha-3 or 3166-2 code, in any case; `US` covers `US-NY`.",
+    examples: ["US-NY"],
+  });
+
+/** The form of an ISO 3166-1 or 3166-2 code. */
 export const CountryCode = z
   .string()
-  .regex(COUNTRY_FORM, "must be an ISO 3166 code such as US or US-NY")
+  .regex(COUNTRY_FORM, NO_CODE)
   .toUpperCase()
   .meta({
     id: "CountryCode",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
+import { placeOf } from "../../domain/policy/jurisdictions.ts";
 import { operationsUnder } from "../operation.ts";
 import { line, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
@@ -34,7 +35,7 @@ export const UserFilter = z.object({
   minScore: Score.optional().meta({ description: "Only users whose suitability score is at least this." }),
   maxScore: Score.optional().meta({ description: "Only users whose suitability score is at most this." }),
   jurisdiction: text(6)
-    .toUpperCase()
+    .overwrite((code) => placeOf(code) ?? code.toUpperCase())
     .optional()
     .meta({ description: "Only users of this jurisdiction, in any case.", examples: ["GB"] }),
   minExposureUsd: z.coerce

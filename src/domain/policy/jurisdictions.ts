@@ -1,4 +1,4 @@
-import { isoCountries } from "./countries.ts";
+import { alpha2Of, isoCountries } from "./countries.ts";
 
 /** Whether a code names a jurisdiction: `US` covers `US-NY`, never the other way round. */
 export function covers(code: string, jurisdiction: string): boolean {
@@ -34,6 +34,25 @@ export function countryMeant(code: string): string | undefined {
 function isCountry(code: string): boolean {
   const [country = "", subdivision, ...rest] = code.split("-");
   if (rest.length > 0) return false;
-  const subdivisions = isoCountries().get(country);
-  return subdivision === undefined ? subdivisions !== undefined : subdivisions?.has(subdivision) === true;
+  const listed = isoCountries().get(country);
+  return listed !== undefined && (subdivision === undefined || listed.subdivisions.has(subdivision));
 }
+
+/** Other codes of exactly one country: those that the United Kingdom and the European Union use themselves. */
+const OTHER_CODES = new Map([
+  ["UK", "GB"],
+  ["EL", "GR"],
+]);
+
+/**
+ * Where somebody is, by a code as providers, tokens and older policies write it: `GB` for `uk` and `GBR`, `US-NY` for
+ * `USA-NY`. Undefined for what no country of ISO 3166 is meant by for sure: it is no other country either.
+ */
+export function placeOf(code: string): string | undefined {
+  const [country = "", ...subdivision] = code.trim().toUpperCase().split("-");
+  const place = [OTHER_CODES.get(country) ?? alpha2Of(country) ?? country, ...subdivision].join("-");
+  return isCountry(place) ? place : undefined;
+}
+
+/** What is on record of a place that cannot be read: a code of no country, which Unicode keeps for that. */
+export const UNREADABLE_PLACE = "ZZ";

@@ -1,11 +1,13 @@
+import { placeOf } from "../../domain/policy/jurisdictions.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
-/** How many users have passed their identity check without a jurisdiction in it. */
-export async function countVerifiedWithoutJurisdiction(sql: ReadSql): Promise<number> {
-  const [row] = await sql<{ users: number }[]>`
-    select count(*)::int4 as users
+/** How many users have passed their identity check without a place in it that is known. */
+export async function countVerifiedOfUnknownPlace(sql: ReadSql): Promise<number> {
+  const places = await sql<{ jurisdiction: string | null; users: number }[]>`
+    select jurisdiction, count(*)::int4 as users
       from trader
      where kyc = 'verified'
-       and jurisdiction is null`;
-  return row?.users ?? 0;
+     group by jurisdiction`;
+  const unknown = places.filter(({ jurisdiction }) => jurisdiction === null || placeOf(jurisdiction) === undefined);
+  return unknown.reduce((sum, { users }) => sum + users, 0);
 }

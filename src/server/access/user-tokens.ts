@@ -1,6 +1,6 @@
 import { createSecretKey, hash, type KeyObject } from "node:crypto";
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
-import { CountryCode } from "../../contract/resources/policy.ts";
+import { PlaceCode } from "../../contract/resources/policy.ts";
 import { UserId } from "../../contract/scalars.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -163,7 +163,7 @@ function sessionHash(token: string): string {
 /** jose takes any JSON for claims that it does not check itself. */
 function readClaims({ sub, iat, exp, jurisdiction }: JWTPayload, session: string): VerifiedToken {
   const id = UserId.safeParse(sub);
-  const country = CountryCode.optional().safeParse(jurisdiction);
+  const country = PlaceCode.optional().safeParse(jurisdiction);
   if (!id.success || !country.success || iat === undefined || exp === undefined) throw userRequired();
   if (!(exp - iat <= MAX_LIFETIME_SEC)) throw userRequired();
   const user = { id: id.data, jurisdiction: country.data };

@@ -102,6 +102,8 @@ class Likeness {
         // Signed with each tenant's own key.
         .replace(/(\\?"cursor\\?": ?\\?")[\w-]+/g, "$1CURSOR")
         .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, "TIME")
+        // The two sides do not answer in the same second, and a column is as wide as its longest cell.
+        .replace(/\b(in )?\d+ (s|min|h)( ago)? */g, "SHORTLY ")
         .replace(/\b(cli|admin):[\w-]+/g, "OPERATOR")
     );
   }

@@ -57,6 +57,8 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getOracleStatus", {}],
   ["listHeldMarkets", {}],
   ["sweepOracle", {}],
+  ["listFeeds", {}],
+  ["checkFeeds", { feeds: ["acme:nosuch"] }],
   ["createSession", {}],
   ["explainLedger", {}],
   ["listLatestPrices", { feeds: [{ key: "pm:btc", sources: [{ use: "coinbase", id: "BTC-USD" }] }] }],

@@ -22,6 +22,9 @@ story --verify rain.html
 why trd_90ab12
 why req_Zk3f9Qx2-41
 
+replay acme
+replay acme --to 41 -o json --fields house,differences
+
 reconcile
 reconcile --explain
 
