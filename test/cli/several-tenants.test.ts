@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readEach } from "../../src/cli/input/tenants.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 describe("a line for several tenants", () => {
@@ -73,4 +74,19 @@ describe("a line for several tenants", () => {
     expect(tenantsIn((await run("history", "--all")).data)).toEqual(["acme", "zoe"]);
     expect(tenantsIn((await run("history", "-t", "z*")).data)).toEqual(["zoe"]);
   });
+});
+
+test("several tenants are read at once, never more than eight, and what was read comes in their order", async () => {
+  let underWay = 0;
+  const seen: number[] = [];
+  const tenants = Array.from({ length: 20 }, (_, index) => 20 - index);
+  const read = await readEach(tenants, async (tenant) => {
+    underWay += 1;
+    seen.push(underWay);
+    for (let turn = 0; turn < tenant; turn++) await Promise.resolve();
+    underWay -= 1;
+    return tenant;
+  });
+  expect(read).toEqual(tenants);
+  expect(Math.max(...seen)).toBe(8);
 });

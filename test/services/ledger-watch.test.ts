@@ -356,6 +356,18 @@ test("a ledger within the limit is compared whole by each question", async () =>
   expect(last.verifiedAt).toBeGreaterThan(first.verifiedAt);
 });
 
+test("the checks that fail are found as a reconciliation finds them, and come with their places", async () => {
+  const { verifiedAt } = await watchOf().reconcile({ full: true });
+  const watch = watchOf();
+  expect(await watch.failing()).toEqual([]);
+  // It rested on the checkpoint: nothing was compared whole meanwhile.
+  expect(watch.verifiedAt).toBe(verifiedAt);
+  await live.owner`update account set balance_micro = balance_micro + 3 where id = 'wallet:ann'`;
+  const failing = await watch.failing();
+  expect(failing).toMatchObject([{ name: "accounts", differenceMicro: 3n, places: [{ place: "wallet:ann" }] }]);
+  await live.owner`update account set balance_micro = balance_micro - 3 where id = 'wallet:ann'`;
+});
+
 test("the row takes no long texts, and one that grew long without its checks counts as none and is replaced", async () => {
   const { verifiedAt } = await watchOf().reconcile({ full: true });
   for (const [column, text] of Object.entries({ hash: "A", digest: "a", mac: "a", key_id: "a" })) {

@@ -50,7 +50,10 @@ const PAGE = 200;
 
 const PARTS: readonly Part[] = [
   { gives: ["chain"], read: async ({ api }, { tenant }) => brokenChain(tenant, await api.getAuditStatus({})) },
-  { gives: ["ledger"], read: async ({ api }, { tenant }) => unbalancedLedger(tenant, await api.explainLedger({})) },
+  {
+    gives: ["ledger"],
+    read: async ({ api }, { tenant }) => unbalancedLedger(tenant, await api.explainLedger({ failing: "true" })),
+  },
   {
     gives: ["market.closed", "market.held"],
     read: async ({ api }, { tenant }) => {

@@ -6,7 +6,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
-import { tenantsMeant } from "../input/tenants.ts";
+import { readEach, tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 
 interface DoctorOptions extends SelectorOptions {
@@ -63,8 +63,10 @@ async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCo
   const machine = await examineMachine(directory, options.pre || tenants.some((id) => isEmbedded(workspace, id)));
   const files = options.pre ? [] : await examineFiles(directory);
   const checks: Finding[] = [...machine, ...files].map((check) => ({ tenant: null, ...check }));
-  for (const tenant of tenants)
-    for (const check of await examineTenant(directory, tenant)) checks.push({ tenant, ...check });
+  const ofTenants = await readEach(tenants, async (tenant) =>
+    (await examineTenant(directory, tenant)).map((check) => ({ tenant, ...check })),
+  );
+  checks.push(...ofTenants.flat());
   const failed = checks.filter(({ status }) => status === "fail").length;
   const warned = checks.filter(({ status }) => status === "warn").length;
   await io.output.print({ ok: failed === 0, checks }, view);

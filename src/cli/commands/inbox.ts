@@ -7,7 +7,7 @@ import type { CommandContext, Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
-import { tenantsMeant } from "../input/tenants.ts";
+import { readEach, tenantsMeant } from "../input/tenants.ts";
 import { cents } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
@@ -75,12 +75,11 @@ async function runInbox(context: CommandContext<InboxCommandOptions>): Promise<E
   const { within: withinMs = DEFAULT_WITHIN_MS, kind: kinds = INBOX_KINDS, via, url, key } = options;
   const acts = options.output === undefined && io.prompts.available && !options.yes;
   for (;;) {
-    const found: InboxItem[] = [];
-    for (const tenant of tenants) {
+    const found = await readEach(tenants, (tenant) => {
       const note = (message: string): void => io.output.note(tenants.length > 1 ? `${tenant}: ${message}` : message);
-      found.push(...(await collectInbox(workspace.directory, tenant, { withinMs, kinds, via, url, key }, note)));
-    }
-    const items = found.toSorted(compareItems);
+      return collectInbox(workspace.directory, tenant, { withinMs, kinds, via, url, key }, note);
+    });
+    const items = found.flat().toSorted(compareItems);
     await io.output.print(items, view(wallClockMs()));
     const line = acts ? await chooseCommand(items, io) : undefined;
     if (line === undefined) return EXITS[stateOf(items, tenants.length)];

@@ -1,9 +1,9 @@
-import pMap from "p-map";
 import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { counted } from "../../domain/text.ts";
 import { type Globals, type Io, withConfig } from "../command.ts";
+import { readEach } from "../input/tenants.ts";
 import { type Member, readFleet } from "./read-fleet.ts";
 
 /** A tenant of the fleet, and its plan; without one, the error that stood in its way. */
@@ -15,11 +15,9 @@ export interface PlannedFleet {
   unassigned: string[];
 }
 
-/** A plan changes nothing, so it need not keep to the number that a wave is applied by. */
-const PLANS_AT_ONCE = 8;
-
 /**
- * Plans every tenant of every wave: one that cannot be planned does not hide the others.
+ * Plans every tenant of every wave: one that cannot be planned does not hide the others. A plan changes nothing, so it need
+ * not keep to the number that a wave is applied by.
  *
  * @throws as `readFleet`
  */
@@ -32,7 +30,7 @@ export async function planEach(options: Globals, io: Pick<Io, "output">): Promis
   const planned: PlannedFleet["waves"] = [];
   for (const { wave, members } of waves) {
     const { name, parallelism } = wave;
-    planned.push({ name, parallelism, tenants: await pMap(members, planOne, { concurrency: PLANS_AT_ONCE }) });
+    planned.push({ name, parallelism, tenants: await readEach(members, planOne) });
   }
   return { waves: planned, unassigned };
 

@@ -9,6 +9,7 @@ import type { Prints } from "../output/fields.ts";
 import type { OutputOptions } from "../output/output.ts";
 import { printTogether, TenantOutput } from "../output/tenant-output.ts";
 import { namesIn } from "./selector-option.ts";
+import { readEach } from "./tenants.ts";
 
 /**
  * Runs a command once for each tenant that the line means, and prints their results together. A tenant that fails does not
@@ -33,11 +34,9 @@ export async function forEachTenant<Options extends object>(
   if (context.options.url !== undefined && others.length > 0)
     throw new Fault("USAGE", "--url is the address of one tenant's server: name one tenant, or leave --url out");
   const outputs = tenants.map((tenant) => ({ tenant, output: new TenantOutput(outputOptions, tenant) }));
-  const exits: ExitCode[] = [];
-  for (const { tenant, output } of outputs) {
-    const own = { ...context, options: { ...context.options, tenant }, io: { ...context.io, output } };
-    exits.push(await ended(work(own), output));
-  }
+  const exits = await readEach(outputs, ({ tenant, output }) =>
+    ended(work({ ...context, options: { ...context.options, tenant }, io: { ...context.io, output } }), output),
+  );
   await printTogether(
     outputs.flatMap(({ output }) => output.results),
     outputOptions,

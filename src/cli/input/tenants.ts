@@ -3,6 +3,22 @@ import type { Workspace } from "../../config/workspace.ts";
 import type { CommandContext } from "../command.ts";
 import { namesIn, type SelectorOptions } from "./selector-option.ts";
 
+/** Each takes a few connections of a database that it may share with the others. */
+const TENANTS_AT_ONCE = 8;
+
+/**
+ * Reads something of each of several tenants, some at a time, since most of it is waiting.
+ *
+ * @returns what was read, in the order of the tenants
+ */
+export async function readEach<Tenant, Value>(
+  tenants: readonly Tenant[],
+  read: (tenant: Tenant) => Promise<Value>,
+): Promise<Value[]> {
+  const { default: pMap } = await import("p-map");
+  return pMap(tenants, read, { concurrency: TENANTS_AT_ONCE });
+}
+
 /**
  * The tenants that a command line means: its arguments, else `--tenant`; of these the ones that `--selector` selects.
  *

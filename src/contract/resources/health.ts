@@ -83,7 +83,12 @@ export const healthOperations = {
   explainLedger: operatorRead({
     path: "/v1/reconcile/checks",
     summary: "List every check of the ledger with its two sums and the first places where they differ.",
-    input: NoInput,
+    input: z.object({
+      failing: z.enum(["true", "false"]).optional().meta({
+        description:
+          "`true` lists only the checks that do not hold, and reads the rows of a large ledger that were compared within the last minutes only where something is off.",
+      }),
+    }),
     output: z.array(LedgerCheck),
     refusals: [],
     extension: true,

@@ -127,6 +127,12 @@ export class LedgerWatch {
     return found.checks;
   }
 
+  /** Compares as `reconcile` does, and finds the places of what is off. @returns the checks that do not hold */
+  async failing(): Promise<readonly ExplainedCheck[]> {
+    if (await this.#recent(LEDGER)) return [];
+    return (await this.explain()).filter(({ differenceMicro }) => differenceMicro !== 0n);
+  }
+
   /** One round of the background: a full comparison when one is due, or one of many new entries. */
   async round(): Promise<void> {
     const { isDue, isFar } = await this.#options.checks.snapshot(async (sql) => {

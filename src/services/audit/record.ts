@@ -23,8 +23,9 @@ export function recordHandlers(context: ServiceContext) {
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
     listSecurityEvents: (input) => listSecurityEvents(context, input),
     reconcile: (input, caller) => reconcile(context, input, caller),
-    explainLedger: async (_, caller) => {
-      const checks = await context.ledgerWatch.explain();
+    explainLedger: async ({ failing }, caller) => {
+      const { ledgerWatch } = context;
+      const checks = await (failing === "true" ? ledgerWatch.failing() : ledgerWatch.explain());
       if (discrepancyOf(checks) !== 0n) noteDiscrepancy(context, caller);
       return checks.map(ledgerCheck);
     },
