@@ -10,7 +10,7 @@ import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
 import { terminalPrompts } from "./input/prompts.ts";
 import { relativeTimesOf } from "./input/relative-times.ts";
-import { asksSeveral } from "./input/selector-option.ts";
+import { asksSeveral, namedTenant } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import { examplesHelp } from "./output/examples/examples.ts";
 import type { Prints } from "./output/fields.ts";
@@ -101,8 +101,10 @@ class CommandHost implements Host {
     const relativeTimes = relativeTimesOf(command);
     command.action(async () => {
       this.#interrupts.listen();
+      const named = namedTenant(command);
       const options = {
         ...command.optsWithGlobals<Globals & Options>(),
+        ...(named !== undefined && { tenant: named }),
         commandName: pathOf(command),
         relativeTimes,
       };
@@ -115,7 +117,7 @@ class CommandHost implements Host {
       });
       const context: CommandContext<Options> = {
         options,
-        args: command.args,
+        args: named === undefined ? command.args : command.args.slice(1),
         io: {
           output: new Output(outputOptions),
           prompts: terminalPrompts({ stdin, stderr, allowed: options.input && !isCi() }),

@@ -69,6 +69,28 @@ describe("a line for several tenants", () => {
     expect((await run("user", "restrict", "u-zoe", "-l", "region=us")).exitCode).toBe(0);
   });
 
+  test("a tenant that stands as an argument may be a pattern or a list, as with -t", async () => {
+    for (const line of [["pull"], ["freeze"]])
+      expect(tenantsIn((await run(...line, "acme,zoe")).data)).toEqual(["acme", "zoe"]);
+    expect(tenantsIn((await run("freeze", "z*")).data)).toEqual(["zoe"]);
+    expect((await run("logs", "*")).exitCode).toBe(0);
+    const changes = [
+      ["pull", "--write"],
+      ["freeze", "--off"],
+      ["freeze", "--until", "2h", "--reason", "x"],
+      ["rollback", "--to", "1"],
+      ["logs", "--follow"],
+      ["serve"],
+    ];
+    for (const [verb = "", ...flags] of changes)
+      expect(await run(verb, "*", ...flags)).toMatchObject({
+        exitCode: 6,
+        data: undefined,
+        stderr: expect.stringContaining("acme, zoe"),
+      });
+    expect(await run("pull", "x*")).toMatchObject({ exitCode: 5 });
+  });
+
   test("commands that choose among tenants by themselves take comma lists and --all too", async () => {
     expect(tenantsIn((await run("history", "acme,zoe")).data)).toEqual(["acme", "zoe"]);
     expect(tenantsIn((await run("history", "--all")).data)).toEqual(["acme", "zoe"]);

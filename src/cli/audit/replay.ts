@@ -23,7 +23,7 @@ export function register(noun: Command, host: Host): void {
       .description(
         "rebuild balances, positions, markets and the house from the audit log alone, and compare the tables with it; exit code 8 when they differ",
       ),
-    { names: "tenant to head hash ok users markets house differences" },
+    { names: "tenant to head hash ok users markets house differences", each: true },
     ({ options, args: [tenant = options.tenant], io }) => {
       if (options.via === "http" || options.url !== undefined)
         throw new Fault(

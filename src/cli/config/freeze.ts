@@ -40,7 +40,10 @@ export function register(noun: Command, host: Host): void {
       .description(
         "take no apply and no rollback until a time; without options, what is. What is changed live, such as policy set, goes on",
       ),
-    { operation: "freezeConfig" },
+    {
+      operation: "freezeConfig",
+      each: ({ until, off }: { until?: string; off?: boolean }) => until === undefined && off === undefined,
+    },
     runFreeze,
   );
 }

@@ -20,7 +20,7 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenant]", "the tenant")
       .option("--write", "put the live values into the files; comments stay")
       .description("the tenant file with the live values in it, as YAML"),
-    { tenantFile: true },
+    { tenantFile: true, each: (options: PullOptions) => !options.write },
     runPull,
   );
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseSelector, type Selector, SelectorError } from "../../config/selection/selector.ts";
 import type { Globals } from "../command.ts";
 
@@ -25,6 +25,12 @@ function selectorIn(text: string): Selector {
 /** Whether a line may mean several tenants, by how it names them, however many there are. */
 export function asksSeveral({ tenant, selector, all }: Pick<Globals, "tenant" | "selector" | "all">): boolean {
   return selector !== undefined || all === true || (tenant !== undefined && /[,*?]/.test(tenant));
+}
+
+/** The tenant that a line names as its argument, as `--tenant` would; that of `init` is not there yet. */
+export function namedTenant(command: Command): string | undefined {
+  const [first] = command.registeredArguments;
+  return first?.name() === "tenant" && command.name() !== "init" ? command.args[0] : undefined;
 }
 
 /** Names and patterns of a line, each of which may be several with commas between. */

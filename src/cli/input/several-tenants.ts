@@ -9,7 +9,7 @@ import type { Prints } from "../output/fields.ts";
 import type { OutputOptions } from "../output/output.ts";
 import { printTogether, TenantOutput } from "../output/tenant-output.ts";
 import { namesIn } from "./selector-option.ts";
-import { readEach } from "./tenants.ts";
+import { readEach, tooMany } from "./tenants.ts";
 
 /**
  * Runs a command once for each tenant that the line means, and prints their results together. A tenant that fails does not
@@ -26,9 +26,8 @@ export async function forEachTenant<Options extends object>(
 ): Promise<ExitCode> {
   const tenants = tenantsOf(context.options);
   const [first = "", ...others] = tenants;
-  if (!isRead(prints)) {
-    if (others.length > 0)
-      throw new Fault("USAGE", `This takes one tenant at a time; these are meant: ${tenants.join(", ")}`);
+  if (!isRead(prints, context.options)) {
+    if (others.length > 0) throw tooMany(tenants);
     return (await work({ ...context, options: { ...context.options, tenant: first } })) ?? EXIT.ok;
   }
   if (context.options.url !== undefined && others.length > 0)
@@ -63,7 +62,8 @@ function tenantsOf({ tenant, selector }: { tenant?: string | undefined; selector
 }
 
 /** Whether a command only tells of a tenant. */
-function isRead(prints: Prints | null): boolean {
+function isRead(prints: Prints | null, options: object): boolean {
   if (prints === null) return false;
+  if (typeof prints.each === "function") return prints.each(options);
   return prints.each ?? ("operation" in prints && !("writes" in operations[prints.operation]));
 }

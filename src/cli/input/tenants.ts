@@ -1,5 +1,6 @@
 import { chooseTenants } from "../../config/selection/choose-tenants.ts";
 import type { Workspace } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
 import type { CommandContext } from "../command.ts";
 import { namesIn, type SelectorOptions } from "./selector-option.ts";
 
@@ -17,6 +18,21 @@ export async function readEach<Tenant, Value>(
 ): Promise<Value[]> {
   const { default: pMap } = await import("p-map");
   return pMap(tenants, read, { concurrency: TENANTS_AT_ONCE });
+}
+
+/**
+ * The one tenant that a name, a pattern or a list means; the only one there is without any.
+ * @throws as {@link chooseTenants}; Fault USAGE naming them where it means several
+ */
+export function oneTenant(workspace: Workspace, named: string | undefined): string {
+  const tenants = chooseTenants(workspace, { names: namesIn(named === undefined ? [] : [named]) }, "only");
+  const [only = "", ...others] = tenants;
+  if (others.length > 0) throw tooMany(tenants);
+  return only;
+}
+
+export function tooMany(tenants: readonly string[]): Fault {
+  return new Fault("USAGE", `This takes one tenant at a time; these are meant: ${tenants.join(", ")}`);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { WireInput } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market-makers.ts";
+import { STANDARD_INPUT } from "../input/standard-input.ts";
 
 export interface MarketFlags {
   file?: string;
@@ -26,13 +27,15 @@ const OPTIONAL = ["key", "meta", "liquidity"] as const;
 /**
  * What `POST /v1/markets` takes, from options or from a file. The API itself checks the values.
  *
+ * @param standardInput the text that stands in place of a file named `-`
  * @throws Fault USAGE when options are missing or stand beside a file; ConfigError when the file is not valid
  */
-export function marketInput(flags: MarketFlags): WireInput<"createMarket"> {
+export function marketInput(flags: MarketFlags, standardInput = ""): WireInput<"createMarket"> {
   if (flags.file !== undefined) {
     const extra = [...REQUIRED, ...OPTIONAL].find((name) => flags[name] !== undefined);
     if (extra) throw new Fault("USAGE", `The file states the market: leave ${optionOf(extra)} out`);
-    return fromFile(flags.file);
+    if (flags.file === STANDARD_INPUT.option) return fromText(standardInput, STANDARD_INPUT.name);
+    return fromText(readConfigFile(flags.file), flags.file);
   }
   if (!isComplete(flags)) {
     const missing = REQUIRED.filter((name) => flags[name] === undefined).map(optionOf);
@@ -54,8 +57,8 @@ function optionOf(name: string): string {
 }
 
 /** A file may hold several markets, which are for `apply`: it knows them by their keys and creates each once. */
-function fromFile(file: string): WireInput<"createMarket"> {
-  const { markets, problems } = checkMarketFile(readConfigFile(file), file, new Map());
+function fromText(text: string, file: string): WireInput<"createMarket"> {
+  const { markets, problems } = checkMarketFile(text, file, new Map());
   if (problems.length > 0) throw new ConfigError(problems);
   const [market, ...others] = markets;
   if (!market) throw new Fault("CONFIG_INVALID", `${file} holds no market`);

@@ -41,7 +41,7 @@ function registerCreate(noun: Command, host: Host): void {
     noun
       .command("create")
       .description("open a market, from options or from a file with one market")
-      .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/")
+      .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/; - reads the standard input")
       .option(
         "--key <key>",
         "a name that no other market has; again with the same terms, it names that market",
@@ -63,7 +63,8 @@ function registerCreate(noun: Command, host: Host): void {
     async ({ options, io }) => {
       // Before the tenant is opened: what is wrong with the input needs no server to say so.
       const { marketInput } = await import("./market-input.ts");
-      const input = marketInput(options);
+      const { readStandardInput, STANDARD_INPUT } = await import("../input/standard-input.ts");
+      const input = marketInput(options, options.file === STANDARD_INPUT.option ? await readStandardInput() : "");
       // Here `--key` names the market, not the admin key to show a server, which is the file's first.
       return withSession({ ...options, key: undefined }, io, async (session) => {
         const [{ marketWarnings }, { keepLastMarket }] = await Promise.all([

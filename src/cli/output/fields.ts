@@ -5,8 +5,11 @@ import { Fault } from "../../domain/fault.ts";
 
 /** What a command prints. Each command declares it where it is added, and `--fields ?` lists the names. */
 export type Prints = Printed & {
-  /** Whether it only tells of a tenant, so that one line may ask several; of an operation, whether that changes nothing. */
-  each?: boolean;
+  /**
+   * Whether it only tells of a tenant, so that one line may ask several; of an operation, whether that changes nothing. Some
+   * do with certain options only.
+   */
+  each?: boolean | ((options: object) => boolean);
   /** Whether it takes `--idempotency-key`; of an operation, whether that does. */
   repeatable?: boolean;
 };

@@ -30,7 +30,10 @@ export function register(noun: Command, host: Host): void {
       .option("--user <user>", "only requests of this user", identifier)
       .option("--request <id>", "only this request", identifier)
       .option("--follow", "go on with new lines, until Ctrl-C"),
-    { names: "ts level kind requestId method route status durationMs key userId errorCode message" },
+    {
+      names: "ts level kind requestId method route status durationMs key userId errorCode message",
+      each: (options: LogsOptions) => options.follow === undefined,
+    },
     async ({ options, args, io, interrupts }) => {
       const { logsFolder } = await import("../../app/logs/read-logs.ts");
       const workspace = openWorkspace();

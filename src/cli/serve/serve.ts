@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import { commandHost } from "../../config/hosts.ts";
-import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { type Survival, warningsOf } from "../../domain/durability.ts";
 import type { CommandContext, Globals, Host } from "../command.ts";
 import { drainSeconds, portNumber } from "../input/parsers.ts";
+import { oneTenant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
@@ -77,7 +78,7 @@ async function replaceProcess(command: Command): Promise<void> {
 }
 
 function servedTenant(workspace: Workspace, args: readonly string[], { tenant }: Pick<Globals, "tenant">): string {
-  return pickTenant(workspace, args[0] ?? tenant);
+  return oneTenant(workspace, args[0] ?? tenant);
 }
 
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
