@@ -87,8 +87,8 @@ async function runTest(context: CommandContext<TestOptions>): Promise<void> {
   if (cases.length === 0) io.output.note("There are no such cases; they stand in tests/*.yaml beside tenant.yaml");
   await io.output.print({ passed: cases.length - failed, failed, cases, coverage }, view);
   if (failed === 0) return;
-  // Other formats hold them.
-  if (io.output.format === "table")
+  // Formats for programs hold them.
+  if (["table", "markdown"].includes(io.output.format))
     for (const each of cases) for (const failure of each.failures) io.output.note(failureLine(each, failure));
   throw new Fault("CASE_FAILED", `${failed} of ${cases.length} cases failed`);
 }
