@@ -105,7 +105,15 @@ async function soundOrAnnotated<Value>({ output }: Pick<Io, "output">, read: () 
 async function coverageOf(tested: readonly (TestedTenant & { ran: readonly RanCase[] })[]): Promise<Coverage> {
   const { refusalsMet, rulesMet } = await import("../../app/cases/coverage.ts");
   const rules = await Promise.all(tested.map((each) => rulesMet(each, each.ran)));
-  return { refusals: refusalsMet(tested.flatMap(({ ran }) => ran)), rules: rules.flat() };
+  // Tenants that extend one base have its rules in common.
+  const byName = Map.groupBy(rules.flat(), ({ name }) => name);
+  return {
+    refusals: refusalsMet(tested.flatMap(({ ran }) => ran)),
+    rules: [...byName].map(([name, same]) => ({
+      name,
+      evaluated: same.reduce((sum, { evaluated }) => sum + evaluated, 0),
+    })),
+  };
 }
 
 function summary(cases: readonly CaseResult[]): string {
