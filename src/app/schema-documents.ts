@@ -4,5 +4,5 @@ import { jsonSchemaOf } from "../config/schema/json-schema.ts";
 export async function schemaDocument(of: string | undefined): Promise<object> {
   // Loaded here, because the other documents do not need the server's modules.
   if (of === "openapi") return (await import("../server/openapi/openapi.ts")).openApiDocument();
-  return jsonSchemaOf(of === "operator" || of === "market" || of === "fleet" ? of : "tenant");
+  return jsonSchemaOf(of === "operator" || of === "market" || of === "fleet" || of === "case" ? of : "tenant");
 }

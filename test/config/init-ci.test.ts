@@ -223,7 +223,10 @@ describe("the GitLab pipeline", () => {
 
   test("checks, plans and applies every tenant by its name, one pipeline at a time; a plan with changes passes", () => {
     expect(yaml.plan.allow_failure).toEqual({ exit_codes: [2] });
-    expect(runScript(gitlabScript("validate")).lines).toEqual(["[validate][--][acme][zeta]"]);
+    expect(runScript(gitlabScript("validate")).lines).toEqual([
+      "[validate][--][acme][zeta]",
+      "[test][-o][table][--junit][cases.xml][--][acme][zeta]",
+    ]);
     expect(runScript(gitlabScript("plan")).lines).toEqual([
       "[plan][--via][http][--detailed-exitcode][--out][plan.json][--][acme][zeta]",
     ]);
@@ -311,7 +314,12 @@ describe("the folder of a tenant with a name that is an option, a program or two
     const order = stepsOf("validate")
       .map(({ name, run }) => name ?? run)
       .filter(Boolean);
-    expect(order).toEqual(["Names of tenants", "npm ci", "npx pmctl validate -- my-shop"]);
+    expect(order).toEqual([
+      "Names of tenants",
+      "npm ci",
+      "npx pmctl validate -- my-shop",
+      "npx pmctl test -o github -- my-shop",
+    ]);
   });
 });
 

@@ -36,7 +36,7 @@ function undescribed(schema: JsonSchema): string[] {
   return missing;
 }
 
-describe.each(["tenant", "market", "operator", "fleet"] as const)("the JSON Schema of the %s file", (name) => {
+describe.each(["tenant", "market", "operator", "fleet", "case"] as const)("the JSON Schema of the %s file", (name) => {
   // `npx vitest run test/config/json-schema.test.ts -u` writes it anew.
   test("is the one that stands in templates/", async () => {
     const file = `${name}.schema.json`;

@@ -11,7 +11,7 @@ import type { PlacedCase } from "./case-files.ts";
 import type { CaseTenant } from "./case-tenant.ts";
 import { type Difference, differences } from "./compare.ts";
 import { perform } from "./perform.ts";
-import { setUp, type TenantOfCases } from "./set-up.ts";
+import { micro, setUp, type TenantOfCases } from "./set-up.ts";
 
 /** A place in a case at which something else came out than was expected. */
 export interface Failure {
@@ -49,14 +49,14 @@ export function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
   const { tenant, refusals } = setUp(context, placed);
   const refused = new Set<FaultCode>();
   const policies = [{ policy: tenant.policy, now: tenant.now }];
-  const { treasuryUsd = context.config.treasury.capitalUsd } = spec.given;
+  const startMicro = micro(spec.given.treasuryUsd ?? context.config.treasury.capitalUsd);
   const steps = spec.when.flatMap((step, index) => {
     const { code, differs } = runStep(tenant, step, index, { ...context, spec });
     if (code !== undefined) refused.add(code);
     else if (step.policy) policies.push({ policy: tenant.policy, now: tenant.now });
     return differs;
   });
-  const departures = [...refusals, ...steps, ...differences(spec.then, stateOf(tenant, spec, treasuryUsd), ["then"])];
+  const departures = [...refusals, ...steps, ...differences(spec.then, stateOf(tenant, spec, startMicro), ["then"])];
   const failures = departures.map(
     ({ path, expected, actual }): Failure => ({
       path: formatPath(path),
@@ -80,8 +80,8 @@ function runStep(
 ): { code?: FaultCode; differs: Difference[] } {
   const { refused: expected = null, ...fields } = step.expect ?? {};
   const path = ["when", index, "expect"];
-  const claimedBy = (id: string) =>
-    spec.given.users[id]?.kyc === "none" ? spec.given.users[id].jurisdiction : undefined;
+  // Where an identity check says something, the service does not ask the token.
+  const claimedBy = (id: string) => spec.given.users[id]?.jurisdiction;
   try {
     const result = perform(tenant, step, { index, network: config.network, claimedBy });
     if (expected !== null) return { differs: differences(expected, null, [...path, "refused"]) };
@@ -93,16 +93,20 @@ function runStep(
 }
 
 /** What a case can ask about at its end, as the service would show it. */
-function stateOf(tenant: CaseTenant, { then }: Case, startUsd: number) {
-  const balanceUsd = (account: string) => usdFromMicro(tenant.rows.get("account", account)?.balanceMicro ?? 0n);
-  const [feesUsd, treasuryUsd] = [balanceUsd(FEES), balanceUsd(TREASURY)];
+function stateOf(tenant: CaseTenant, { then }: Case, startMicro: bigint) {
+  const balanceOf = (account: string) => tenant.rows.get("account", account)?.balanceMicro ?? 0n;
+  const [feesMicro, treasuryMicro] = [balanceOf(FEES), balanceOf(TREASURY)];
   return {
-    balances: mapKeys(then.balances, (user) => balanceUsd(walletOf(user))),
+    balances: mapKeys(then.balances, (user) => usdFromMicro(balanceOf(walletOf(user)))),
     positions: mapKeys(then.positions, (user) =>
       mapKeys(then.positions?.[user], (market) => positionOf(tenant, user, market, then.positions?.[user]?.[market])),
     ),
     markets: mapKeys(then.markets, (market) => marketOf(tenant, market)),
-    house: { feesUsd, treasuryUsd, resultUsd: treasuryUsd + feesUsd - startUsd },
+    house: {
+      feesUsd: usdFromMicro(feesMicro),
+      treasuryUsd: usdFromMicro(treasuryMicro),
+      resultUsd: usdFromMicro(treasuryMicro + feesMicro - startMicro),
+    },
   };
 }
 

@@ -67,13 +67,13 @@ export function setUp({ config, feeds }: TenantOfCases, { spec, marketFiles }: P
 }
 
 /** Amounts of files have six decimals at most. */
-function micro(usd: number): bigint {
+export function micro(usd: number): bigint {
   return microFromUsd(usd) ?? 0n;
 }
 
 function addUser(tenant: CaseTenant, traderId: string, user: Case["given"]["users"][string]): void {
   const { balanceUsd, kyc, jurisdiction, suitability, restricted } = user;
-  if (kyc !== "none")
+  if (kyc === "passed" || kyc === "failed")
     tenant.run({ type: "recordKyc", traderId, status: kyc, provider: "case", verifiedAt: tenant.now, jurisdiction });
   if (balanceUsd > 0)
     tenant.run({ type: "creditWallet", id: `crd_${traderId}`, traderId, amountMicro: micro(balanceUsd) });

@@ -87,8 +87,8 @@ async function runTest(context: CommandContext<TestOptions>): Promise<void> {
   if (cases.length === 0) io.output.note("There are no such cases; they stand in tests/*.yaml beside tenant.yaml");
   await io.output.print({ passed: cases.length - failed, failed, cases, coverage }, view);
   if (failed === 0) return;
-  // Other formats hold them.
-  if (io.output.format === "table")
+  // Formats for programs hold them.
+  if (["table", "markdown"].includes(io.output.format))
     for (const each of cases) for (const failure of each.failures) io.output.note(failureLine(each, failure));
   throw new Fault("CASE_FAILED", `${failed} of ${cases.length} cases failed`);
 }
@@ -105,7 +105,15 @@ async function soundOrAnnotated<Value>({ output }: Pick<Io, "output">, read: () 
 async function coverageOf(tested: readonly (TestedTenant & { ran: readonly RanCase[] })[]): Promise<Coverage> {
   const { refusalsMet, rulesMet } = await import("../../app/cases/coverage.ts");
   const rules = await Promise.all(tested.map((each) => rulesMet(each, each.ran)));
-  return { refusals: refusalsMet(tested.flatMap(({ ran }) => ran)), rules: rules.flat() };
+  // Tenants that extend one base have its rules in common.
+  const byName = Map.groupBy(rules.flat(), ({ name }) => name);
+  return {
+    refusals: refusalsMet(tested.flatMap(({ ran }) => ran)),
+    rules: [...byName].map(([name, same]) => ({
+      name,
+      evaluated: same.reduce((sum, { evaluated }) => sum + evaluated, 0),
+    })),
+  };
 }
 
 function summary(cases: readonly CaseResult[]): string {

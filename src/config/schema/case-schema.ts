@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operations } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
 import { CountryCode } from "../../contract/resources/policy.ts";
-import { line, MarketId, MarketKey, MarketStatus, Side, Timestamp, text, UserId } from "../../contract/scalars.ts";
+import { line, MarketId, MarketStatus, Side, Timestamp, text, UserId } from "../../contract/scalars.ts";
 import { decimalFromNumber } from "../../domain/decimal.ts";
 import { FAULT_CODES } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
@@ -11,14 +11,19 @@ import { parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/tim
 import { PolicyBlock } from "./policy-block.ts";
 import { UsdNumber } from "./scalars.ts";
 
+const number = (description: string) => z.number().meta({ description });
+
 const User = z.strictObject({
   balanceUsd: UsdNumber.default(0).meta({ description: "What is in the wallet." }),
-  kyc: z.enum(["passed", "failed", "none"]).default("passed").meta({ description: "The last identity check." }),
+  kyc: z
+    .enum(["passed", "failed", "pending", "none"])
+    .default("passed")
+    .meta({ description: "How the identity check went; one that is pending says nothing yet." }),
   jurisdiction: CountryCode.optional().meta({
     description: "Where the identity check says that the user is; without a check, where the user's token says so.",
   }),
   suitability: z.number().int().min(0).max(HIGHEST_SCORE).optional().meta({ description: "The assessment's score." }),
-  restricted: z.boolean().default(false),
+  restricted: z.boolean().default(false).meta({ description: "Whether an operator stopped the user from trading." }),
 });
 
 const { key: _, closeAt: __, meta, ...terms } = MarketInput.shape;
@@ -39,12 +44,12 @@ const Trade = z
     user: UserId,
     market: MarketId,
     side: Side,
-    action: z.enum(["buy", "sell"]).default("buy"),
-    amountUsd: z.number().optional().meta({ description: "What is spent, fee included. Required to buy." }),
-    shares: z.number().optional().meta({ description: "How many shares are sold. Required to sell." }),
-    maxAvgPrice: z.number().optional(),
-    minShares: z.number().optional(),
-    minAvgPrice: z.number().optional(),
+    action: z.enum(["buy", "sell"]).default("buy").meta({ description: "Buy or sell shares of the side." }),
+    amountUsd: number("What is spent, fee included. Required to buy.").optional(),
+    shares: number("How many shares are sold. Required to sell.").optional(),
+    maxAvgPrice: number("Refuse a purchase at a higher average price.").optional(),
+    minShares: number("Refuse a purchase of fewer shares.").optional(),
+    minAvgPrice: number("Refuse a sale at a lower average price.").optional(),
   })
   .check(({ value, issues }) => {
     const size = value.action === "sell" ? "shares" : "amountUsd";
@@ -59,24 +64,26 @@ const Duration = z
 
 /** What a case can do, one of these a step. */
 const ACTIONS = {
-  trade: Trade,
+  trade: Trade.meta({ description: "A user buys or sells." }),
   wait: Duration.meta({ description: "Moves the clock; what falls due happens at its moment." }),
   suspend: MarketId,
   resume: MarketId,
-  policy: PolicyBlock,
+  policy: PolicyBlock.meta({ description: "Changes these fields of the policy." }),
   sweep: z.strictObject({}).meta({ description: "The oracle looks at every market whose time has come." }),
   price: z
     .strictObject({
-      feed: text(64),
-      value: z.number().refine((value) => decimalFromNumber(value) !== undefined, "must be a price"),
+      feed: text(64).meta({ description: "Its key, such as pm:btc." }),
+      value: number("The price.").refine((value) => decimalFromNumber(value) !== undefined, "must be a price"),
     })
     .meta({ description: "What all sources of a feed say from now on, dated now." }),
-  settle: z.strictObject({
-    market: MarketId,
-    outcome: Side,
-    expectPayouts: z.number().optional(),
-    expectTotalUsd: z.number().optional(),
-  }),
+  settle: z
+    .strictObject({
+      market: MarketId,
+      outcome: Side,
+      expectPayouts: number("Settle only if exactly this many positions win.").optional(),
+      expectTotalUsd: number("Settle only if the winners are paid exactly this much in all.").optional(),
+    })
+    .meta({ description: "An operator settles a market." }),
 };
 export type Action = keyof typeof ACTIONS;
 const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
@@ -93,15 +100,17 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
   settle: Object.keys(operations.settleMarket.output.shape),
 };
 
+const Result = z.json().meta({ description: "A field of the answer that the API gives to the step." });
+
 const Expectation = z
   .strictObject({
     refused: z.enum(FAULT_CODES).meta({ description: "The code with which the step is refused." }),
-    ...Object.fromEntries(Object.values(RESULT_FIELDS).flatMap((fields) => fields.map((field) => [field, z.json()]))),
+    ...Object.fromEntries(Object.values(RESULT_FIELDS).flatMap((fields) => fields.map((field) => [field, Result]))),
   })
   .partial();
 
 const Step = z
-  .strictObject({ ...ACTIONS, expect: Expectation })
+  .strictObject({ ...ACTIONS, expect: Expectation.meta({ description: "What must come of the step." }) })
   .partial()
   .check(({ value, issues }) => {
     const [action, ...others] = actionsOf(value);
@@ -131,34 +140,45 @@ const Given = z.strictObject({
   treasuryUsd: UsdNumber.optional().meta({
     description: "The treasury before any market; treasury.capitalUsd unless given.",
   }),
-  users: z.record(UserId, User).default({}),
-  markets: z.record(MarketKey, Market).default({}),
+  users: z.record(UserId, User).default({}).meta({ description: "Users by id." }),
+  markets: z
+    .record(MarketId, Market)
+    .default({})
+    .meta({ description: "Markets by the names that the case gives them." }),
+});
+
+const Held = z.strictObject({ side: Side, shares: number("How many shares of the side the user holds.") });
+const Shown = z.strictObject({
+  status: MarketStatus.meta({ description: "Its state at the end." }),
+  yesPrice: number("The price of YES."),
+  outcome: Side.nullable().meta({ description: "Null until the market is settled." }),
+});
+const House = z.strictObject({
+  feesUsd: number("The fees taken."),
+  resultUsd: number("The treasury and the fees, less the treasury before any market."),
+  treasuryUsd: number("The treasury; what is in open markets is not in it."),
 });
 
 const Then = z
   .strictObject({
-    balances: z.record(UserId, z.number()),
-    positions: z.record(UserId, z.record(MarketId, z.strictObject({ side: Side, shares: z.number() }))),
-    markets: z.record(
-      MarketId,
-      z.strictObject({ status: MarketStatus, yesPrice: z.number(), outcome: Side.nullable() }).partial(),
-    ),
-    house: z
-      .strictObject({ feesUsd: z.number(), resultUsd: z.number(), treasuryUsd: z.number() })
-      .partial()
-      .meta({ description: "`resultUsd` is the treasury and the fees, less the treasury before any market." }),
+    balances: z.record(UserId, z.number()).meta({ description: "Wallets by user." }),
+    positions: z
+      .record(UserId, z.record(MarketId, Held))
+      .meta({ description: "By user and market; a settled market has none." }),
+    markets: z.record(MarketId, Shown.partial()).meta({ description: "Markets as the API shows them." }),
+    house: House.partial().meta({ description: "The house's accounts." }),
   })
   .partial();
 
 /** One document of `tenants/<id>/tests/*.yaml`. */
 export const CaseSchema = z
   .strictObject({
-    name: line(200),
+    name: line(200).meta({ description: "What reports call the case." }),
     now: Timestamp.prefault("2030-01-01T00:00:00Z").meta({ description: "When the case begins." }),
-    given: Given.prefault({}),
-    when: z.array(Step).max(1000).default([]),
+    given: Given.prefault({}).meta({ description: "How things stand, over what the tenant file says." }),
+    when: z.array(Step).max(1000).default([]).meta({ description: "What happens, in this order." }),
     // biome-ignore lint/suspicious/noThenProperty: no function, so nothing takes a case for a promise
-    then: Then.default({}),
+    then: Then.default({}).meta({ description: "How things stand at the end; what is not named is not compared." }),
   })
   .check(({ value: { given, now }, issues }) => {
     for (const [name, { closeAt }] of Object.entries(given.markets)) {
