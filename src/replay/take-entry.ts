@@ -9,8 +9,13 @@ import {
   WITHDRAWN,
   walletOf,
 } from "../domain/accounts.ts";
-import { type AuditEntry, canonicalJson } from "../domain/audit/audit-link.ts";
-import { type AuditContent, type AuditPayloads, contentOf, type StatedTenant } from "../domain/audit/audit-payloads.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
+import {
+  type AuditContent,
+  type AuditPayloads,
+  parsedContent,
+  type StatedTenant,
+} from "../domain/audit/audit-payloads.ts";
 import { openPool } from "../domain/market/market.ts";
 import { poolOf, split } from "../domain/market/pool.ts";
 import { NO_DAY, NO_HOUR } from "../domain/market/running-sums.ts";
@@ -25,11 +30,8 @@ import type { LoggedRows } from "./logged-rows.ts";
 export type LoggedEntry = AuditContent & { at: number };
 
 /** @returns undefined for a payload that is no JSON object, which only a tampered row holds */
-export function loggedEntry({
-  ts,
-  ...entry
-}: Pick<AuditEntry, "type" | "payloadText" | "ts">): LoggedEntry | undefined {
-  const content = contentOf(entry);
+export function loggedEntry({ ts, ...entry }: { type: string; payload: object; ts: string }): LoggedEntry | undefined {
+  const content = parsedContent(entry);
   return content && { ...content, at: Date.parse(ts) };
 }
 
@@ -130,8 +132,13 @@ function takeTrade(rows: LoggedRows, payload: AuditPayloads["trade.executed"], a
   const sharesMicro = microFromDecimal(payload.shares);
   const isSale = action === "sell";
   const [wallet, escrow] = [walletOf(userId), escrowOf(marketId)];
-  rows.move(isSale ? escrow : wallet, isSale ? wallet : escrow, amountMicro - feeMicro);
-  rows.move(isSale ? escrow : wallet, FEES, feeMicro);
+  if (isSale) {
+    rows.move(escrow, wallet, amountMicro - feeMicro);
+    rows.move(escrow, FEES, feeMicro);
+  } else {
+    rows.move(wallet, escrow, amountMicro - feeMicro);
+    rows.move(wallet, FEES, feeMicro);
+  }
   const state = rows.get("marketState", marketId);
   if (state) {
     const [own, opposite] = split(state, side);

@@ -12,7 +12,7 @@ import { marketOf, NOW, openWorld, saleOf, tradeOf, usd, type World } from "../e
 
 async function* logOf({ log }: World): AsyncGenerator<PlacedEntry[]> {
   for (const [index, { type, payload, at }] of log.entries()) {
-    const entry = loggedEntry({ type, payloadText: canonicalJson(payload), ts: new Date(at).toISOString() });
+    const entry = loggedEntry({ type, payload: JSON.parse(canonicalJson(payload)), ts: new Date(at).toISOString() });
     if (entry) yield [{ ...entry, seq: BigInt(index + 1), hash: String(index) }];
   }
 }

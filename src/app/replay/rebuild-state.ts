@@ -1,3 +1,4 @@
+import { payloadOf } from "../../domain/audit/audit-link.ts";
 import { type ChainBreak, GENESIS, type SealedLines, walkChain } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -135,7 +136,7 @@ class Taking {
       const [, , ts = "", type = "", , ...payload] =
         this.#page[Number(this.#taken % BigInt(PAGE))]?.lines.split("\n") ?? [];
       this.at = Date.parse(ts);
-      const entry = loggedEntry({ type, ts, payloadText: payload.join("\n") });
+      const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload.join("\n") }) });
       if (entry) takeEntry(this.#rows, entry);
     }
   }
