@@ -203,7 +203,12 @@ function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
 }
 
 /** Takes from the wallet what it holds; the rest the user owes. */
-function debit(draft: Draft, { provider, reference, userId }: Payment, amountMicro: bigint, reason: string): void {
+export function debit(
+  draft: Draft,
+  { provider, reference, userId }: Pick<Payment, "provider" | "reference" | "userId">,
+  amountMicro: bigint,
+  reason: string,
+): void {
   const fromWalletMicro = smaller(amountMicro, draft.account(walletOf(userId)).balanceMicro);
   draft.transfer(walletOf(userId), externalOf(provider), fromWalletMicro);
   draft.transfer(receivableOf(userId), externalOf(provider), amountMicro - fromWalletMicro);

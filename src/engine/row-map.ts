@@ -31,6 +31,10 @@ export class RowMap<Value> {
     this.#tables.clear();
   }
 
+  tables(): Iterable<Table> {
+    return this.#tables.keys();
+  }
+
   /** The values of a table with their keys, in the order in which the keys came. */
   entries(table: Table): Iterable<[key: string, value: Value]> {
     return this.#tables.get(table) ?? [];

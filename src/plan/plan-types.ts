@@ -4,6 +4,7 @@ import type { Scope } from "../domain/access/scopes.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import type { Direction } from "../domain/policy/fields.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
+import type { Replay } from "../replay/replay.ts";
 
 /** An API key of the file. */
 export interface DesiredKey {
@@ -160,4 +161,6 @@ export interface Plan {
   freeze?: Freeze | undefined;
   /** Undefined where no database was read. */
   money?: PlanMoney | undefined;
+  /** Recorded commands under the proposed policy; undefined unless asked for. */
+  replay?: Replay | undefined;
 }

@@ -23,6 +23,14 @@ export class LoggedRows implements Reader {
     this.#rows.set(table, key, row);
   }
 
+  /** The same rows, which go on by themselves from here. */
+  copy(): LoggedRows {
+    const copy = new LoggedRows();
+    for (const table of this.#rows.tables())
+      for (const [key, row] of this.#rows.entries(table)) copy.adopt({ table, key, row } as RowWrite);
+    return copy;
+  }
+
   /** Every row of a table, by its key. */
   of<T extends Table>(table: T): Iterable<[key: string, row: Tables[T]]> {
     return this.#rows.entries(table) as Iterable<[string, Tables[T]]>;

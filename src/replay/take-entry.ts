@@ -9,8 +9,13 @@ import {
   WITHDRAWN,
   walletOf,
 } from "../domain/accounts.ts";
-import { type AuditEntry, canonicalJson } from "../domain/audit/audit-link.ts";
-import { type AuditPayloads, contentOf, type StatedTenant } from "../domain/audit/audit-payloads.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
+import {
+  type AuditContent,
+  type AuditPayloads,
+  parsedContent,
+  type StatedTenant,
+} from "../domain/audit/audit-payloads.ts";
 import { openPool } from "../domain/market/market.ts";
 import { poolOf, split } from "../domain/market/pool.ts";
 import { NO_DAY, NO_HOUR } from "../domain/market/running-sums.ts";
@@ -21,19 +26,21 @@ import { type Market, type MarketState, type Position, positionKey, SINGLE, type
 import { newTrader } from "../engine/traders.ts";
 import type { LoggedRows } from "./logged-rows.ts";
 
-/** An entry as far as the state depends on it. */
-export type LoggedEntry = Pick<AuditEntry, "type" | "payloadText" | "ts">;
+/** What an entry says, and when it was written, milliseconds since 1970. */
+export type LoggedEntry = AuditContent & { at: number };
+
+/** @returns undefined for a payload that is no JSON object, which only a tampered row holds */
+export function loggedEntry({ ts, ...entry }: { type: string; payload: object; ts: string }): LoggedEntry | undefined {
+  const content = parsedContent(entry);
+  return content && { ...content, at: Date.parse(ts) };
+}
 
 /**
  * Brings the rows to where an entry leaves them: from the entry alone, without the rules by which it was decided. A sum
  * of an hour or a day, and a row that no entry tells of, such as a payment's, is not kept.
  * @param rows as the entry before left them
  */
-export function takeEntry(rows: LoggedRows, entry: LoggedEntry): void {
-  const content = contentOf(entry);
-  if (!content) return;
-  const at = Date.parse(entry.ts);
-  const { type, payload } = content;
+export function takeEntry(rows: LoggedRows, { type, payload, at }: LoggedEntry): void {
   switch (type) {
     case "trade.executed":
       takeTrade(rows, payload, at);
@@ -125,8 +132,13 @@ function takeTrade(rows: LoggedRows, payload: AuditPayloads["trade.executed"], a
   const sharesMicro = microFromDecimal(payload.shares);
   const isSale = action === "sell";
   const [wallet, escrow] = [walletOf(userId), escrowOf(marketId)];
-  rows.move(isSale ? escrow : wallet, isSale ? wallet : escrow, amountMicro - feeMicro);
-  rows.move(isSale ? escrow : wallet, FEES, feeMicro);
+  if (isSale) {
+    rows.move(escrow, wallet, amountMicro - feeMicro);
+    rows.move(escrow, FEES, feeMicro);
+  } else {
+    rows.move(wallet, escrow, amountMicro - feeMicro);
+    rows.move(wallet, FEES, feeMicro);
+  }
   const state = rows.get("marketState", marketId);
   if (state) {
     const [own, opposite] = split(state, side);

@@ -14,6 +14,10 @@ const HEAP_MB = 256;
 const PMCTL = fileURLToPath(new URL("../../bin/pmctl.js", import.meta.url));
 const run = promisify(execFile);
 
+interface PlannedReplay {
+  replay?: { commands: number; digest: string };
+}
+
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 async function timed<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
@@ -36,6 +40,20 @@ try {
   );
   const { head, ok } = (await timed("pmctl replay", () => pmctl("replay"))) as { head: number; ok: boolean };
   say(`  ${head} entries, ${ok ? "the tables agree" : "THE TABLES DIFFER"}`);
+  const plan = async (...flags: string[]) => {
+    const [planned] = (await pmctl(
+      "plan",
+      "bench",
+      "--replay",
+      "30d",
+      "--accept-loosening",
+      ...flags,
+    )) as PlannedReplay[];
+    return planned?.replay;
+  };
+  const first = await timed("pmctl plan --replay 30d", () => plan());
+  say(`  ${JSON.stringify(first)}`);
+  say(`  ${(await plan())?.digest === first?.digest ? "the same digest again" : "ANOTHER DIGEST"}`);
 } finally {
   await stage.close();
 }

@@ -163,6 +163,11 @@ const STEPS: Step[] = [
   refused(read("audit", "list", "--since", "2026-01-31T18:00:00"), 6),
   read("audit", "show", "2"),
   refused(read("audit", "show", "99999"), 5),
+  ...["json", "markdown"].map((format) => read("plan", "--replay", "30d", "--on-drift", "adopt", "-o", format)),
+  refused(read("plan", "--replay", "yesterday"), 6),
+  ...["json", "table"].map((format) => read("replay", "-o", format)),
+  read("replay", "--to", "9", "--fields", "to,ok,house,differences"),
+  refused(read("replay", "--to", "99999"), 5),
   read("audit", "status"),
   read("audit", "verify"),
 ];

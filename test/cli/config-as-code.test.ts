@@ -156,9 +156,11 @@ describe("a tenant as code", () => {
     await run("apply", "acme");
     await replace("maxTradeUsd: 35", "maxTradeUsd: 25");
     const out = join(operator.directory, "next.plan");
-    const saved = await run("plan", "acme", "--out", out);
+    // A replay is of its moment, and so it binds nothing.
+    const saved = await run("plan", "acme", "--out", out, "--replay", "30d");
     expect(saved.exitCode, saved.stderr).toBe(0);
     const text = await readFile(out, "utf8");
+    expect(JSON.parse(text).plans).toMatchObject([{ replay: { recorded: { trades: 0 }, refused: { trades: 0 } } }]);
     for (const secret of Object.values(await operator.secrets())) expect(text).not.toContain(secret);
     await replace("maxTradeUsd: 25", "maxTradeUsd: 26");
     expect((await run("apply", out)).stderr).toContain("the files have changed");
@@ -169,7 +171,7 @@ describe("a tenant as code", () => {
     await run("policy", "set", "feeBps=80", "--yes");
     expect(await run("apply", out)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining("stale") });
     await run("policy", "set", "feeBps=90", "--yes");
-    await run("plan", "acme", "--out", out);
+    await run("plan", "acme", "--out", out, "--replay", "30d");
     expect((await run("apply", out)).exitCode).toBe(0);
     expect((await policy()).maxTradeUsd).toBe(25);
     expect((await run("apply", out)).exitCode).toBe(3);

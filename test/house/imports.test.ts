@@ -18,7 +18,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   providers: { values: ["contract", "domain", "engine", "ledger", "outgoing", "services"], types: ["postgres"] },
   oracle: { values: ["domain", "ledger", "outgoing", "queries", "services"], types: ["engine", "postgres"] },
   config: { values: ["contract", "domain"] },
-  plan: { values: ["config", "contract", "domain"] },
+  plan: { values: ["config", "contract", "domain"], types: ["replay"] },
   server: {
     values: ["contract", "domain", "ledger", "outgoing", "postgres", "providers", "queries", "services"],
     types: ["engine"],

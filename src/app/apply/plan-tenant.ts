@@ -19,6 +19,7 @@ import { meantBy, takenBack } from "../../plan/plan-left.ts";
 import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
 import { onlyTargets } from "../../plan/plan-target.ts";
 import type { BrokenRule, Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
+import { replayUnder } from "../replay/replay-window.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";
@@ -153,13 +154,29 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
   return { ...desired, document: { ...desired.document, keyring } };
 }
 
+/** What a plan of the files is to hold, beyond all that they say. */
+export interface PlanTerms {
+  /** The fields that alone are meant. */
+  targets?: readonly string[] | undefined;
+  /** From when on recorded commands are decided again under the proposed policy, milliseconds since 1970. */
+  replayFrom?: number | undefined;
+}
+
 /**
  * Plans what the files say and changes nothing: not even a database is created.
  * @throws ConfigError naming the keys whose values cannot be used
  */
-export async function planTenant(session: ConfigSession, targets?: readonly string[]): Promise<PlannedTenant> {
+export async function planTenant(
+  session: ConfigSession,
+  { targets, replayFrom }: PlanTerms = {},
+): Promise<PlannedTenant> {
   const source = fromFiles(session, session.keysAtHand(), targets);
-  const planned = await planOn(await session.open(), source, session);
+  const tenant = await session.open();
+  const planned = await planOn(tenant, source, session);
   const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config).map(headlineOf)];
-  return { ...planned, plan: { ...planned.plan, warnings } };
+  const plan: Plan = { ...planned.plan, warnings };
+  if (replayFrom === undefined) return { ...planned, plan };
+  const { after } = termsOf(plan, planned.desired, planned.live);
+  const replay = await replayUnder(after, tenant, { from: replayFrom, to: planned.live.now });
+  return { ...planned, plan: { ...plan, replay } };
 }

@@ -1,3 +1,4 @@
+import { payloadOf } from "../../domain/audit/audit-link.ts";
 import { type ChainBreak, GENESIS, type SealedLines, walkChain } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -25,7 +26,7 @@ import {
 } from "../../replay/differences.ts";
 import { LoggedRows } from "../../replay/logged-rows.ts";
 import { type Rebuilt, rebuiltOf } from "../../replay/rebuilt.ts";
-import { takeEntry } from "../../replay/take-entry.ts";
+import { loggedEntry, takeEntry } from "../../replay/take-entry.ts";
 import { glance } from "../../services/audit/audit-verifier.ts";
 
 /** A tenant as its log alone states it after an entry, and where its tables say otherwise. */
@@ -134,8 +135,9 @@ class Taking {
     for (; this.#taken < seq; this.#taken += 1n) {
       const [, , ts = "", type = "", , ...payload] =
         this.#page[Number(this.#taken % BigInt(PAGE))]?.lines.split("\n") ?? [];
-      takeEntry(this.#rows, { type, ts, payloadText: payload.join("\n") });
       this.at = Date.parse(ts);
+      const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload.join("\n") }) });
+      if (entry) takeEntry(this.#rows, entry);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { auditLinesOf } from "../../client/audit-lines.ts";
 import { httpApi } from "../../client/http-api.ts";
 import { type LocalKey, localApi } from "../../client/local-api.ts";
 import { ConfigError } from "../../config/config-error.ts";
@@ -10,6 +11,7 @@ import type { RelativeTimes } from "../../domain/access/idempotency.ts";
 import type { Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isUnrecorded } from "../../ledger/load-standing.ts";
+import { openLogLines } from "../../services/audit/audit-lines.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import {
   type OwnedDatabase,
@@ -19,6 +21,7 @@ import {
   putOnRecord,
 } from "../../services/tenant/provision.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
+import type { LogText } from "../audit/walk-log.ts";
 import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { localKey } from "./admin-key.ts";
@@ -35,6 +38,8 @@ export interface LiveTenant {
   scopes?: readonly Scope[] | undefined;
   /** Whether an older version left keys or users that the audit log lacks; an apply records them before it plans. */
   isUnrecorded?: boolean;
+  /** The audit log after an entry, as texts of whole lines. */
+  logText: LogText;
 }
 
 /** A tenant's files, and access to its live configuration over HTTP or straight at its database. */
@@ -114,7 +119,7 @@ async function liveOver(
     throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
   const fingerprint = keyFingerprint(hashApiKey(access.apiKey));
   const inUse = config.keys.find((each) => each.type === "admin" && each.fingerprint === fingerprint);
-  return { api, config, scopes: inUse?.scopes };
+  return { api, config, scopes: inUse?.scopes, logText: (after) => auditLinesOf(access, after) };
 }
 
 /** With `--key` or a key of its own, a job need not hold the values of the others. */
@@ -160,7 +165,12 @@ export function overDatabase(
   };
   const live = async (opened: TenantServices): Promise<LiveTenant> => {
     const api = localApi(opened.handlers, { reason, onSealed, actor: operatorActor() }, repeatable);
-    return { api, config: await api.getConfig({}), isUnrecorded: await opened.pool.read(isUnrecorded) };
+    return {
+      api,
+      config: await api.getConfig({}),
+      isUnrecorded: await opened.pool.read(isUnrecorded),
+      logText: async (after) => (await openLogLines(opened.checks, { after })).pages,
+    };
   };
   return {
     ...tenant,

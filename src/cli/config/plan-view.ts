@@ -3,6 +3,7 @@ import { counted } from "../../domain/text.ts";
 import { freezeSaid } from "../../plan/plan-decision.ts";
 import { SEARCH } from "../../plan/plan-settings.ts";
 import type { Plan, PlanItem, Refusal } from "../../plan/plan-types.ts";
+import { replayLines, replayMarkdown } from "../audit/replay-view.ts";
 import { plain, usd } from "../output/cells.ts";
 import type { Output, View } from "../output/output.ts";
 import type { Paint } from "../output/table.ts";
@@ -52,6 +53,7 @@ export const planView = {
     { title: "MARK", cell: ({ mark }) => mark?.toUpperCase() ?? "", paint: paintOf },
   ],
   empty: "Nothing differs from what is live.",
+  below: (plans) => plans.map(replayMarkdown).filter(Boolean).join("\n\n"),
 } satisfies View<readonly ShownPlan[], Row>;
 
 /** `+` for what is new, `-` for what goes, `~` for what changes. */
@@ -150,7 +152,7 @@ export function refusalsSaid({ items, rules = [], refusals }: JudgedPlan) {
 
 /** Each line with the tenant's name, because a command may tell of several. */
 export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
-  for (const line of restLines(plan)) output.note(`${plan.tenant}: ${line}`);
+  for (const line of [...restLines(plan), ...replayLines(plan)]) output.note(`${plan.tenant}: ${line}`);
 }
 
 /** The whole plan, for those who are asked nothing about it. */

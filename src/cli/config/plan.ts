@@ -8,7 +8,7 @@ import { refusalsOf } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { writableFile } from "../input/parsers.ts";
+import { timeAgo, writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Annotation } from "../output/annotations.ts";
@@ -30,6 +30,7 @@ import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.
 interface PlanOptions extends SelectorOptions, Omit<ChoiceOptions, "yes"> {
   out?: string;
   detailedExitcode?: boolean;
+  replay?: string;
 }
 
 export function register(noun: Command, host: Host): void {
@@ -42,6 +43,11 @@ export function register(noun: Command, host: Host): void {
       .addOption(acceptLooseningOption())
       .addOption(acceptRuleOption())
       .addOption(breakFreezeOption())
+      .option(
+        "--replay <when>",
+        "decide the recorded commands since then again under the proposed policy: 30d for the last 30 days, or a time",
+        timeAgo,
+      )
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing; ends with 3 when an unattended apply would refuse"),
@@ -81,7 +87,7 @@ export async function planTargets(
   options: PlanOptions & SessionOptions,
   io: Pick<Io, "output">,
 ): Promise<ExitCode> {
-  const { out, detailedExitcode } = options;
+  const { out, detailedExitcode, replay } = options;
   requireOneAddress(targets, options);
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const others = new DirectorySecrets(directory, loadEnvironment(directory));
@@ -98,7 +104,9 @@ export async function planTargets(
     },
     async ({ tenant, confirm, targets = options.target }) => {
       const { plan, files } = await withConfig(directory, tenant, { ...options, others }, io, async (session) => ({
-        plan: (await planTenant(session, targets)).plan,
+        plan: (
+          await planTenant(session, { targets, replayFrom: replay === undefined ? undefined : Date.parse(replay) })
+        ).plan,
         files: session,
       }));
       confirm?.(plan);

@@ -1,5 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { isErrno, stepSummaryFile } from "../../config/environment.ts";
+import { replayMarkdown } from "../audit/replay-view.ts";
 import { failureOf } from "../errors.ts";
 import { markdownCell } from "../output/markdown.ts";
 import type { Output } from "../output/output.ts";
@@ -38,6 +39,7 @@ export function planMarkdown(plan: ShownPlan | JudgedPlan, title = `Plan for ${p
     lines.push("", "**An apply would refuse this:**", "", ...refused.map((line) => `- ${markdownCell(line.trim())}`));
   const rest = restLines(plan);
   if (rest.length > 0) lines.push("", ...rest.map((line) => `- ${markdownCell(line)}`));
+  if (plan.replay) lines.push("", replayMarkdown(plan));
   return lines.join("\n");
 }
 

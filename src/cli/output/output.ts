@@ -41,6 +41,8 @@ type Shape<Value, Row extends object> =
       columns: readonly Column<Row>[];
       empty: string;
       picture?: Picture<Value>;
+      /** Further Markdown, which pages show below the table. */
+      below?: (value: Value) => string;
     }
   | { kind: "record"; fields: (value: Value) => readonly (readonly [string, string])[]; picture?: Picture<Value> }
   /** A value that is used as it stands, in `$(...)` too: text unless another format is asked for by name. */
@@ -254,7 +256,10 @@ export class Output {
   ): string {
     if (picked) return markdownTable(picked, fieldColumns(this.#options.fields ?? []));
     if (view.kind === "text") return view.text(value);
-    if (view.kind === "list") return markdownTable(view.rows(value), view.columns);
+    if (view.kind === "list") {
+      const below = view.below?.(value) ?? "";
+      return `${markdownTable(view.rows(value), view.columns)}${below === "" ? "" : `\n\n${below}`}`;
+    }
     return markdownTable(view.fields(value), [
       { title: "Field", cell: ([name]) => name },
       { title: "Value", cell: ([, text]) => text },

@@ -198,7 +198,11 @@ export type AuditContent<T extends AuditType = AuditType> = {
  * @returns undefined for a payload that is not a JSON object or empty, which only a tampered row holds
  */
 export function contentOf({ type, payloadText }: Pick<AuditEntry, "type" | "payloadText">): AuditContent | undefined {
-  const payload = payloadOf({ payloadText });
+  return parsedContent({ type, payload: payloadOf({ payloadText }) });
+}
+
+/** The same of a payload that is parsed already. */
+export function parsedContent({ type, payload }: { type: string; payload: object }): AuditContent | undefined {
   return Object.keys(payload).length === 0 ? undefined : ({ type, payload } as AuditContent);
 }
 

@@ -9,6 +9,7 @@ test --all --junit cases.xml
 plan
 plan acme --detailed-exitcode
 plan acme --target policy.feeBps --out acme.plan.json
+plan acme --replay 30d -o markdown
 
 apply acme
 apply acme --dry-run --accept-loosening

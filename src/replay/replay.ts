@@ -1,0 +1,167 @@
+import { createHash } from "node:crypto";
+import { type ChainPoint, canonicalJson } from "../domain/audit/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import { microFromDecimal } from "../domain/money.ts";
+import type { Policy } from "../domain/policy/policy.ts";
+import { Draft } from "../engine/draft.ts";
+import { SINGLE } from "../engine/rows.ts";
+import { type Again, commandAgain } from "./again.ts";
+import { LoggedRows } from "./logged-rows.ts";
+import { type LoggedEntry, takeEntry } from "./take-entry.ts";
+import { type ReplayFigures, Tally } from "./tally.ts";
+
+/** The recorded commands of a window, decided again under another policy. */
+export interface Replay {
+  from: string;
+  to: string;
+  /** How many were decided again, trades and all else. */
+  commands: number;
+  /** What happened, and what would have. */
+  recorded: ReplayFigures;
+  proposed: ReplayFigures;
+  byCategory: { category: string; recorded: ReplayFigures; proposed: ReplayFigures }[];
+  /** Trades that happened and would have been refused, and whose they were. */
+  refused: { trades: number; users: number; byCode: { code: string; trades: number; users: number }[] };
+  /** SHA-256 of the record, the rules and all of the above but the two instants. */
+  digest: string;
+}
+
+/** The rules that a window is replayed under. */
+export interface ReplayTerms {
+  policy: Policy;
+  kycRequired: boolean;
+}
+
+/** An entry of the log, with its place. */
+export type PlacedEntry = LoggedEntry & ChainPoint;
+
+interface Window {
+  /** Milliseconds since 1970, both included. */
+  from: number;
+  to: number;
+}
+
+/**
+ * Replays a window of a log. Holds the tenant's rows twice, however long the log is.
+ * @param pages every entry from the first one on, in order
+ */
+export async function replayWindow(
+  pages: AsyncIterable<readonly PlacedEntry[]>,
+  window: Window,
+  terms: ReplayTerms,
+): Promise<Replay> {
+  const recorded = new LoggedRows();
+  let replaying: WindowReplay | undefined;
+  for await (const page of pages)
+    for (const entry of page) {
+      if (entry.at > window.to) break;
+      if (entry.at < window.from) takeEntry(recorded, entry);
+      else {
+        replaying ??= new WindowReplay(recorded, terms);
+        replaying.take(entry);
+      }
+    }
+  return (replaying ?? new WindowReplay(recorded, terms)).result(window);
+}
+
+class WindowReplay {
+  readonly #terms: ReplayTerms;
+  readonly #recorded: LoggedRows;
+  readonly #proposed: LoggedRows;
+  readonly #recordedTally: Tally;
+  readonly #proposedTally: Tally;
+  readonly #refused = new Map<string, { trades: number; users: Set<string> }>();
+  #commands = 0;
+  #first = 0n;
+  #last: ChainPoint = { seq: 0n, hash: "" };
+
+  /** @param recorded as the window finds them */
+  constructor(recorded: LoggedRows, terms: ReplayTerms) {
+    this.#terms = terms;
+    this.#recorded = recorded;
+    this.#proposed = recorded.copy();
+    const { policy, kycRequired } = terms;
+    this.#proposed.put("tenant", SINGLE, {
+      ...{ policy, kycRequired, overrides: [], policyUpdatedAt: 0, document: "", version: 0 },
+      // Recorded markets and capital come with their amounts.
+      ...{ liquidityMicro: 0n, capitalMicro: 0n },
+    });
+    this.#recordedTally = new Tally(recorded);
+    this.#proposedTally = new Tally(this.#proposed);
+  }
+
+  take(entry: PlacedEntry): void {
+    const again = commandAgain(entry, { recorded: this.#recorded, proposed: this.#proposed });
+    if (again) {
+      this.#commands += 1;
+      this.#last = { seq: entry.seq, hash: entry.hash };
+      if (this.#commands === 1) this.#first = entry.seq;
+      this.#decide(again, entry.at);
+    }
+    takeEntry(this.#recorded, entry);
+    if (again) this.#count(entry);
+  }
+
+  #decide({ traderId, decide }: Again, at: number): void {
+    const draft = new Draft(this.#proposed, at);
+    try {
+      decide(draft);
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      if (traderId !== undefined) this.#refuse(fault.code, traderId);
+      return;
+    }
+    for (const write of draft.writes()) this.#proposed.adopt(write);
+    for (const trade of draft.trades) this.#proposedTally.trade(trade);
+    for (const entry of draft.audit) countMarket(this.#proposedTally, entry);
+  }
+
+  #refuse(code: string, traderId: string): void {
+    const refused = this.#refused.get(code) ?? { trades: 0, users: new Set() };
+    refused.trades += 1;
+    refused.users.add(traderId);
+    this.#refused.set(code, refused);
+  }
+
+  #count(entry: LoggedEntry): void {
+    if (entry.type !== "trade.executed") {
+      countMarket(this.#recordedTally, entry);
+      return;
+    }
+    const { marketId, userId: traderId, amount, fee } = entry.payload;
+    const [amountMicro, feeMicro] = [microFromDecimal(amount), microFromDecimal(fee)];
+    this.#recordedTally.trade({ marketId, traderId, amountMicro, feeMicro });
+  }
+
+  result({ from, to }: Window): Replay {
+    const [recorded, proposed] = [this.#recordedTally, this.#proposedTally];
+    const categories = [...new Set([...recorded.categories, ...proposed.categories])].sort();
+    const byCode = [...this.#refused]
+      .map(([code, { trades, users }]) => ({ code, trades, users: users.size }))
+      .sort((a, b) => b.trades - a.trades || (a.code < b.code ? -1 : 1));
+    const users = new Set([...this.#refused.values()].flatMap((each) => [...each.users]));
+    const figures = {
+      commands: this.#commands,
+      recorded: recorded.all,
+      proposed: proposed.all,
+      byCategory: categories.map((category) => ({
+        category,
+        recorded: recorded.of(category),
+        proposed: proposed.of(category),
+      })),
+      refused: { trades: byCode.reduce((sum, { trades }) => sum + trades, 0), users: users.size, byCode },
+    };
+    const record = { first: String(this.#first), last: String(this.#last.seq), hash: this.#last.hash };
+    const digest = createHash("sha256")
+      .update(canonicalJson({ record, terms: { ...this.#terms }, figures }))
+      .digest("hex");
+    return { from: new Date(from).toISOString(), to: new Date(to).toISOString(), ...figures, digest };
+  }
+}
+
+/** What an entry says of a market beside its trades. */
+function countMarket(tally: Tally, { type, payload }: { type: string; payload: object }): void {
+  if (type === "market.created" && "marketId" in payload) tally.follow(String(payload.marketId));
+  if (type === "market.settled" && "marketId" in payload && "houseResult" in payload)
+    tally.settlement(String(payload.marketId), microFromDecimal(String(payload.houseResult)));
+}
