@@ -47,6 +47,11 @@ export function marketInput(flags: MarketFlags, standardInput = ""): WireInput<"
 
 type Meta = NonNullable<WireInput<"createMarket">["meta"]>;
 
+/** Whether the line leaves out what a market cannot do without, with no file to state it. */
+export function isIncomplete(flags: MarketFlags): boolean {
+  return flags.file === undefined && !isComplete(flags);
+}
+
 function isComplete(flags: MarketFlags): flags is MarketFlags & Required<Pick<MarketFlags, (typeof REQUIRED)[number]>> {
   return REQUIRED.every((name) => flags[name] !== undefined);
 }

@@ -40,7 +40,9 @@ function registerCreate(noun: Command, host: Host): void {
   host.add<MarketFlags>(
     noun
       .command("create")
-      .description("open a market, from options or from a file with one market")
+      .description(
+        "open a market, from options or from a file with one market; asks on a terminal for what is left out",
+      )
       .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/; - reads the standard input")
       .option(
         "--key <key>",
@@ -62,16 +64,22 @@ function registerCreate(noun: Command, host: Host): void {
     { operation: "createMarket" },
     async ({ options, io }) => {
       // Before the tenant is opened: what is wrong with the input needs no server to say so.
-      const { marketInput } = await import("./market-input.ts");
+      const { isIncomplete, marketInput } = await import("./market-input.ts");
       const { readStandardInput, STANDARD_INPUT } = await import("../input/standard-input.ts");
-      const input = marketInput(options, options.file === STANDARD_INPUT.option ? await readStandardInput() : "");
+      const asks = isIncomplete(options) && io.prompts.available && !options.yes;
+      const text = options.file === STANDARD_INPUT.option ? await readStandardInput() : "";
+      const stated = asks ? undefined : marketInput(options, text);
       // Here `--key` names the market, not the admin key to show a server, which is the file's first.
       return withSession({ ...options, key: undefined }, io, async (session) => {
         const [{ marketWarnings }, { keepLastMarket }] = await Promise.all([
           import("../../app/apply/market-warnings.ts"),
           import("../../app/tenant/last-market.ts"),
         ]);
+        const wizard = asks ? await import("./market-wizard.ts") : undefined;
+        const { liquidityUsd } = session.tenant.config.markets;
+        const input = stated ?? marketInput((await wizard?.askMarket(options, liquidityUsd, io)) ?? options);
         for (const warning of await marketWarnings(input, session)) io.output.note(warning);
+        await wizard?.confirmMarket(input, liquidityUsd, session.api(), io);
         return runMarketCreate(input, session.api(), io, (id) => keepLastMarket(session.tenant, id));
       });
     },

@@ -13,6 +13,7 @@ import { withRateLimit } from "../../support/tenant-text.ts";
 const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
   [/^(serve|up|demo|market watch|webhook listen --forward-to)\b|--follow/, "it runs until it is stopped"],
   [/^oracle check\b/, "it asks exchanges on the internet"],
+  [/^market create$/, "it asks on a terminal"],
   [/^db shell\b/, "it hands its streams on to psql"],
 ];
 

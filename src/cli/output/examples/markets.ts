@@ -4,6 +4,8 @@ market list --status waiting
 market list -o json --fields id,question,yesPrice
 market show rain
 market show rain -o json --fields yesPrice,volume
+# asks on a terminal for all that a market needs
+market create
 market create --key snow --question "Will it snow on Sunday?" \
     --category weather --kind lmsr --p0 0.4 --close-at 7d \
     --resolution-ref "weather service"
