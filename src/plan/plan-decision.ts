@@ -3,8 +3,12 @@ import { coversScopes, type Scope, scopesOfApply } from "../domain/access/scopes
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
+import { counted } from "../domain/text.ts";
 import { createdMarket, policyFieldOf } from "./plan-compare.ts";
 import type { BrokenRule, Desired, DesiredKey, Freeze, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
+
+/** Where the file says what the house may put into markets. */
+export const CAPITAL_FIELD = "treasury.capitalUsd";
 
 /** The answers that a person or flags gave to the questions of a plan. */
 export interface Choices {
@@ -34,6 +38,17 @@ export interface Writes {
 /** Items that no flag accepts: the file must change. */
 export function blockers({ items }: Plan): PlanItem[] {
   return items.filter(({ problem }) => problem !== undefined);
+}
+
+/** What the new markets of a plan take beyond what the treasury will hold, in USD; undefined where it can fund them. */
+export function shortage({ money }: Pick<Plan, "money">): string | undefined {
+  if (!money || money.newMarkets.count === 0) return undefined;
+  const { nowUsd, addedUsd, afterUsd } = money.treasury;
+  // To the micro-dollar: sums of doubles may lie a little below zero.
+  if (Math.round(afterUsd * 1e6) >= 0) return undefined;
+  const { count, worstCaseLossUsd } = money.newMarkets;
+  const usd = (amount: number) => `${Number(amount.toFixed(6))} USD`;
+  return `the treasury cannot fund ${counted(count, "new market")}: ${usd(worstCaseLossUsd)} are needed, and ${usd(nowUsd + addedUsd)} will be there`;
 }
 
 /** Fields whose live value was changed other than by an apply of the file. */
@@ -76,6 +91,7 @@ export function refusalsOf(plan: Plan, choices: Choices): Refusal[] {
   return [
     ...(isFrozen(plan, choices) ? [{ reason: "freeze", field: null, flag: "--break-freeze" } as const] : []),
     ...blockers(plan).map(({ field }): Refusal => ({ reason: "conflict", field, flag: null })),
+    ...(shortage(plan) ? [{ reason: "conflict", field: CAPITAL_FIELD, flag: null } as const] : []),
     ...stopped.map(
       ({ field, kind }): Refusal => ({ reason: kind === "conflict" ? kind : "drift", field, flag: "--on-drift" }),
     ),
@@ -95,6 +111,11 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   if (plan.freeze && isFrozen(plan, choices)) throw frozen(plan.tenant, plan.freeze);
   const blocked = blockers(plan);
   if (blocked.length > 0) throw refused("The files cannot be applied", blocked, ({ problem = "" }) => problem);
+  const short = shortage(plan);
+  if (short !== undefined)
+    throw new Fault("REFUSED", `The files cannot be applied; nothing was written:\n  ${CAPITAL_FIELD}: ${short}`, {
+      detail: { fields: [CAPITAL_FIELD] },
+    });
   const open = contested(plan);
   if (choices.onDrift === "fail" && open.length > 0)
     throw refused("Live values were changed since the last apply", open, describeBlame, driftHint(open));

@@ -142,6 +142,36 @@ describe("the fleet", () => {
     expect(await drift("-o", "json")).toMatchObject({ exitCode: 0, stdout: "[]" });
   });
 
+  test("holds the rules of each tenant, and what its treasury can fund, as plan and apply of one tenant do", async () => {
+    const fees = (effect: string) =>
+      `\nrules: [{ name: fees, expr: feeBps < 100, effect: ${effect}, message: too dear }]\n`;
+    let file = "";
+    await operator.edit("lab", (text) => {
+      file = text;
+      return text + fees("deny");
+    });
+    const ofLab = async (...args: string[]) => JSON.parse((await plan(...args)).stdout).waves[0].tenants[0];
+    expect(await ofLab()).toMatchObject({ state: "refused", changes: 0, problem: expect.stringContaining("too dear") });
+    await operator.edit("lab", (text) =>
+      text.replace("effect: deny", "effect: approve").replace("maxTradeUsd: 500", "maxTradeUsd: 400"),
+    );
+    expect(await ofLab()).toMatchObject({ state: "refused", problem: expect.stringContaining("--accept-rule") });
+    expect(await ofLab("--accept-rule", "fees")).toMatchObject({ state: "changed", problem: null });
+    await operator.edit("lab", () => file);
+    const rain = join(operator.directory, "tenants/lab/markets/rain.yaml");
+    await writeFile(
+      rain,
+      "key: rain\nquestion: Rain?\ncategory: x\nkind: lmsr\np0: 0.5\ncloseAt: 2090-01-01T00:00:00Z\nresolutionRef: judge\nliquidityUsd: 200000\n",
+    );
+    for (const verb of ["plan", "apply"])
+      expect(await run(verb, "lab", ...(verb === "apply" ? ["--yes"] : []))).toMatchObject({
+        exitCode: 3,
+        stderr: expect.stringContaining("the treasury cannot fund 1 new market"),
+      });
+    expect(await ofLab()).toMatchObject({ state: "refused", problem: expect.stringContaining("cannot be applied") });
+    await rm(rain);
+  });
+
   test("ends with 6 and the place for a file that is not valid, and with 5 when no wave selects a tenant", async () => {
     await fleetFile("version: 1\nwaves: [{ name: a, select: 'a==b' }]\n");
     expect(await plan()).toMatchObject({ exitCode: 6, stderr: expect.stringContaining("fleet.yaml:2:28") });

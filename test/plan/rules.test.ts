@@ -110,6 +110,21 @@ describe("a plan under rules", () => {
       expect([expression, evaluate(expression, { ...after })]).toEqual([expression, { value: true }]);
   });
 
+  test("is refused where the treasury cannot fund its new markets, to the micro-dollar", () => {
+    const choices = { onDrift: "fail" as const, acceptLoosening: true };
+    const holding = (treasuryUsd: number) => {
+      const poor = { ...live, treasuryUsd };
+      return { ...plan, money: { ...marketMoney(plan, desired, poor), trades: null } };
+    };
+    expect(refusalsOf(holding(999.999999), choices)).toEqual([
+      { reason: "conflict", field: "treasury.capitalUsd", flag: null },
+    ]);
+    expect(() => decide(holding(999.999999), desired, live, choices)).toThrow(
+      "treasury.capitalUsd: the treasury cannot fund 1 new market: 1000 USD are needed, and 999.999999 USD will be there",
+    );
+    expect(refusalsOf(holding(1000), choices)).toEqual([]);
+  });
+
   test("is refused where a rule denies it, whatever is accepted, and where one asks until its name is accepted", () => {
     const cheap = { name: "cheap", effect: "deny" as const, message: "fees rise" };
     const asked = { name: "asked", effect: "approve" as const, message: "who says so?" };

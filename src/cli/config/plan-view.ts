@@ -1,6 +1,6 @@
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
-import { freezeSaid } from "../../plan/plan-decision.ts";
+import { CAPITAL_FIELD, freezeSaid, shortage } from "../../plan/plan-decision.ts";
 import { SEARCH } from "../../plan/plan-settings.ts";
 import type { Plan, PlanItem, Refusal } from "../../plan/plan-types.ts";
 import { replayLines, replayMarkdown } from "../audit/replay-view.ts";
@@ -140,10 +140,12 @@ export function refusalLines(plan: JudgedPlan): string[] {
 }
 
 /** What is said of each refused field, with the flag that accepts it. */
-export function refusalsSaid({ items, rules = [], refusals }: JudgedPlan) {
+export function refusalsSaid({ items, rules = [], refusals, money }: JudgedPlan) {
   return refusals.map(({ reason, field, flag }) => {
     const rule = rules.find(({ name }) => field === `rules.${name}`)?.message;
-    const problem = flag === null ? (items.find((item) => item.field === field)?.problem ?? rule) : rule;
+    const told = items.find((item) => item.field === field)?.problem ?? rule;
+    const short = field === CAPITAL_FIELD && reason === "conflict" ? shortage({ money }) : undefined;
+    const problem = flag === null ? (short ?? told) : rule;
     const accepted = flag === null ? "" : `; ${flag} decides it`;
     const code = reason === "rule" || reason === "approval" ? ("RULE_DENIED" as const) : ("CONFLICT" as const);
     return { field, message: `${problem ?? REFUSED[reason]}${accepted}`, code };
@@ -172,7 +174,7 @@ function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
   const { newMarkets, treasury, trades } = money;
   const lines: string[] = [];
   if (newMarkets.count > 0) {
-    const short = treasury.afterUsd < 0 ? ": NOT ENOUGH" : "";
+    const short = shortage({ money }) === undefined ? "" : ": NOT ENOUGH";
     lines.push(
       `${counted(newMarkets.count, "new market")}: the house loses at most ${usd(newMarkets.worstCaseLossUsd)} USD; the treasury holds ${usd(treasury.nowUsd + treasury.addedUsd)} USD and keeps ${usd(treasury.afterUsd)} USD${short}`,
     );

@@ -3,8 +3,9 @@ import { NONE_LEFT } from "../../app/fleet/carry-out.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
-import { decide, loosening, written } from "../../plan/plan-decision.ts";
+import { type Choices, decide, loosening, written } from "../../plan/plan-decision.ts";
 import type { CommandContext } from "../command.ts";
+import type { ChoiceOptions } from "../config/plan-choices.ts";
 import { writeStepSummary } from "../config/step-summary.ts";
 import { EXIT, type ExitCode, failureOf } from "../errors.ts";
 import { orDash } from "../output/cells.ts";
@@ -60,7 +61,7 @@ function firstLine(problem: string | null): string | null {
   return problem?.split("\n", 1)[0] ?? null;
 }
 
-export interface FleetPlanOptions {
+export interface FleetPlanOptions extends Pick<ChoiceOptions, "acceptRule"> {
   detailedExitcode?: boolean;
 }
 
@@ -68,7 +69,11 @@ export const PLAN_FIELDS = "wave tenant labels url state changes loosens problem
 
 export async function runFleetPlan({ options, io }: CommandContext<FleetPlanOptions>): Promise<ExitCode> {
   const { waves, unassigned } = await planEach(options, io);
-  const shown = waves.map(({ tenants, ...wave }) => ({ ...wave, tenants: tenants.map(fleetTenant) }));
+  const choices: Choices = { onDrift: "fail", acceptLoosening: true, acceptedRules: options.acceptRule };
+  const shown = waves.map(({ tenants, ...wave }) => ({
+    ...wave,
+    tenants: tenants.map((member) => fleetTenant(member, choices)),
+  }));
   const plan: FleetPlan = { waves: shown, unassigned, totals: totalsOf(shown.flatMap(({ tenants }) => tenants)) };
   await io.output.print(plan, view);
   const idle = shown.filter(({ tenants }) => tenants.length === 0);
@@ -87,22 +92,21 @@ export async function runFleetPlan({ options, io }: CommandContext<FleetPlanOpti
   return options.detailedExitcode && plan.totals.changed + plan.totals.refused > 0 ? EXIT.planned : EXIT.ok;
 }
 
-function fleetTenant(member: PlannedMember): FleetTenant {
+function fleetTenant(member: PlannedMember, choices: Choices): FleetTenant {
   const { tenant, labels, url } = member;
-  if (member.planned) return { tenant, labels, url, ...outlook(member.planned) };
+  if (member.planned) return { tenant, labels, url, ...outlook(member.planned, choices) };
   const { exit, message = "" } = failureOf(member.error);
   const state = exit === EXIT.unreachable ? "unreachable" : "refused";
   return { tenant, labels, url, state, changes: 0, loosens: 0, problem: message };
 }
 
-/** A plan that an apply refuses whatever it is told about loosening is no change. */
-function outlook({ plan, desired, live }: PlannedTenant): Outlook {
-  if (plan.empty && !plan.freeze) return { state: "unchanged", changes: 0, loosens: 0, problem: null };
+/** A plan that an apply refuses whatever it is told about loosening is no change. Rules that are not accepted refuse it. */
+function outlook({ plan, desired, live }: PlannedTenant, choices: Choices): Outlook {
   const changes = written(plan, { onDrift: "overwrite" }).length + plan.settings.length;
   const loosens = loosening(plan, { onDrift: "overwrite" }).length;
   try {
-    decide(plan, desired, live, { onDrift: "fail", acceptLoosening: true });
-    return { state: "changed", changes, loosens, problem: null };
+    decide(plan, desired, live, choices);
+    return { state: plan.empty ? "unchanged" : "changed", changes, loosens, problem: null };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { state: "refused", changes, loosens, problem: error.message };

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Host } from "../command.ts";
-import { acceptLooseningOption, breakFreezeOption, onDriftOption } from "../config/plan-choices.ts";
+import { acceptLooseningOption, acceptRuleOption, breakFreezeOption, onDriftOption } from "../config/plan-choices.ts";
 import { type FleetApplyOptions, runFleetApply } from "./fleet-apply.ts";
 import { DRIFT_FIELDS, runFleetDrift } from "./fleet-drift.ts";
 import { type FleetPlanOptions, PLAN_FIELDS, runFleetPlan } from "./fleet-plan.ts";
@@ -12,6 +12,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .command("plan")
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
+      .addOption(acceptRuleOption())
       .description("what an apply of the fleet would do, wave by wave; changes nothing"),
     { names: PLAN_FIELDS },
     runFleetPlan,
@@ -21,6 +22,7 @@ export function register(noun: Command, host: Host): void {
       .command("apply")
       .addOption(onDriftOption())
       .addOption(acceptLooseningOption())
+      .addOption(acceptRuleOption())
       .addOption(breakFreezeOption())
       .option("--restart", "begin anew instead of going on with an unfinished run")
       .description(
