@@ -90,6 +90,12 @@ export function checkMarketFile(
     if (earlier !== undefined)
       findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}`, code: "CONFLICT" });
     else taken.set(market.key, `${yaml.file}:${position.line}`);
+    if (market.moved === market.key)
+      findings.push({
+        path: [...path, "moved"],
+        message: "must be the key that the market had before",
+        code: "CONFLICT",
+      });
     if (feeds) findings.push(...unknownFeed(market, feeds, path));
     markets.push({ ...market, source: { file: yaml.file, ...position } });
   }

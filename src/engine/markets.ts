@@ -5,9 +5,10 @@ import { NO_HOUR } from "../domain/market/running-sums.ts";
 import { encodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
+import type { Draft } from "./draft.ts";
 import { watchMarket } from "./oracle.ts";
 import { requireMarket, requireTenant } from "./required.ts";
-import type { Market, MarketState } from "./rows.ts";
+import type { Market, MarketState, Need } from "./rows.ts";
 
 export interface CreateMarket {
   id: string;
@@ -87,6 +88,26 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
     return { id, yesPrice: pricesOf(market, pool).yes, createdAt: now };
   },
 };
+
+/** What a plan gives a market that exists: another key, or its first one. */
+export interface NamedMarket {
+  marketId: string;
+  key: string;
+  /** The key that it has until then; undefined where the files take a market over that was made otherwise. */
+  from?: string | undefined;
+}
+
+export const namingNeeds = ({ marketId, key }: NamedMarket): Need[] => [
+  ...marketNeeds(marketId),
+  need("marketKey", key),
+];
+
+/** The key is free, or was this market's before. */
+export function nameMarket(draft: Draft, { marketId, key, from }: NamedMarket): void {
+  draft.put("marketKey", key, requireMarket(draft, marketId).market);
+  if (from === undefined) draft.record("market.imported", { marketId, key });
+  else draft.record("market.moved", { marketId, from, key });
+}
 
 /** A market's key is its identity in the tenant's files, so it stays taken when the market is settled. */
 function keyTaken(key: string): Fault {

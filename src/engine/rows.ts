@@ -41,7 +41,7 @@ export interface Market extends Mechanism {
   /** Canonical JSON. */
   meta: string;
   createdAt: number;
-  /** The market's key in the tenant's files; null for one that no file declared. */
+  /** The key that it was created with; null for none. The audit log knows those that files gave it later. */
   fileKey: string | null;
   /** The house's own shares: what the opening pool left of the F complete sets. */
   houseYesMicro: bigint;
@@ -229,7 +229,7 @@ export interface Tables {
   freeze: Freeze;
   account: Account;
   market: Market;
-  /** The market that has a key of the tenant's files. */
+  /** The market that has a key, or had it once: no other one ever gets it. */
   marketKey: Market;
   marketState: MarketState;
   watch: Watch;

@@ -18,7 +18,15 @@ import {
 } from "./command.ts";
 import type { Draft, Reader } from "./draft.ts";
 import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, statedKeys } from "./keys.ts";
-import { type CreateMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
+import {
+  type CreateMarket,
+  createMarket,
+  type NamedMarket,
+  nameMarket,
+  namingNeeds,
+  resumeMarket,
+  suspendMarket,
+} from "./markets.ts";
 import { statedTenant, statePast, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
 import { requireMarket, requireTenant } from "./required.ts";
@@ -48,6 +56,8 @@ export interface ApplyConfig extends KeyInHand {
   markets?: readonly DeclaredMarket[] | undefined;
   /** The file key of a market to create that is taken already: then the plan is stale. */
   takenKey?: string | undefined;
+  /** Markets that get another key, or their first one. */
+  names?: readonly NamedMarket[] | undefined;
   /** Refused when a market's state is no longer `from`. */
   marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;
   /** The document without secrets, canonical JSON. */
@@ -69,7 +79,7 @@ export interface ApplyConfig extends KeyInHand {
  * has changed since
  */
 export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
-  needs: ({ markets = [], marketStates = [] }) => [
+  needs: ({ markets = [], names = [], marketStates = [] }) => [
     ...TENANT_TO_WRITE,
     FREEZE,
     KEYRING,
@@ -77,6 +87,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     need("account", CAPITAL),
     need("account", TREASURY),
     ...markets.map(({ fileKey }) => need("marketKey", fileKey)),
+    ...names.flatMap(namingNeeds),
     ...marketStates.flatMap(({ marketId }) => marketNeeds(marketId)),
   ],
   ownBatch: true,
@@ -133,7 +144,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
  * what it may not do by the single operations.
  */
 function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: bigint): void {
-  const { keys, revoke = [], markets = [], marketStates = [], heldScopes } = command;
+  const { keys, revoke = [], markets = [], names = [], marketStates = [], heldScopes } = command;
   const keyring = draft.get("keyring", SINGLE) ?? [];
   const given = keys.map(asDeclared).filter((wanted) => {
     const key = keyring.find(({ hash }) => hash === wanted.hash);
@@ -141,6 +152,7 @@ function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: big
   });
   const asked = scopesOfApply({
     createsMarkets: markets.length > 0,
+    namesMarkets: names.length > 0,
     suspendsOrResumes: marketStates.length > 0,
     addsCapital: addedMicro > 0n,
     changesKeys: given.length + revoke.length > 0,
@@ -197,12 +209,21 @@ function isAsWanted(key: ApiKey, wanted: ReturnType<typeof asDeclared>): boolean
   return key.onRecord && isSame && isDeepStrictEqual([key.scopes, key.from], [wanted.scopes, wanted.from]);
 }
 
-/** An apply only creates, suspends and resumes markets: a file never settles or deletes one. */
-function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyConfig, now: number): boolean {
+/** An apply only creates, names, suspends and resumes markets: a file never settles or deletes one. */
+function applyMarkets(
+  draft: Draft,
+  { markets = [], names = [], marketStates = [] }: ApplyConfig,
+  now: number,
+): boolean {
   for (const { state, ...market } of markets) {
     if (draft.get("marketKey", market.fileKey)) throw stale(`the market key ${market.fileKey}`);
     createMarket.decide(draft, market, now);
     if (state === "suspended") suspendMarket.decide(draft, { marketId: market.id }, now);
+  }
+  for (const named of names) {
+    const holder = draft.get("marketKey", named.key);
+    if (holder && holder.id !== named.marketId) throw stale(`the market key ${named.key}`);
+    nameMarket(draft, named);
   }
   for (const { marketId, from, to } of marketStates) {
     const { marketState } = requireMarket(draft, marketId);
@@ -210,7 +231,7 @@ function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyCo
     const change = to === "suspended" ? suspendMarket : resumeMarket;
     change.decide(draft, { marketId }, now);
   }
-  return markets.length + marketStates.length > 0;
+  return markets.length + names.length + marketStates.length > 0;
 }
 
 function stale(what: string): Fault {

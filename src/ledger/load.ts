@@ -17,6 +17,7 @@ import type { ReadSql } from "../postgres/connect.ts";
 import type { TableCodec } from "./codec.ts";
 import { loadFreeze } from "./freeze.ts";
 import { listApiKeys, loadPastRecord, loadTraders } from "./load-standing.ts";
+import { marketsWithKey } from "./market-names.ts";
 import { TABLES } from "./tables.ts";
 import { loadTenantRecord } from "./tenant-record.ts";
 import { loadRevocations } from "./unchained/revocations.ts";
@@ -114,9 +115,10 @@ async function loadTenant(sql: ReadSql): Promise<Map<string, Tenant>> {
 
 async function loadByFileKey(sql: ReadSql, keys: string[]): Promise<Map<string, Market>> {
   const rows = await sql`
-    select ${sql.unsafe(TABLES.market.selected())} from market where file_key = any(${textArray(keys)}::text[])`;
-  const markets = rows.map((stored) => TABLES.market.decode(stored));
-  return new Map(markets.flatMap((market) => (market.fileKey === null ? [] : [[market.fileKey, market]])));
+    select wanted.key as wanted, ${sql.unsafe(TABLES.market.selected("m"))}
+      from unnest(${textArray(keys)}::text[]) as wanted (key)
+      join market m on m.id = any(${marketsWithKey(sql, sql`wanted.key`)})`;
+  return new Map(rows.map((stored) => [String(stored.wanted), TABLES.market.decode(stored)]));
 }
 
 /** A portfolio for every trader asked for, and the positions in it. */

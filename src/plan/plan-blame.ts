@@ -2,7 +2,7 @@ import { isSame } from "../domain/audit/audit-link.ts";
 import { isOfType, type PolicyChanges } from "../domain/audit/audit-payloads.ts";
 import type { PolicyField } from "../domain/policy/fields.ts";
 import { policyValue } from "../domain/policy/values.ts";
-import { policyFieldOf } from "./plan-compare.ts";
+import { isNaming, policyFieldOf } from "./plan-compare.ts";
 import type { Blame, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** An audit entry that changed the configuration. */
@@ -17,7 +17,8 @@ interface ChangeEntry {
 /** Adds to every item that was changed live the newest entry that changed it. */
 export function withBlame(plan: Plan, live: LiveConfig, entries: readonly ChangeEntry[]): Plan {
   const items = plan.items.map((item) => {
-    const entry = item.kind === "change" ? undefined : entries.find((each) => touches(each, item, live));
+    const entry =
+      item.kind === "change" || isNaming(item) ? undefined : entries.find((each) => touches(each, item, live));
     return entry ? { ...item, by: blameOf(entry) } : item;
   });
   return { ...plan, items };

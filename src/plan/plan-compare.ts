@@ -37,6 +37,11 @@ export function policyFieldOf({ field }: PlanItem): PolicyField | undefined {
   return name !== field && isPolicyField(name) ? name : undefined;
 }
 
+/** Whether an item gives a market a key, and is nothing that was changed live or in a value. */
+export function isNaming({ kind, problem }: Pick<PlanItem, "kind" | "problem">): boolean {
+  return kind === "move" && problem === undefined;
+}
+
 /** The key of the market that an item creates; undefined for other items, and for a market that cannot be created. */
 export function createdMarket({ field, live, problem }: PlanItem): string | undefined {
   const key = field.replace(/^markets\./, "");

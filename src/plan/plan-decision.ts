@@ -4,7 +4,7 @@ import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
 import { counted } from "../domain/text.ts";
-import { createdMarket, policyFieldOf } from "./plan-compare.ts";
+import { createdMarket, isNaming, policyFieldOf } from "./plan-compare.ts";
 import type { BrokenRule, Desired, DesiredKey, Freeze, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
 
 /** Where the file says what the house may put into markets. */
@@ -30,6 +30,7 @@ export interface Writes {
   revoke: { name: string; fingerprint: string }[];
   /** Keys of the markets to create. */
   create: string[];
+  names: { marketId: string; key: string; from?: string }[];
   states: { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[];
   document: ConfigDocument;
   breakFreeze: boolean;
@@ -138,11 +139,12 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
     capitalUsd: Math.max(document.treasury.capitalUsd, live.capitalUsd),
     ...keysOf(items, desired, live),
     create: items.flatMap((item) => createdMarket(item) ?? []),
+    names: namesOf(items, live),
     states: statesOf(items, live),
     document: {
       ...stored,
       keyring: document.keyring,
-      adopted: { ...stored.adopted, ...adoptedOf(plan, choices, open, live) },
+      adopted: { ...stored.adopted, ...adoptedOf(plan, choices, open) },
     },
     breakFreeze: choices.breakFreeze === true,
   };
@@ -222,19 +224,31 @@ function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig):
   return { keys, revoke };
 }
 
+/** The markets that get another key. */
+function namesOf(items: readonly PlanItem[], live: LiveConfig): Writes["names"] {
+  return items.filter(isNaming).flatMap(({ field, live: from }) => {
+    const market = live.markets.find(({ key }) => key === from);
+    return market ? [{ marketId: market.id, key: field.replace(/^markets\./, ""), from: market.key }] : [];
+  });
+}
+
 function statesOf(items: readonly PlanItem[], live: LiveConfig): Writes["states"] {
+  const named = new Map(namesOf(items, live).map(({ marketId, key }) => [`markets.${key}`, marketId]));
   return items.flatMap((item) => {
-    const market = live.markets.find(({ key }) => item.field === `markets.${key}`);
-    if (!market || item.live === null) return [];
+    const id = named.get(item.field);
+    const market = live.markets.find((each) =>
+      id === undefined ? item.field === `markets.${each.key}` : each.id === id,
+    );
+    if (!market || item.live === null || isNaming(item)) return [];
     const to = item.desired === "suspended" ? "suspended" : "open";
     return [{ marketId: market.id, from: to === "open" ? "suspended" : "open", to }];
   });
 }
 
 /** The live values that stay adopted, and those that this apply adopts. */
-function adoptedOf(plan: Plan, { onDrift }: Choices, open: readonly PlanItem[], live: LiveConfig) {
-  const before = live.document?.adopted ?? {};
-  const still = plan.items.filter(({ kind }) => kind === "adopted").map(({ field }) => [field, before[field] ?? null]);
+function adoptedOf(plan: Plan, { onDrift }: Choices, open: readonly PlanItem[]) {
+  // Of what stays adopted the live value is the one that was kept, under whichever key its market had then.
+  const still = plan.items.filter(({ kind }) => kind === "adopted").map((item) => [item.field, item.live]);
   const now = onDrift === "adopt" ? open.map((item) => [item.field, item.live]) : [];
   return Object.fromEntries([...still, ...now]) as ConfigDocument["adopted"];
 }
@@ -254,6 +268,7 @@ export function scopeWarnings(
   const writes = decide(plan, desired, live, { onDrift: "overwrite", acceptLoosening: true, breakFreeze: true });
   const lacking = scopesOfApply({
     createsMarkets: writes.create.length > 0,
+    namesMarkets: writes.names.length > 0,
     suspendsOrResumes: writes.states.length > 0,
     addsCapital: writes.capitalUsd > live.capitalUsd,
     changesKeys: writes.keys.length + writes.revoke.length > 0,

@@ -53,7 +53,12 @@ export function keyText({ type, fingerprint, scopes, from, expiresAt }: Omit<Des
   return `${type} ${fingerprint}${kept}${until}`;
 }
 
-function declaredTerms({ key: _, source: __, liquidityUsd, ...terms }: PlacedMarket): DeclaredTerms {
+/** By key, the keys that markets of the files had before. */
+export function movedOf(markets: readonly PlacedMarket[]): Record<string, string> {
+  return Object.fromEntries(markets.flatMap(({ key, moved }) => (moved === undefined ? [] : [[key, moved]])));
+}
+
+function declaredTerms({ key: _, source: __, moved: ___, liquidityUsd, ...terms }: PlacedMarket): DeclaredTerms {
   return { ...terms, liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd) };
 }
 

@@ -47,6 +47,18 @@ export function takenBack(policy: PolicyPatch, stated: ReadonlySet<string>, live
   );
 }
 
+/** By key of an earlier document, the key that the market got since, where the document knows no market under that one. */
+export function movedBack(
+  { declared }: ConfigDocument,
+  { markets }: Pick<LiveConfig, "markets">,
+): Record<string, string> {
+  const moved = markets.flatMap(({ key, formerKeys = [] }) => {
+    const earlier = Object.hasOwn(declared, key) ? undefined : formerKeys.find((each) => Object.hasOwn(declared, each));
+    return earlier === undefined ? [] : [[earlier, key] as const];
+  });
+  return Object.fromEntries(moved);
+}
+
 /** A tenant around a rollback. */
 interface RolledBack {
   before: Pick<LiveConfig, "document">;

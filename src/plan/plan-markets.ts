@@ -8,22 +8,79 @@ const FIXED = ["question", "kind", "closeAt"] as const;
 /** Terms that have an effect only when a market is created. */
 const FIRST = ["category", "p0", "resolutionRef", "meta", "liquidityUsd"] as const;
 
-/** Markets by key: created once, suspended and resumed, and nothing else. */
-export function planMarkets({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
+/** Markets by key: created once, moved to other keys, suspended and resumed, and nothing else. */
+export function planMarkets(desired: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
+  const { document } = desired;
   const findings: Findings = { items: [], warnings: [] };
-  const byKey = new Map(live.markets.map((market) => [market.key, market]));
+  const known = knownMarkets(live);
+  const met = new Set<AppliedMarket>();
   for (const [key, terms] of Object.entries(document.declared)) {
-    const market = byKey.get(key);
-    if (!market) findings.items.push(creation(key, terms, document, live));
+    const { market, from, problem } = findMarket(key, desired, known);
+    if (market) met.add(market);
+    if (problem !== undefined)
+      findings.items.push({ ...creation(key, terms, document, live), kind: "conflict", problem });
+    else if (!market) findings.items.push(creation(key, terms, document, live));
     else {
+      if (from !== undefined) findings.items.push(move(key, from));
       findings.items.push(...conflicts(key, terms, market), ...state(key, terms, market, base));
       findings.warnings.push(...ignored(key, terms, market));
     }
   }
-  for (const { key, status } of live.markets)
-    if (!Object.hasOwn(document.declared, key) && status !== "settled")
-      findings.warnings.push(`markets.${key} is in no file any more; the market goes on (nothing here settles it)`);
+  for (const market of live.markets)
+    if (!met.has(market) && market.status !== "settled")
+      findings.warnings.push(`markets.${market.key} is in no file; the market goes on (nothing here settles it)`);
   return findings;
+}
+
+interface KnownMarkets {
+  now: ReadonlyMap<string, AppliedMarket>;
+  /** By the keys that they had before. */
+  before: ReadonlyMap<string, AppliedMarket>;
+}
+
+function knownMarkets({ markets }: LiveConfig): KnownMarkets {
+  return {
+    now: new Map(markets.map((market) => [market.key, market])),
+    before: new Map(markets.flatMap((market) => (market.formerKeys ?? []).map((key) => [key, market] as const))),
+  };
+}
+
+/**
+ * The market that a file means by a key: none where it is still to be created.
+ *
+ * `moved` names a key that the market had before. It has done its work, and may stay, once no market has that key any more;
+ * where none ever had it, the market is created as any other.
+ */
+function findMarket(
+  key: string,
+  { document, moved = {} }: Pick<Desired, "document" | "moved">,
+  { now, before }: KnownMarkets,
+): { market?: AppliedMarket | undefined; from?: string; problem?: string } {
+  const market = now.get(key);
+  const from = moved[key];
+  const source = from === undefined ? undefined : now.get(from);
+  const owner = before.get(key);
+  if (from === undefined || !source) {
+    if (market || !owner) return { market };
+    return {
+      market: owner,
+      problem: `this key became ${owner.key}, and no other market gets it: \`moved: ${owner.key}\` takes it back`,
+    };
+  }
+  if (Object.hasOwn(document.declared, from))
+    return { problem: `it was ${from} before, and ${from} is still declared: take one of the two out` };
+  if (market) return { market, problem: `${from} and ${key} are two markets, and both go on: take \`moved\` out` };
+  if (owner && owner !== source) return { problem: `this key became ${owner.key}, and no other market gets it` };
+  if (source.formerKeys === undefined)
+    return {
+      market: source,
+      problem: "a server of an older version cannot give it this key: restart the server first",
+    };
+  return { market: source, from };
+}
+
+function move(key: string, from: string): PlanItem {
+  return { field: `markets.${key}`, kind: "move", base: from, desired: key, live: from, direction: "neutral" };
 }
 
 function creation(key: string, terms: DeclaredTerms, { markets }: ConfigDocument, { now }: LiveConfig): PlanItem {
@@ -57,10 +114,10 @@ function state(key: string, terms: DeclaredTerms, market: AppliedMarket, base: P
   if (market.status !== "open" && market.status !== "suspended") return [];
   return compare({
     field: `markets.${key}`,
-    base: base.declared?.[key]?.state,
+    base: base.declared?.[market.key]?.state,
     desired: terms.state,
     live: market.status,
-    adopted: base.adopted?.[`markets.${key}`],
+    adopted: base.adopted?.[`markets.${market.key}`],
     direction: terms.state === "open" ? "loosens" : "tightens",
   });
 }

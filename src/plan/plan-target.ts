@@ -18,13 +18,19 @@ export function isTargeted(field: string, targets: readonly string[]): boolean {
 /**
  * What is wanted of some fields only: all others stay as they were last applied, in the document too, so that a later plan
  * still shows them.
- * @param targets such as `policy`, `policy.feeBps` or `markets.rain`
+ * @param named such as `policy`, `policy.feeBps` or `markets.rain`
  * @throws Fault USAGE for a tenant that was never applied, NOT_FOUND for a target that neither document has
  */
-export function onlyTargets(desired: Desired, { document: applied }: LiveConfig, targets: readonly string[]): Desired {
+export function onlyTargets(desired: Desired, { document: applied }: LiveConfig, named: readonly string[]): Desired {
   if (applied === undefined)
     throw new Fault("USAGE", "--target chooses among what was applied: the first apply is of the whole files");
   const base = applied as ConfigDocument;
+  // A market that gets another key leaves its place under the old one.
+  const left = Object.entries(desired.moved ?? {}).filter(([key]) => isTargeted(`markets.${key}`, named));
+  const targets = [
+    ...named,
+    ...left.flatMap(([, key]) => (Object.hasOwn(base.declared, key) ? [`markets.${key}`] : [])),
+  ];
   const known = [...fieldsOfDocument(base), ...fieldsOfDocument(desired.document)];
   const unknown = targets.filter((target) => !known.some((field) => isTargeted(field, [target])));
   if (unknown.length > 0) throw new Fault("NOT_FOUND", `Nothing in the files is called ${unknown.join(", ")}`);

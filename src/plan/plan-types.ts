@@ -26,6 +26,8 @@ export interface Desired {
   stored?: ConfigDocument | undefined;
   /** Undefined leaves keys alone: a rollback has no values for them. */
   keys: readonly DesiredKey[] | undefined;
+  /** By key, the key that a market had before. */
+  moved?: Readonly<Record<string, string>> | undefined;
   /** Of the tenant file and the market files. */
   fileSha256: string;
   /** Of an earlier apply's files; undefined where the files at hand are meant. */
@@ -37,12 +39,14 @@ export interface Desired {
 /** An API key of the database, without its hash. */
 export type LiveKey = Omit<DesiredKey, "hash"> & { createdAt: number };
 
-/** A market that a file created, as it stands. */
+/** A market with a key, as it stands. */
 export interface AppliedMarket extends Omit<DeclaredTerms, "state" | "liquidityUsd"> {
   key: string;
   id: string;
   liquidityUsd: number;
   status: "open" | "suspended" | "closed" | "settled";
+  /** Keys that it had before; undefined from a server of an older version, which cannot give markets other keys. */
+  formerKeys: readonly string[] | undefined;
 }
 
 /** The state that a tenant has. */
@@ -102,7 +106,9 @@ type PlanKind =
   /** Both did. */
   | "conflict"
   /** Something live changed, and an apply was told to keep it. */
-  | "adopted";
+  | "adopted"
+  /** A market gets another key; `live` is the one that it has. */
+  | "move";
 
 /** One managed field whose live value is not the file's. */
 export interface PlanItem {

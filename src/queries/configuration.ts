@@ -3,6 +3,8 @@ import type { StoredStatus } from "../domain/market/market.ts";
 import type { Market } from "../engine/rows.ts";
 import { json, rowReader, text, whole } from "../ledger/codec.ts";
 import { loadRows } from "../ledger/load.ts";
+import { isNaming } from "../ledger/market-names.ts";
+import { upToHead } from "../ledger/on-record.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 
@@ -16,29 +18,51 @@ export async function hasEndedOverrides(sql: ReadSql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** A market that a file declared, as it stands now. */
+/** A market with the keys that it has in files, as it stands now. */
 export interface FileMarket {
-  market: Market & { fileKey: string };
+  market: Market;
+  /** Null for one without a key. */
+  key: string | null;
+  /** Those that it had before. */
+  formerKeys: string[];
   status: StoredStatus;
 }
 
-/** Every market that came from a file, settled ones too: a key is never used again. */
+/** Every market with a key, settled ones too: a key is never used again. */
 export async function listFileMarkets(sql: ReadSql): Promise<FileMarket[]> {
-  const rows = await sql<{ id: string; status: StoredStatus }[]>`
-    select m.id, b.status
-      from market m
+  const markets = await keyedMarkets(
+    sql,
+    sql`select id from market where file_key is not null union select id from named`,
+  );
+  return markets.toSorted((a, b) => ((a.key ?? "") < (b.key ?? "") ? -1 : 1));
+}
+
+/** @param chosen selects the ids; `named` are the markets that files gave keys to */
+async function keyedMarkets(sql: ReadSql, chosen: ReturnType<ReadSql>): Promise<FileMarket[]> {
+  const rows = await sql<{ id: string; status: StoredStatus; keys: string[] }[]>`
+    with named as (
+      select audit_json(payload) ->> 'marketId' as id, array_agg(audit_json(payload) ->> 'key' order by seq) as keys
+        from audit
+       where ${isNaming(sql)} and ${upToHead(sql)}
+       group by 1
+    )
+    select m.id, b.status, array_to_json(array_remove(m.file_key || n.keys, null)) as keys
+      from (${chosen}) chosen
+      join market m on m.id = chosen.id
       join book b on b.market_id = m.id
-     where m.file_key is not null
-     order by m.file_key`;
-  const statuses = new Map(rows.map(({ id, status }) => [id, status]));
+      left join named n on n.id = m.id
+     order by m.id`;
+  const places = new Map(rows.map((row) => [row.id, row]));
   const loaded = await loadRows(
     sql,
     rows.map(({ id }) => ({ table: "market", key: id })),
   );
-  return loaded.flatMap(({ row }) => {
+  return loaded.flatMap(({ row }): FileMarket[] => {
     const market = row as Market | null;
-    const status = market ? statuses.get(market.id) : undefined;
-    return market?.fileKey && status ? [{ market: { ...market, fileKey: market.fileKey }, status }] : [];
+    const place = market ? places.get(market.id) : undefined;
+    if (!market || !place) return [];
+    const key = place.keys.at(-1) ?? null;
+    return [{ market, key, formerKeys: [...new Set(place.keys)].filter((each) => each !== key), status: place.status }];
   });
 }
 

@@ -2,6 +2,7 @@ import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts"
 import type { StatusFilter, WaitingFor } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { bigint, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import { keyOfMarket, marketsWithKey } from "../ledger/market-names.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
@@ -9,7 +10,7 @@ import { hasStatus, waitingFor } from "./markets/market-status.ts";
 import { PRICED, pricedColumns } from "./priced.ts";
 import { marketHours } from "./rollups.ts";
 
-const MARKET = {
+const OPEN = {
   id: text(),
   question: text(),
   category: text(),
@@ -17,7 +18,6 @@ const MARKET = {
   resolutionRef: text(),
   meta: text(),
   createdAt: whole(),
-  fileKey: nullable(text()),
   status: text<StoredStatus>(),
   ...PRICED,
   volumeMicro: bigint(),
@@ -26,10 +26,11 @@ const MARKET = {
   /** The database's clock, which decides whether the market is closed. */
   now: whole(),
 };
-const toMarket = rowReader(MARKET);
-const LISTED = { ...MARKET, volume24hMicro: named("volume_24h", bigint()) };
-const toListed = rowReader(LISTED);
-const toChosen = rowReader({ ...LISTED, waitingFor: nullable(text<WaitingFor>()) });
+const KEYED = { ...OPEN, key: nullable(text()) };
+const toMarket = rowReader(KEYED);
+const VOLUME = { volume24hMicro: named("volume_24h", bigint()) };
+const toListed = rowReader({ ...OPEN, ...VOLUME });
+const toChosen = rowReader({ ...KEYED, ...VOLUME, waitingFor: nullable(text<WaitingFor>()) });
 
 /** A market with its state, as the views need it. */
 export type MarketRow = ReturnType<typeof toMarket>;
@@ -37,14 +38,18 @@ export type MarketListRow = ReturnType<typeof toListed>;
 export type ChosenMarket = ReturnType<typeof toChosen>;
 
 function columns(sql: ReadSql) {
-  return sql`m.id, m.question, m.category, m.close_at, m.resolution_ref, m.meta, m.created_at, m.file_key, b.status, b.volume_micro,
+  return sql`m.id, m.question, m.category, m.close_at, m.resolution_ref, m.meta, m.created_at, b.status, b.volume_micro,
              b.outcome, b.settled_at, ${pricedColumns(sql)}, ${nowMs(sql)} as now`;
+}
+
+function keyedColumns(sql: ReadSql) {
+  return sql`${columns(sql)}, ${keyOfMarket(sql)} as key`;
 }
 
 /** Markets by id; those that do not exist are not in the map. */
 export async function findMarkets(sql: ReadSql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
   const rows = await sql`
-    select ${columns(sql)}
+    select ${keyedColumns(sql)}
       from market m
       join book b on b.market_id = m.id
      where m.id = any(${textArray(ids)}::text[])`;
@@ -56,10 +61,13 @@ export async function findMarket(sql: ReadSql, id: string): Promise<MarketRow | 
   return (await findMarkets(sql, [id])).get(id);
 }
 
-/** The market with a key of the tenant's files, settled ones too. */
+/** The market that has or had a key, settled ones too. */
 export async function findMarketByKey(sql: ReadSql, key: string): Promise<MarketRow | undefined> {
   const [row] = await sql`
-    select ${columns(sql)} from market m join book b on b.market_id = m.id where m.file_key = ${key}`;
+    select ${keyedColumns(sql)}
+      from market m
+      join book b on b.market_id = m.id
+     where m.id = any(${marketsWithKey(sql, sql`${key}::text`)})`;
   return row && toMarket(row);
 }
 
@@ -106,7 +114,7 @@ export async function listMarketsByStatus(
        order by m.close_at, m.id
        limit ${query.limit}
     )
-    select ${columns(sql)}, coalesce(v.volume_micro, 0)::bigint as volume_24h,
+    select ${keyedColumns(sql)}, coalesce(v.volume_micro, 0)::bigint as volume_24h,
            ${filter.waiting ? waitingFor(sql) : sql`null`} as waiting_for
       from page
       join market m on m.id = page.id

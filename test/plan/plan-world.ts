@@ -8,7 +8,7 @@ import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { makePlan } from "../../src/plan/plan.ts";
 import { type Choices, decide } from "../../src/plan/plan-decision.ts";
-import { documentOf } from "../../src/plan/plan-document.ts";
+import { documentOf, movedOf } from "../../src/plan/plan-document.ts";
 import type { Desired, Plan } from "../../src/plan/plan-types.ts";
 import { encodeResult } from "../../src/services/answers.ts";
 import { applyCommandOf, configurationOf } from "../../src/services/configuration/configuration.ts";
@@ -49,6 +49,7 @@ export function desiredOf({ sections = {}, markets = [], keys = { ops: "k1" }, k
   return {
     document: documentOf(parse(tenantText(sections)), declared, wanted),
     keys: wanted,
+    moved: movedOf(declared),
     fileSha256: "0".repeat(64),
   };
 }
@@ -59,10 +60,13 @@ export class PlannedTenant {
   #ids = 0;
 
   live() {
-    const markets = this.world.all("market").flatMap(([id, row]) => {
-      const { fileKey } = row;
+    const names = this.world.all("marketKey");
+    const markets = this.world.all("market").flatMap(([id, market]) => {
       const marketState = this.world.get("marketState", id);
-      return fileKey !== null && marketState ? [{ market: { ...row, fileKey }, status: marketState.status }] : [];
+      // In the order in which it got them.
+      const all = names.flatMap(([key, named]) => (named.id === id ? [key] : []));
+      const key = all.at(-1) ?? null;
+      return marketState ? [{ market, key, formerKeys: all.slice(0, -1), status: marketState.status }] : [];
     });
     const keys = this.world.get("keyring", SINGLE) ?? [];
     const tenant = this.world.get("tenant", SINGLE);

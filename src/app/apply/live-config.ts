@@ -95,6 +95,7 @@ export function applyInputOf(
       };
     }),
     revoke: writes.revoke,
+    ...(writes.names.length > 0 && { names: writes.names }),
     markets: declared.map(({ liquidityUsd = document.markets.liquidityUsd, closeAt, ...market }) => ({
       ...market,
       liquidityUsd,

@@ -12,10 +12,11 @@ import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { makePlan } from "../../plan/plan.ts";
 import { withBlame } from "../../plan/plan-blame.ts";
+import { createdMarket } from "../../plan/plan-compare.ts";
 import { scopeWarnings } from "../../plan/plan-decision.ts";
-import { documentOf } from "../../plan/plan-document.ts";
+import { documentOf, movedOf } from "../../plan/plan-document.ts";
 import { assumedFingerprint } from "../../plan/plan-keys.ts";
-import { meantBy, takenBack } from "../../plan/plan-left.ts";
+import { meantBy, movedBack, takenBack } from "../../plan/plan-left.ts";
 import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
 import { onlyTargets } from "../../plan/plan-target.ts";
 import type { BrokenRule, Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
@@ -52,7 +53,7 @@ export function fromFiles(
     const document = documentOf(config, markets, keys);
     const declared = canonicalJson(document.declared);
     const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
-    const whole = { document, keys, fileSha256 };
+    const whole = { document, keys, fileSha256, moved: movedOf(markets) };
     return targets ? onlyTargets(whole, live, targets) : whole;
   };
 }
@@ -74,6 +75,7 @@ export function fromHistory(seq: number): Source {
       document: { ...meant, policy: takenBack(meant.policy, stated, livePolicy), adopted: {} },
       stored,
       keys: undefined,
+      moved: movedBack(stored, live),
       fileSha256: String(fileSha256),
       gitCommit,
     };
@@ -102,9 +104,8 @@ export async function planOn(
   const desired = keepKeys(await source(live, tenant?.api), live);
   const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
   const money = await readPlanMoney(tenant?.api, plan, desired, live);
-  const fresh = Object.entries(desired.document.declared).filter(
-    ([key]) => !live.markets.some((market) => market.key === key),
-  );
+  const created = new Set(plan.items.flatMap((item) => createdMarket(item) ?? []));
+  const fresh = Object.entries(desired.document.declared).filter(([key]) => created.has(key));
   const found = await manyReferenceWarnings(new Map(fresh), feeds, tenant?.api);
   const ofMarkets = [...found].flatMap(([key, warnings]) => warnings.map((warning) => `markets.${key}: ${warning}`));
   const ofScopes = scopeWarnings(plan, desired, live, tenant?.scopes);

@@ -34,11 +34,10 @@ const PAGE = 200;
 
 /** @throws Fault MARKET_NOT_FOUND */
 export async function tellMarket(tenant: string, id: string, api: Api): Promise<Story> {
-  const { question } = await api.getMarket({ id });
+  const { question, key } = await api.getMarket({ id });
   const entries = await entriesOf(api, { marketId: id });
   const created = entries.find((entry) => isOfType(entry, "market.created"));
-  const key = created?.payload.key ?? null;
-  const applied = created && key !== null ? await applyOf(api, created) : undefined;
+  const applied = created?.payload.key !== undefined ? await applyOf(api, created) : undefined;
   const trades = entries.filter((entry) => isOfType(entry, "trade.executed"));
   const lines = [
     ...(applied ? [lineOf(applied, undefined)] : []),

@@ -16,8 +16,8 @@ export interface FileEdit {
 }
 
 /** Where the live value of an item belongs; undefined for what a file cannot take, such as the value of a key. */
-export function editFor({ field, live, problem }: PlanItem, { config, markets }: Tenant): FileEdit | undefined {
-  if (problem !== undefined || live === null || field.startsWith("keys.")) return undefined;
+export function editFor({ field, kind, live, problem }: PlanItem, { config, markets }: Tenant): FileEdit | undefined {
+  if (kind === "move" || problem !== undefined || live === null || field.startsWith("keys.")) return undefined;
   const market = markets.find(({ key }) => field === `markets.${key}`);
   if (market) return { file: market.source.file, path: [...placeOf(market), "state"], value: live };
   return { file: config.source.file, path: field.split("."), value: live };

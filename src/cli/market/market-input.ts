@@ -74,6 +74,6 @@ function fromText(text: string, file: string): WireInput<"createMarket"> {
     );
   if (market.state !== "open")
     throw new Fault("USAGE", `${file} asks for a suspended market: create it open, then pmctl market suspend`);
-  const { source: _source, state: _state, ...input } = market;
+  const { source: _source, state: _state, moved: _moved, ...input } = market;
   return z.encode(MarketInput, input);
 }

@@ -7,6 +7,10 @@ const { key, state } = ConfigMarketInput.shape;
 export const MarketEntrySchema = ConfigMarketInput.extend({
   key: key.meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
   state: state.default("open").meta({ description: "Whether the market trades." }),
+  moved: key.optional().meta({
+    description: "The key that the market had before: it gets the new one. May stay once that is applied.",
+    examples: ["old-key"],
+  }),
 })
   .strict()
   .meta({ id: "MarketEntry", description: "A market: created once, never settled or deleted by a file." });

@@ -1,7 +1,22 @@
 import { z } from "zod";
+import { SCOPES } from "../../domain/access/scopes.ts";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
-import { MarketKey, Sha256, text } from "../scalars.ts";
+import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
+import {
+  line,
+  MarketId,
+  MarketKey,
+  MarketKind,
+  MarketStatus,
+  Price,
+  Sha256,
+  Timestamp,
+  text,
+  Usd,
+} from "../scalars.ts";
+import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "../stored.ts";
+import { KeyType } from "./keys.ts";
 import { MarketInput } from "./markets.ts";
 import { AppliedPolicy, StoredPolicy } from "./policy.ts";
 
@@ -97,3 +112,97 @@ export const AppliedConfiguration = z
     document: z.record(z.string(), z.json()),
   })
   .meta({ id: "AppliedConfiguration" });
+
+export const Fingerprint = z
+  .string()
+  .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
+  .meta({ description: "The beginning of the SHA-256 of a key's value.", examples: ["fp:0a1b2c3d"] });
+
+const ConfigKey = z
+  .object({
+    name: StoredName,
+    type: KeyType,
+    fingerprint: Fingerprint,
+    scopes: z.array(z.enum(SCOPES)),
+    from: z
+      .array(z.string())
+      .meta({ description: "Networks (CIDR) that the key works from; an empty list means anywhere." }),
+    createdAt: Timestamp,
+    expiresAt: Timestamp.nullable(),
+  })
+  .meta({ id: "ConfigKey" });
+
+const marketTerms = {
+  id: MarketId,
+  question: StoredQuestion,
+  category: StoredCategory,
+  kind: MarketKind,
+  p0: Price,
+  closeAt: Timestamp,
+  resolutionRef: StoredReference,
+  meta: StoredMeta,
+  liquidityUsd: Usd,
+  status: MarketStatus,
+};
+const ConfigMarket = z
+  .object({
+    key: z.string().meta({ description: "The market's key in the tenant's files." }),
+    ...marketTerms,
+    formerKeys: z.array(z.string()).meta({ description: "The keys that it had before." }),
+  })
+  .meta({ id: "ConfigMarket", description: "A market with a key, which files or the one who created it gave to it." });
+const ConfigChange = z
+  .object({
+    seq,
+    type: z.string(),
+    actor: z.string(),
+    ts: z.string(),
+    payload: z.record(z.string(), z.json()),
+  })
+  .meta({
+    id: "ConfigChange",
+    description: "The audit entry of a configuration change that was not made by an apply.",
+  });
+
+export const Freeze = z
+  .object({
+    tenant: z.string(),
+    frozenUntil: Timestamp.nullable().meta({
+      description: "When applies and rollbacks are taken again; null where they are taken now.",
+    }),
+    reason: z.string().nullable(),
+    by: z
+      .string()
+      .nullable()
+      .meta({ description: "Who froze it.", examples: ["admin:ops"] }),
+  })
+  .meta({ id: "Freeze" });
+
+export const FreezeInput = z
+  .object({
+    until: Timestamp.meta({ description: "When it ends by itself; at most 30 days ahead." }),
+    reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
+  })
+  .meta({ id: "FreezeInput" });
+
+export const LiveConfiguration = z
+  .object({
+    tenant: text(64),
+    version: seq.meta({ description: "Rises with every change; 0 for a tenant that was never applied." }),
+    policy: StoredPolicy.meta({ description: "The policy without the temporary overrides." }),
+    overrides: z.array(z.object({ field: z.enum(POLICY_FIELDS), value: z.json(), until: Timestamp })),
+    kycRequired: z.boolean(),
+    liquidityUsd: Usd,
+    capitalUsd: Usd.meta({ description: "The capital moved into the treasury so far." }),
+    treasuryUsd: Usd.meta({ description: "The treasury's balance." }),
+    keys: z.array(ConfigKey).meta({ description: "The keys in force." }),
+    endedKeys: z.array(ConfigKey).meta({ description: "The keys that were revoked or have expired." }),
+    markets: z.array(ConfigMarket).meta({ description: "The markets with a key, including settled ones." }),
+    document: z.record(z.string(), z.json()).nullable().meta({ description: "The document of the last apply." }),
+    changes: z.array(ConfigChange).meta({ description: "The latest changes, newest first, at most 1000." }),
+    freeze: Freeze.omit({ tenant: true }).meta({
+      description: "Whether applies and rollbacks are refused; nulls while they are not.",
+    }),
+    now: Timestamp,
+  })
+  .meta({ id: "LiveConfiguration" });

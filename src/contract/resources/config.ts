@@ -1,121 +1,21 @@
 import { z } from "zod";
-import { SCOPES } from "../../domain/access/scopes.ts";
-import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
+import { MarketId, MarketKey, paging, Sha256, Timestamp, text, UsdAmount, UsdOrNone } from "../scalars.ts";
 import {
-  line,
-  MarketId,
-  MarketKind,
-  MarketStatus,
-  Price,
-  paging,
-  Sha256,
-  Timestamp,
-  text,
-  Usd,
-  UsdAmount,
-  UsdOrNone,
-} from "../scalars.ts";
-import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "../stored.ts";
-import { AppliedConfiguration, AppliedItem, ConfigDocumentInput, ConfigMarketInput } from "./config-document.ts";
+  AppliedConfiguration,
+  AppliedItem,
+  ConfigDocumentInput,
+  ConfigMarketInput,
+  Fingerprint,
+  Freeze,
+  FreezeInput,
+  LiveConfiguration,
+} from "./config-document.ts";
 import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
-import { PolicyImpact, PolicyWhole, StoredPolicy, TradingTerms } from "./policy.ts";
+import { PolicyImpact, PolicyWhole, TradingTerms } from "./policy.ts";
 
 const seq = z.number().int().min(0);
 const TenantId = text(64).meta({ description: "The tenant's id.", examples: ["acme"] });
-const Fingerprint = z
-  .string()
-  .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
-  .meta({ description: "The beginning of the SHA-256 of a key's value.", examples: ["fp:0a1b2c3d"] });
-
-const ConfigKey = z
-  .object({
-    name: StoredName,
-    type: KeyType,
-    fingerprint: Fingerprint,
-    scopes: z.array(z.enum(SCOPES)),
-    from: z
-      .array(z.string())
-      .meta({ description: "Networks (CIDR) that the key works from; an empty list means anywhere." }),
-    createdAt: Timestamp,
-    expiresAt: Timestamp.nullable(),
-  })
-  .meta({ id: "ConfigKey" });
-
-const ConfigMarket = z
-  .object({
-    key: z.string().meta({ description: "The market's key in the tenant file." }),
-    id: MarketId,
-    question: StoredQuestion,
-    category: StoredCategory,
-    kind: MarketKind,
-    p0: Price,
-    closeAt: Timestamp,
-    resolutionRef: StoredReference,
-    meta: StoredMeta,
-    liquidityUsd: Usd,
-    status: MarketStatus,
-  })
-  .meta({ id: "ConfigMarket", description: "A market that was created from the tenant file." });
-
-const ConfigChange = z
-  .object({
-    seq,
-    type: z.string(),
-    actor: z.string(),
-    ts: z.string(),
-    payload: z.record(z.string(), z.json()),
-  })
-  .meta({
-    id: "ConfigChange",
-    description: "The audit entry of a configuration change that was not made by an apply.",
-  });
-
-const Freeze = z
-  .object({
-    tenant: z.string(),
-    frozenUntil: Timestamp.nullable().meta({
-      description: "When applies and rollbacks are taken again; null where they are taken now.",
-    }),
-    reason: z.string().nullable(),
-    by: z
-      .string()
-      .nullable()
-      .meta({ description: "Who froze it.", examples: ["admin:ops"] }),
-  })
-  .meta({ id: "Freeze" });
-
-const FreezeInput = z
-  .object({
-    until: Timestamp.meta({ description: "When it ends by itself; at most 30 days ahead." }),
-    reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
-  })
-  .meta({ id: "FreezeInput" });
-
-export const LiveConfiguration = z
-  .object({
-    tenant: TenantId,
-    version: seq.meta({ description: "Rises with every change; 0 for a tenant that was never applied." }),
-    policy: StoredPolicy.meta({ description: "The policy without the temporary overrides." }),
-    overrides: z.array(z.object({ field: z.enum(POLICY_FIELDS), value: z.json(), until: Timestamp })),
-    kycRequired: z.boolean(),
-    liquidityUsd: Usd,
-    capitalUsd: Usd.meta({ description: "The capital moved into the treasury so far." }),
-    treasuryUsd: Usd.meta({ description: "The treasury's balance." }),
-    keys: z.array(ConfigKey).meta({ description: "The keys in force." }),
-    endedKeys: z.array(ConfigKey).meta({ description: "The keys that were revoked or have expired." }),
-    markets: z
-      .array(ConfigMarket)
-      .meta({ description: "The markets created from the tenant file, including settled ones." }),
-    document: z.record(z.string(), z.json()).nullable().meta({ description: "The document of the last apply." }),
-    changes: z.array(ConfigChange).meta({ description: "The latest changes, newest first, at most 1000." }),
-    freeze: Freeze.omit({ tenant: true }).meta({
-      description: "Whether applies and rollbacks are refused; nulls while they are not.",
-    }),
-    now: Timestamp,
-  })
-  .meta({ id: "LiveConfiguration" });
-
 const MAX_KEYS = 1000;
 const MAX_MARKETS = 10_000;
 const StoredState = z.enum(["open", "suspended"]);
@@ -160,6 +60,14 @@ export const ConfigInput = z
     feeds: z
       .record(text(128), Sha256)
       .meta({ description: "SHA-256 of the definitions of the feeds that those markets refer to, by feed key." }),
+    names: z
+      .array(z.object({ marketId: MarketId, key: MarketKey, from: MarketKey.optional() }))
+      .max(MAX_MARKETS)
+      .default([])
+      .meta({
+        description:
+          "Markets that get another key than `from`, or their first one: without `from` the files take over a market that was made otherwise.",
+      }),
     marketStates: z
       .array(z.object({ marketId: MarketId, from: StoredState, to: StoredState }))
       .max(MAX_MARKETS)
@@ -185,11 +93,13 @@ export const ConfigInput = z
     }),
   })
   .check(({ value, issues }) => {
-    const { keys, markets } = value;
+    const { keys, markets, names } = value;
     for (const [list, field, values] of [
       ["keys", "name", keys.map(({ name }) => name)],
       ["keys", "sha256", keys.map(({ sha256 }) => sha256)],
       ["markets", "key", markets.map(({ key }) => key)],
+      ["names", "key", names.map(({ key }) => key)],
+      ["names", "marketId", names.map(({ marketId }) => marketId)],
     ] as const) {
       const index = firstRepeated(values);
       if (index >= 0)

@@ -41,6 +41,8 @@ export function requireScopes(held: readonly Scope[] | undefined, asked: readonl
 /** The changes of an apply that belong to operations with scopes of their own. */
 interface ApplyWork {
   createsMarkets: boolean;
+  /** Gives markets that exist another key, or their first one. */
+  namesMarkets: boolean;
   suspendsOrResumes: boolean;
   addsCapital: boolean;
   changesKeys: boolean;
@@ -52,6 +54,7 @@ interface ApplyWork {
 export function scopesOfApply(work: ApplyWork): { scope: Scope; purpose: string }[] {
   const asked: { scope: Scope; purpose: string }[] = [];
   if (work.createsMarkets) asked.push({ scope: "markets", purpose: "because it creates markets" });
+  if (work.namesMarkets) asked.push({ scope: "markets", purpose: "because it gives keys to markets" });
   if (work.suspendsOrResumes) asked.push({ scope: "markets", purpose: "because it suspends or resumes markets" });
   if (work.addsCapital) asked.push({ scope: "funds", purpose: "because it adds capital to the treasury" });
   if (work.changesKeys) asked.push({ scope: "keys", purpose: "because it changes keys" });

@@ -27,6 +27,10 @@ export type AuditPayloads = {
     key: string | undefined;
     terms: Json | undefined;
   };
+  /** The files took over a market that was made otherwise, under this key, whether or not it had one. */
+  "market.imported": { marketId: string; key: string };
+  /** Another key in the tenant's files for the same market. */
+  "market.moved": { marketId: string; from: string; key: string };
   "market.suspended": { marketId: string };
   "market.resumed": { marketId: string };
   "market.closed": { marketId: string; closeAt: string };

@@ -16,6 +16,8 @@ interface Names {
 const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names: Names) => string } = {
   "market.created": ({ kind, p0, closeAt, liquidity }, { actor, market }) =>
     `${actor} created ${market}: ${kind}, Yes at ${p0}, ${money(liquidity)} of liquidity, closes ${minute(closeAt)}`,
+  "market.imported": ({ key }, { actor, market }) => `${actor} took ${market} into the tenant's files as ${key}`,
+  "market.moved": ({ from, key }, { actor, market }) => `${actor} renamed the key of ${market} from ${from} to ${key}`,
   "market.suspended": (_, { actor, market }) => `${actor} suspended ${market}`,
   "market.resumed": (_, { actor, market }) => `${actor} resumed ${market}`,
   "market.closed": ({ closeAt }, { market }) => `${market} closed at ${minute(closeAt)}`,

@@ -1,5 +1,6 @@
 import { invariant } from "../../domain/fault.ts";
 import type { TimedKind } from "../../domain/market/short-id.ts";
+import { marketsWithKey } from "../../ledger/market-names.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
@@ -64,5 +65,5 @@ function namedRows(sql: ReadSql, kind: TimedKind) {
 }
 
 function isNamed(sql: ReadSql, kind: TimedKind) {
-  return kind === "market" ? sql`(id = r.ref or file_key = r.ref)` : sql`id = r.ref`;
+  return kind === "market" ? sql`id = any(r.ref || ${marketsWithKey(sql, sql`r.ref`)})` : sql`id = r.ref`;
 }

@@ -94,23 +94,29 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
     treasuryUsd: treasuryMicro,
     keys: keys.filter((key) => isInForce(key, now)).map(keyView),
     endedKeys: keys.filter((key) => !isLive(key, now)).map(keyView),
-    markets: markets.map(({ market, status }) => ({
-      key: market.fileKey,
-      id: market.id,
-      question: market.question,
-      category: market.category,
-      kind: market.kind,
-      p0: market.p0Ppm / 1e6,
-      closeAt: market.closeAt,
-      resolutionRef: market.resolutionRef,
-      meta: JSON.parse(market.meta),
-      liquidityUsd: market.fundMicro,
-      status: statusAt({ status, closeAt: market.closeAt }, now),
-    })),
+    markets: markets.flatMap(({ key, formerKeys, ...market }) =>
+      key === null ? [] : [{ key, ...marketTerms(market, now), formerKeys }],
+    ),
     document: tenant?.document ? JSON.parse(tenant.document) : null,
     changes: changes.map(({ hash: _, ...change }) => ({ ...change, payload: plainJson(change.payload) })),
     freeze: freezeView(freeze),
     now,
+  };
+}
+
+/** All that a file states of a market, and its status. */
+function marketTerms({ market, status }: Pick<FileMarket, "market" | "status">, now: number) {
+  return {
+    id: market.id,
+    question: market.question,
+    category: market.category,
+    kind: market.kind,
+    p0: market.p0Ppm / 1e6,
+    closeAt: market.closeAt,
+    resolutionRef: market.resolutionRef,
+    meta: JSON.parse(market.meta),
+    liquidityUsd: market.fundMicro,
+    status: statusAt({ status, closeAt: market.closeAt }, now),
   };
 }
 
@@ -218,7 +224,7 @@ async function requireSearch({ pool }: ServiceContext, { document }: Input<"appl
  */
 async function findTakenKey({ pool }: ServiceContext, { markets }: Input<"applyConfig">): Promise<string | undefined> {
   if (markets.length === 0) return undefined;
-  const taken = new Set((await pool.snapshot(listFileMarkets)).map(({ market }) => market.fileKey));
+  const taken = new Set((await pool.snapshot(listFileMarkets)).flatMap(({ key, formerKeys }) => [key, ...formerKeys]));
   return markets.find((market) => taken.has(market.key))?.key;
 }
 
@@ -247,6 +253,7 @@ export function applyCommandOf(input: Input<"applyConfig">, newId: () => string)
         terms: outcome.kind === "terms" ? outcome.terms : null,
       };
     }),
+    names: rest.names,
     marketStates: rest.marketStates,
     document: canonicalJson(document),
     documentSha256: rest.documentSha256,

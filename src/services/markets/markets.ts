@@ -112,13 +112,13 @@ async function listByStatus(
     ...marketItem(row),
     status: statusAt(row, row.now),
     outcome: row.outcome,
-    key: row.fileKey,
+    key: row.key,
     ...(row.waitingFor === null ? {} : { waitingFor: row.waitingFor }),
   }));
   return { items, nextCursor };
 }
 
-async function readPage<Row extends MarketRow>(
+async function readPage<Row extends Pick<MarketRow, "id" | "closeAt">>(
   cursors: Cursors,
   input: Input<"listMarkets">,
   read: (query: MarketQuery) => Promise<Row[]>,
@@ -165,7 +165,7 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
     createdAt: row.createdAt,
     outcome: row.outcome,
     settledAt: row.settledAt,
-    key: row.fileKey,
+    key: row.key,
   };
 }
 

@@ -17,6 +17,7 @@ export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
   for (const write of writes) {
     const { table, key } = write;
     if (table === "marketState" || table === "account" || table === "trader") tags.add(key);
+    else if (table === "marketKey") tags.add(write.row.id);
     else if (table === "position") tags.add(write.row.traderId);
   }
   // The rollups by hour are written with the trades of their market, whose state changes too.
