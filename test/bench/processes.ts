@@ -17,7 +17,7 @@ interface ProcessTimes {
 }
 
 /** The kernel counts in hundredths of a second for programs, whatever its own clock does. */
-const US_PER_TICK = 10_000;
+export const US_PER_TICK = 10_000;
 
 /** Reads a line of /proc/<pid>/stat (proc(5)): the name in brackets may hold anything, so fields count from its end. */
 export function parseStat(text: string): ProcessTimes {

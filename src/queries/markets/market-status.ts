@@ -18,7 +18,9 @@ export function hasStatus(sql: ReadSql, { statuses, waiting }: StatusFilter) {
   };
   const asked = [...statuses].map((status) => isEach[status]);
   if (waiting) asked.push(isWaiting(sql));
-  const isAsked = asked.reduce((any, each) => sql`${any} or (${each})`, sql`false`);
+  // A condition that stands alone is no part of an `or`, in which PostgreSQL would look at every market for its `in`.
+  const [first = sql`false`, ...others] = asked;
+  const isAsked = others.reduce((any, each) => sql`${any} or (${each})`, sql`(${first})`);
   if (statuses.has("settled")) return sql`(${isAsked})`;
   const isAnyUnsettled = statuses.has("open") && statuses.has("suspended") && statuses.has("closed");
   return isAnyUnsettled ? unsettled : sql`${unsettled} and (${isAsked})`;
