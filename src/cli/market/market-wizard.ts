@@ -79,7 +79,7 @@ export async function confirmMarket(input: Input, usualUsd: number, api: Api, io
 }
 
 async function askTime({ prompts }: Pick<Io, "prompts">): Promise<string> {
-  const question = "When does trading end? (2h, tomorrow 18:00 Europe/Berlin, 2030-01-31T18:00:00Z)";
+  const question = "When does trading end? (2h, friday 18:00 UTC, 2030-01-31T18:00:00Z)";
   return timeAhead(await prompts.ask(question, { fallback: "7d", problem: problemOf(timeAhead) }));
 }
 
