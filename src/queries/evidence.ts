@@ -52,10 +52,15 @@ export async function readLog(sql: ReadSql, places: readonly Pick<ChainPoint, "s
   };
 }
 
-/** Ids of the keys that the last two entries up to `seq` name; none for a log without entries. */
-export async function lastKeyIds(sql: ReadSql, seq: bigint): Promise<string[]> {
-  const rows = await sql`select key_id from audit where seq <= ${String(seq)} order by seq desc limit 2`;
-  return rows.map((row) => String(row.key_id));
+/** The keys that the last two entries, up to `seq` where it is given, name; none for a log without entries. */
+export async function lastKeyIds(sql: ReadSql, seq?: bigint): Promise<{ seq: bigint; keyId: string }[]> {
+  const rows = await sql`
+    select seq, key_id
+      from audit
+     ${seq === undefined ? sql`` : sql`where seq <= ${String(seq)}`}
+     order by seq desc
+     limit 2`;
+  return rows.map((row) => ({ seq: BigInt(row.seq), keyId: String(row.key_id) }));
 }
 
 /** The first missing entry up to `seq`; undefined when all are there. Counts every row up to it. */

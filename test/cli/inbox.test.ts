@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { InboxItem } from "../../src/app/inbox/inbox-item.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { marketThatCloses, newOperator, type Operator } from "../support/operator.ts";
 
@@ -79,6 +81,42 @@ describe("of an applied tenant", () => {
     const [, ...words] = items[0]?.commands[0]?.split(" ") ?? [];
     expect((await operator.run(...words, "--yes")).exitCode).toBe(0);
     expect((await inbox("--kind", "market.closed")).items).toEqual([]);
+  });
+
+  test("under another log's audit key nobody is paged, nothing is made up and nothing is signed: 6, with both fingerprints", async () => {
+    const other = { ACME_AUDIT_KEY: "the audit key of another log, long enough" };
+    const keys = [auditKey((await operator.secrets()).ACME_AUDIT_KEY ?? ""), auditKey(other.ACME_AUDIT_KEY)];
+    const [ours, wrong] = keys.map(({ id }) => id);
+    const both = new RegExp(`key ${ours}, .* given: ${wrong}`);
+    for (const kind of ["chain", "drift"]) {
+      const { exitCode, stdout } = await operator.runWith(other, "inbox", "--kind", kind, "-o", "json");
+      const items: InboxItem[] = JSON.parse(stdout);
+      expect({ exitCode, kinds: kinds(items) }).toEqual({ exitCode: 9, kinds: ["unreachable"] });
+      expect(items[0]?.title).toMatch(both);
+    }
+    const files = ["story.html", "acme.backup.gz"].map((name) => join(operator.directory, name));
+    const [page = "", backup = ""] = files;
+    for (const line of [
+      ["plan", "acme"],
+      ["drift", "acme"],
+      ["apply", "acme", "--yes"],
+      ["key", "list"],
+      ["audit", "verify"],
+      ["audit", "list"],
+      ["user", "list"],
+      ["story", market.id, "--out", page],
+      ["db", "backup", "--out", backup],
+    ])
+      expect({ line, ...(await operator.runWith(other, ...line)) }).toMatchObject({
+        exitCode: 6,
+        stdout: "",
+        stderr: expect.stringMatching(both),
+      });
+    expect(files.filter((file) => existsSync(file))).toEqual([]);
+    // What the auditor is given of a log whose key is lost.
+    expect((await operator.runWith(other, "audit", "export", "--out", join(operator.directory, "log"))).exitCode).toBe(
+      0,
+    );
   });
 
   test("a tenant that cannot be looked at is an item and a code of its own, and nothing is started for it", async () => {

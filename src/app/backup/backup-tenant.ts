@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { displayPath } from "../../config/config-file.ts";
-import { operatorText } from "../../domain/audit/chain-walk.ts";
+import { operatorText, requireOurKeys } from "../../domain/audit/chain-walk.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -10,6 +10,7 @@ import { type Connection, connect } from "../../postgres/connect.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
 import { openPool, readerOf } from "../../postgres/pool.ts";
 import { dropLeftovers } from "../../postgres/swap-database.ts";
+import { lastKeyIds } from "../../queries/evidence.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import { knownToOperator } from "../audit/anchors-in-file.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
@@ -65,13 +66,24 @@ export async function newBackupFile({ id, directory }: Pick<OperatorTenant, "id"
 
 /**
  * Writes the tenant's database, as of one moment, into a file that its audit key authenticates.
- * @throws Fault USAGE when the file exists already, or a recipient is none
+ * @throws Fault USAGE when the file exists already, or a recipient is none; CONFIG_INVALID for another log's audit key, under
+ *   which no restore would take the file
  */
 export async function backupTenant(
   request: BackupTarget & Omit<FileRequest, "key">,
 ): Promise<WrittenBackup & { keyId: string }> {
   const key = auditKey(request.auditSecrets[0]);
+  await requireOurLog(request);
   return { ...(await writeBackup(request.connection, { ...request, key })), keyId: key.id };
+}
+
+async function requireOurLog({ connection, auditSecrets }: BackupTarget): Promise<void> {
+  const sql = connect(connection, { name: "backup", max: 1 });
+  try {
+    requireOurKeys(await readerOf(sql).read(lastKeyIds), auditSecrets.map(auditKey));
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }
 
 const CONFIRM_TIMEOUT_MS = 10_000;

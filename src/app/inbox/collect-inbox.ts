@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
+import { isOtherKeyFault, otherKeyFault } from "../../domain/audit/chain-walk.ts";
+import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { fromFiles, planOn } from "../apply/plan-tenant.ts";
@@ -49,7 +51,14 @@ interface Part {
 const PAGE = 200;
 
 const PARTS: readonly Part[] = [
-  { gives: ["chain"], read: async ({ api }, { tenant }) => brokenChain(tenant, await api.getAuditStatus({})) },
+  {
+    gives: ["chain"],
+    read: async ({ api }, { tenant }) => {
+      const status = await api.getAuditStatus({});
+      if (status.problem?.sealedWith !== undefined) throw otherKeyFault(status.problem.text);
+      return brokenChain(tenant, status);
+    },
+  },
   {
     gives: ["ledger"],
     read: async ({ api }, { tenant }) => unbalancedLedger(tenant, await api.explainLedger({ failing: "true" })),
@@ -159,6 +168,8 @@ async function ofLive(
       try {
         found.push(...(await read(live, scope, session)));
       } catch (error) {
+        // Under another log's keys no part can be relied on.
+        if (error instanceof Fault && isOtherKeyFault(error)) return [unreachable(tenant, problemOf(error))];
         problems.push(`${gives.join(", ")}: ${problemOf(error)}`);
       }
     }

@@ -1,5 +1,6 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type AuditPayloads, isOfType } from "../../domain/audit/audit-payloads.ts";
+import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { sentenceOf } from "../../domain/audit/sentence.ts";
 import type { Side } from "../../domain/market/pool.ts";
 import { decimalFromMicro, microFromDecimal } from "../../domain/money.ts";
@@ -32,7 +33,7 @@ export interface StoryLine {
 
 const PAGE = 200;
 
-/** @throws Fault MARKET_NOT_FOUND */
+/** @throws Fault MARKET_NOT_FOUND, or CONFIG_INVALID where the log was read under another log's keys */
 export async function tellMarket(tenant: string, id: string, api: Api): Promise<Story> {
   const { question, key } = await api.getMarket({ id });
   const entries = await entriesOf(api, { marketId: id });
@@ -46,7 +47,7 @@ export async function tellMarket(tenant: string, id: string, api: Api): Promise<
   return told(tenant, { kind: "market", id, key }, lines, api);
 }
 
-/** @throws Fault NOT_FOUND */
+/** @throws Fault NOT_FOUND, or CONFIG_INVALID where the log was read under another log's keys */
 export async function tellUser(tenant: string, id: string, api: Api): Promise<Story> {
   await api.getUser({ id });
   const questions = new Map<string, string>();
@@ -61,7 +62,8 @@ export async function tellUser(tenant: string, id: string, api: Api): Promise<St
 }
 
 async function told(tenant: string, subject: Story["subject"], lines: StoryLine[], api: Api): Promise<Story> {
-  const { verified, head } = await api.getAuditStatus({});
+  const { verified, head, problem } = await api.getAuditStatus({});
+  if (problem?.sealedWith !== undefined) throw otherKeyFault(problem.text);
   return { tenant, subject, lines: lines.toSorted((a, b) => a.seq - b.seq), verified, head };
 }
 

@@ -20,8 +20,8 @@ import {
   prepareDatabase,
   putOnRecord,
 } from "../../services/tenant/provision.ts";
-import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import type { LogText } from "../audit/walk-log.ts";
+import { ofOurLog, openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
+import { type LogText } from "../audit/walk-log.ts";
 import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { localKey } from "./admin-key.ts";
@@ -184,7 +184,7 @@ export function overDatabase(
         });
         return connection;
       });
-      return opened && live(kept(opened));
+      return opened && live(kept(await ofOurLog(opened)));
     },
     requireOwner: async () => {
       await asOwner();
@@ -192,7 +192,7 @@ export function overDatabase(
     prepare: async () => {
       const owner = await asOwner();
       const migrations = await prepareDatabase(owner, options.requiredStandbys);
-      const opened = kept(await openTenant({ ...options, connection: owner.connection }));
+      const opened = kept(await ofOurLog(await openTenant({ ...options, connection: owner.connection })));
       const recorded = await putOnRecord(opened, operatorActor());
       return { ...(await live(opened)), migrations, recorded };
     },

@@ -22,6 +22,8 @@ export interface SessionOptions extends DoorOptions {
   reason?: string | undefined;
   idempotencyKey?: string | undefined;
   relativeTimes?: RelativeTimes | undefined;
+  /** For what reads the log as it stands and judges nothing by it: another log's audit key does not end it. */
+  anyAuditKey?: boolean | undefined;
 }
 
 /** A tenant, opened for one command through one of the two doors. */
@@ -61,7 +63,7 @@ export async function openSession(
   const session =
     door.kind === "http"
       ? overHttp(tenant, door, recording)
-      : await overDatabase(tenant, recording, localKey(tenant, options), note);
+      : await overDatabase(tenant, { ...recording, anyAuditKey: options.anyAuditKey }, localKey(tenant, options), note);
   const seen = new SeenValues(tenant.directory, tenant.id);
   return { ...session, api: (...of) => rememberingValues(session.api(...of), seen) };
 }
@@ -87,7 +89,7 @@ function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Rec
 
 async function overDatabase(
   tenant: OperatorTenant,
-  { reason, onSealed }: Recording,
+  { reason, onSealed, anyAuditKey }: Recording & Pick<SessionOptions, "anyAuditKey">,
   repeatable: LocalKey | undefined,
   note: (message: string) => void,
 ): Promise<Session> {
@@ -97,7 +99,7 @@ async function overDatabase(
   const [
     { openAsServer },
     { commandOptions },
-    { openTenant },
+    { ofOurLog, openTenant },
     { localApi },
     { localEvents },
     { onMismatch },
@@ -112,7 +114,8 @@ async function overDatabase(
     import("../../services/audit/audit-lines.ts"),
   ]);
   const { connection } = await openAsServer(tenant, databaseUrl);
-  const services = await openTenant({ ...commandOptions(tenant, connection, auditSecrets), viewBytes: 0 });
+  const opened = await openTenant({ ...commandOptions(tenant, connection, auditSecrets), viewBytes: 0 });
+  const services = anyAuditKey ? opened : await ofOurLog(opened);
   const stopNoting = onMismatch(({ operation, problem }) =>
     note(`The answer of ${operation} is not what the contract says (${problem}); it is shown as well as it can be`),
   );

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { SignedStory } from "../../app/story/story-page.ts";
 import type { Story, StoryLine } from "../../app/story/tell-story.ts";
 import type { Session } from "../../app/tenant/session.ts";
+import type { Api } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Globals, type Host, type Io, withSession } from "../command.ts";
 import { resolveId } from "../input/names.ts";
@@ -34,7 +35,7 @@ export function register(noun: Command, host: Host): void {
         const { tellMarket } = await import("../../app/story/tell-story.ts");
         const api = session.api();
         const story = await tellMarket(session.tenant.id, await resolveId("market", market, api, session), api);
-        return runStory(story, options.out, session, io);
+        return runStory(story, options.out, api, session, io);
       });
     },
   );
@@ -53,7 +54,8 @@ export function registerUserStory(noun: Command, host: Host): void {
     ({ options, args: [id = ""], io }) =>
       withSession(options, io, async (session) => {
         const { tellUser } = await import("../../app/story/tell-story.ts");
-        return runStory(await tellUser(session.tenant.id, id, session.api()), options.out, session, io);
+        const api = session.api();
+        return runStory(await tellUser(session.tenant.id, id, api), options.out, api, session, io);
       }),
   );
 }
@@ -92,16 +94,21 @@ const writtenView: View<Written, Written> = {
 async function runStory(
   story: Story,
   out: string | undefined,
+  api: Api,
   { tenant }: Pick<Session, "tenant">,
   { output }: Io,
 ): Promise<void> {
   if (out === undefined) return output.print(story, storyView);
-  const [{ auditSecretsOf }, { auditKey }, { signStory, storyPage }] = await Promise.all([
+  const [{ auditSecretsOf }, { auditKey }, { signStory, storyPage }, { requireOurKeys }] = await Promise.all([
     import("../../app/tenant/operator-tenant.ts"),
     import("../../domain/audit/seal.ts"),
     import("../../app/story/story-page.ts"),
+    import("../../domain/audit/chain-walk.ts"),
   ]);
-  const key = auditKey(auditSecretsOf(tenant)[0]);
+  const [secret, ...previous] = auditSecretsOf(tenant);
+  const key = auditKey(secret);
+  // Over HTTP the server read the log under keys of its own, and the signature is by those of this directory.
+  requireOurKeys((await api.listAudit({ limit: 2 })).entries, [key, ...previous.map(auditKey)]);
   await writeFile(out, storyPage(signStory(story, key))).catch((cause: Error) => {
     throw new Fault("USAGE", `${out} cannot be written: ${cause.message}`, { cause });
   });

@@ -54,6 +54,26 @@ export function isOtherKeyFault(error: Fault): boolean {
   return error.detail.place === OTHER_KEY;
 }
 
+/**
+ * Refuses the keys of another log. Under them no entry counts: keys would look revoked, and freezes lifted. One entry that
+ * names an unknown key is an altered one, which the walk of the chain tells.
+ *
+ * @param last the last two entries, the newest first; fewer where the log has no more
+ * @throws Fault CONFIG_INVALID when none of the keys sealed one of them
+ */
+export function requireOurKeys(
+  last: readonly { seq: bigint | number; keyId: string }[],
+  keys: readonly AuditKey[],
+): void {
+  const given = keys.map(({ id }) => id);
+  const [end] = last;
+  if (end && !last.some(({ keyId }) => given.includes(keyId))) throw otherKeyFault(unknownKey(end, given));
+}
+
+function unknownKey({ seq, keyId }: { seq: bigint | number; keyId: string }, given: readonly string[]): string {
+  return `entry ${seq} is sealed with the key ${keyId}, which is not among those given: ${given.join(", ")}`;
+}
+
 export const GENESIS: ChainPoint = { seq: 0n, hash: GENESIS_HASH };
 
 /** Follows the chain entry by entry. One instance verifies one chain, front to back. */
@@ -104,8 +124,7 @@ class ChainWalk {
    */
   #sealedElsewhere(seq: bigint, keyId: string, next: SealedLines | undefined): ChainBreak {
     const isKey = next === undefined ? seq === 1n : next.lines.startsWith(`${keyId}\n`);
-    const given = [...this.#keys.keys()].join(", ");
-    const problem = `entry ${seq} is sealed with the key ${keyId}, which is not among those given: ${given}`;
+    const problem = unknownKey({ seq, keyId }, [...this.#keys.keys()]);
     return { kind: "broken", seq, problem, ...(isKey ? { sealedWith: keyId } : {}) };
   }
 }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import type { ChainPoint } from "../../domain/audit/audit-link.ts";
-import { type ChainBreak, otherKeyFault, setBackBreak } from "../../domain/audit/chain-walk.ts";
+import { type ChainBreak, requireOurKeys, setBackBreak } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { type KnownAnchor, newestOf } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -104,19 +104,13 @@ export class Evidence {
   /**
    * Asks, until it has been so once, whether one of the keys of this process sealed the end of the log: an entry put onto
    * another key's could never be verified, nor taken back. Later ends may be of a key that another server was given first.
-   * One entry that names an unknown key is an altered one, which the walk of the chain tells.
+   * @param end the last entry by the head; the last one of all unless given
    * @throws Fault CONFIG_INVALID when none did
    */
-  async requireOurLog({ seq }: Pick<ChainPoint, "seq">): Promise<void> {
+  async requireOurLog(end?: Pick<ChainPoint, "seq">): Promise<void> {
     if (this.#isOurLog) return;
     const { reader, keys } = this.#options;
-    const used = await reader.read((sql) => lastKeyIds(sql, seq));
-    const given = keys.map(({ id }) => id);
-    const [last] = used;
-    if (last !== undefined && !used.some((id) => given.includes(id)))
-      throw otherKeyFault(
-        `entry ${seq} is sealed with the key ${last}, which is not among those given: ${given.join(", ")}`,
-      );
+    requireOurKeys(await reader.read((sql) => lastKeyIds(sql, end?.seq)), keys);
     this.#isOurLog = true;
   }
 

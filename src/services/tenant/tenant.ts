@@ -191,6 +191,21 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   };
 }
 
+/**
+ * The services of a command, once the end of the log is one of its keys': under another log's keys nothing counts that the
+ * log states, so that answers would tell of keys revoked, users unverified and freezes lifted. Closes them otherwise.
+ * @throws Fault CONFIG_INVALID naming both keys
+ */
+export async function ofOurLog(services: TenantServices): Promise<TenantServices> {
+  try {
+    await services.evidence.requireOurLog();
+    return services;
+  } catch (error) {
+    await services.close();
+    throw error;
+  }
+}
+
 /** Identifiers sort by the process's own clock; no decision rests on it. */
 function freshId(prefix: string): string {
   return newId(prefix, performance.timeOrigin + performance.now());
