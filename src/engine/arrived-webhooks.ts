@@ -1,3 +1,4 @@
+import { Fault } from "../domain/fault.ts";
 import { type CommandKind, need } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type InboundWebhook, type Need, webhookKey } from "./rows.ts";
@@ -15,6 +16,17 @@ export const keepWebhook: CommandKind<{ webhook: ArrivedWebhook; outcome: "kept"
   needs: ({ webhook }) => needsOfWebhook(webhook),
   decide(draft, { webhook, outcome }, now) {
     once(draft, webhook, now, () => outcome);
+  },
+};
+
+/**
+ * Keeps the answer to a change that no command makes, such as sending an event again, so that its repeats get it. Before
+ * the change is made there is nothing to keep, and the command only looks for an earlier answer.
+ */
+export const keepAnswer: CommandKind<{ isMade: boolean }, undefined> = {
+  needs: () => [],
+  decide(_draft, { isMade }) {
+    if (!isMade) throw new Fault("NOT_FOUND", "Nothing was answered under this key yet");
   },
 };
 

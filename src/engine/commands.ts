@@ -1,4 +1,4 @@
-import { keepWebhook } from "./arrived-webhooks.ts";
+import { keepAnswer, keepWebhook } from "./arrived-webhooks.ts";
 import type { CommandKind } from "./command.ts";
 import { creditWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
@@ -36,6 +36,7 @@ const KINDS = {
   recordDeposit,
   recordPayment,
   keepWebhook,
+  keepAnswer,
   recordReconciliation,
   acceptRollback,
   recordRestore,

@@ -93,6 +93,29 @@ export async function submit<Id extends OperationId, C extends Command>(
 }
 
 /**
+ * Makes a change that no command makes. With an `Idempotency-Key` its answer is kept in a commit after it, so a repeat gets
+ * the first answer unless this process ends between the two; then it makes the change again.
+ */
+export async function makeOnce<Id extends OperationId>(
+  context: ServiceContext,
+  id: Id,
+  caller: Caller,
+  make: () => Promise<Result<Id>>,
+): Promise<Result<Id> | Answered> {
+  if (!caller.idempotency) return make();
+  const keep = (isMade: boolean, result?: Result<Id>) =>
+    submit(context, id, { type: "keepAnswer", isMade }, caller, () => {
+      invariant(result !== undefined, "what is kept was made");
+      return result;
+    });
+  const first = await keep(false).catch((error: unknown) => {
+    if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
+    throw error;
+  });
+  return first ?? keep(true, await make());
+}
+
+/**
  * For a read that public keys may make too, where it goes beyond what they may see.
  * @throws Fault FORBIDDEN, or SCOPE_REQUIRED for an admin key that may not read
  */

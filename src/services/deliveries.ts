@@ -2,7 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type DeliveryRow, enableReceiver, replayDeliveries } from "../ledger/unchained/webhook-replay.ts";
 import { listDeliveries, listReceivers, type ReceiverRow } from "../queries/deliveries.ts";
-import type { ServiceContext } from "./context.ts";
+import { makeOnce, type ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 
 /**
@@ -11,9 +11,10 @@ import type { Handlers } from "./invoke.ts";
 export function deliveryHandlers(context: ServiceContext) {
   return {
     listWebhookDeliveries: (input) => list(context, input),
-    replayWebhook: ({ id }) => replay(context, id),
+    replayWebhook: ({ id }, caller) => makeOnce(context, "replayWebhook", caller, () => replay(context, id)),
     listWebhookReceivers: async () => (await context.pool.read((sql) => listReceivers(sql))).map(receiverView),
-    enableWebhookReceiver: ({ name }) => enable(context, name),
+    enableWebhookReceiver: ({ name }, caller) =>
+      makeOnce(context, "enableWebhookReceiver", caller, () => enable(context, name)),
   } satisfies Handlers;
 }
 

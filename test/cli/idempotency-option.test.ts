@@ -11,6 +11,7 @@ const REPEATABLE = [
   ...["apply", "rollback", "freeze", "reconcile", "policy set"],
   ...["key create", "key rotate", "key revoke"],
   ...["market create", "market suspend", "market resume", "market settle"],
+  ...["webhook replay", "webhook enable"],
   ...["trade place", "suitability submit", "user restrict", "user release", "user revoke"],
   ...["funding request", "funding approve", "funding reject", "funding credit"],
 ];

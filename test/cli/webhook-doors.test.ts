@@ -7,6 +7,7 @@ import {
   webhookReceivers,
 } from "../../src/cli/webhook/webhook.ts";
 import { runWebhookListen } from "../../src/cli/webhook/webhook-listen.ts";
+import { localApi } from "../../src/client/local-api.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
 import { DeliveryWorker } from "../../src/outgoing/delivery.ts";
 import { answer, SECRET, TestReceiver } from "../outgoing/support/receiver.ts";
@@ -68,6 +69,19 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     await worker.tick();
     for (const id of [`${eventId}.nobody`, "evt_1_ffffffff", "evt_1"])
       expect(await json((io) => runWebhookReplay({ id }, door.api(), io))).toMatchObject({ exit: 5 });
+  });
+
+  test("under an idempotency key an event is sent again once, and its repeat gets the first result", async () => {
+    const api = localApi(door.services.handlers, { actor: "cli:tester" }, { key: "again", adminKey: "ops" });
+    const [newest] = await list();
+    const sentBefore = good.received.length;
+    const replay = { id: newest?.deliveryId ?? "" };
+    const first = await api.replayWebhook(replay);
+    await worker.tick();
+    expect(await api.replayWebhook(replay)).toEqual(first);
+    await worker.tick();
+    expect(good.received.length).toBe(sentBefore + 1);
+    await expect(api.enableWebhookReceiver({ name: "crm" })).rejects.toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
   });
 
   test("deliveries show what was sent to whom, how often, and the last answer", async () => {

@@ -251,11 +251,9 @@ describe("every POST that changes something", () => {
     expect(unmarked.toSorted()).toEqual([
       "checkFeeds",
       "createSession",
-      "enableWebhookReceiver",
       "listLatestPrices",
       "previewPolicy",
       "quoteTrade",
-      "replayWebhook",
       "sweepOracle",
     ]);
   });

@@ -85,6 +85,7 @@ export const deliveryOperations = {
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
     refusals: [],
     extension: true,
+    writes: true,
   }),
   listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
@@ -104,5 +105,6 @@ export const deliveryOperations = {
     output: WebhookReceiver,
     refusals: [],
     extension: true,
+    writes: true,
   }),
 };

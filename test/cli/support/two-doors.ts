@@ -104,6 +104,7 @@ class Likeness {
         .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, "TIME")
         // The two sides do not answer in the same second, and a column is as wide as its longest cell.
         .replace(/\b(in )?\d+ (s|min|h)( ago)? */g, "SHORTLY ")
+        .replace(/ {2,}/g, "  ")
         .replace(/\b(cli|admin):[\w-]+/g, "OPERATOR")
     );
   }
