@@ -104,7 +104,7 @@ describe("a pipeline that holds the keys and nothing else", () => {
     tlsUrl = await overTls();
     const env = { ...keys, PMCTL_URL_SERVED: tlsUrl, PMCTL_URL_UNSERVED: "https://127.0.0.1:1" };
     const planned = await inPipeline(["plan", "served", "unserved"], env);
-    expect(planned).toMatchObject({ code: 10, stderr: expect.stringContaining("unserved was not planned") });
+    expect(planned).toMatchObject({ code: 10, stderr: expect.stringContaining("unserved: was not planned") });
     expect(JSON.parse(planned.stdout)).toMatchObject([{ tenant: "served" }]);
     expect(await inPipeline(["history", "-t", "served"], env)).toMatchObject({ code: 0 });
     expect(await inPipeline(["drift", "-t", "unserved"], env)).toMatchObject({ code: 9, stdout: "" });

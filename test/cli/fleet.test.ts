@@ -117,7 +117,7 @@ describe("the fleet", () => {
     await run("policy", "set", "-t", "acme-eu", "maxTradeUsd=40", "--yes", "--reason", "incident 7");
     const drift = async (...args: string[]) => run("fleet", "drift", ...args);
     const unreached = await drift("-o", "json");
-    expect(unreached).toMatchObject({ exitCode: 9, stderr: expect.stringContaining("acme-us was not looked at") });
+    expect(unreached).toMatchObject({ exitCode: 9, stderr: expect.stringContaining("acme-us: was not looked at") });
     await fleetFile(FLEET);
     const drifted = await drift("-o", "json");
     expect(drifted).toMatchObject({

@@ -64,6 +64,12 @@ describe("serve --https without a certificate in the file", () => {
     ).toMatchObject({ status: 200 });
     const deposit = await send("deposit.completed", "--set", "userId=usr_1", "--set", "amountUsd=100");
     expect(JSON.parse(deposit.stdout)).toMatchObject({ status: 200, url: expect.stringMatching(/^https:/) });
+    const session = await operator.run("user", "session", "usr_1", "-o", "json");
+    expect(JSON.parse(session.stdout)).toEqual({ userId: "usr_1", expiresAt: expect.stringMatching(/^20.*Z$/) });
+    expect(await operator.run("user", "session", "usr_1", "--via", "db")).toMatchObject({
+      exitCode: 6,
+      stderr: expect.stringContaining("add --via http"),
+    });
     const { stdout } = await operator.run("user", "token", "usr_1");
     const trade = { marketId: created.body.id, selection: { side: "yes" }, amount: 5 };
     const placed = await call(`${server.url}/v1/trade`, ca, {

@@ -41,7 +41,7 @@ function view(now: number): View<readonly InboxItem[], InboxItem> {
       instantColumn("DUE", ({ dueAt }) => dueAt, { now }),
       instantColumn("SINCE", ({ since }) => since, { now }),
       { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
-      { title: "", cell: ({ severity }) => MARKS[severity], optional: true },
+      { title: "LEVEL", cell: ({ severity }) => MARKS[severity], optional: true },
       { title: "ID", cell: ({ id }) => id, optional: true },
     ],
     empty: "Nothing waits for a person.",

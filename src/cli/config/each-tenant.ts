@@ -66,7 +66,7 @@ export async function oneByOne<Target extends { tenant: string }, Value>(
         if (error instanceof ConfigError) await output.annotate(error.problems.map(annotationOf));
         throw error;
       }
-      output.note(`${target.tenant} was not ${not}:`);
+      output.note(`${target.tenant}: was not ${not}:`);
       failures.push(output.fail(error));
     }
   }

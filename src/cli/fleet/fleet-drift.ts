@@ -64,7 +64,7 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
           reason: by?.reason ?? null,
         });
     else {
-      output.note(`${tenant} was not looked at:`);
+      output.note(`${tenant}: was not looked at:`);
       failures.push({ tenant, exit: output.fail(member.error) });
     }
   }
