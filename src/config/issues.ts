@@ -35,7 +35,9 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
       const message = isMisplaced
         ? misplacedKey(key, path, value, guide)
         : unknownKey(key, known, guide.mayShowKey(path, key));
-      const meant = isMisplaced ? undefined : nearest(key, known);
+      const near = isMisplaced ? undefined : nearest(key, known);
+      // In place of this key, one that stands beside it would be stated twice.
+      const meant = near !== undefined && Object.hasOwn(Object(value), near) ? undefined : near;
       return { path: [...path, key], message, atKey: true, code: "UNKNOWN_KEY", meant };
     });
   if (issue.code === "invalid_key") return [{ path, message: issue.message, atKey: true }];

@@ -244,7 +244,7 @@ describe("a tenant as code", () => {
       const { seq, hash, gitCommit, fileSha256 } = item;
       expect(latest).toMatchObject({ seq, hash, gitCommit, fileSha256, actor: expect.stringMatching(/^cli:./) });
       const table = await run("history", "acme", "-o", "table", "--limit", "1");
-      expect(table.stdout).toContain(`${gitCommit.slice(0, 12)}${gitCommit.endsWith("-dirty") ? "-dirty" : "  "}`);
+      expect(table.stdout).toContain(`${gitCommit.slice(0, 8)}${gitCommit.endsWith("-dirty") ? "-dirty" : "  "}`);
       return gitCommit;
     };
     await git("init", "--quiet");

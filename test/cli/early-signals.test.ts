@@ -52,6 +52,27 @@ test("a server's process listens to signals only once it was replaced", async ()
   expect(await serveWith(atListening)).toEqual({ code: 98, signal: null });
 });
 
+test("what follows the logs ends with 0 when a supervisor stops it, and with 130 by Ctrl-C", async () => {
+  const folder = join(cwd, ".pmctl/logs/acme");
+  mkdirSync(folder, { recursive: true });
+  const line = { ts: "2030-01-01T00:00:00.000Z", level: "info", kind: "event", message: "begun" };
+  writeFileSync(join(folder, "1893456000000-1.ndjson"), `${JSON.stringify(line)}\n`);
+  const ended = async (signal: "SIGTERM" | "SIGINT") => {
+    const child = spawn(process.execPath, [MAIN, "logs", "acme", "--follow"], {
+      cwd,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    await once(child.stdout, "data");
+    child.kill(signal);
+    return once(child, "exit");
+  };
+  expect(await Promise.all([ended("SIGTERM"), ended("SIGINT")])).toEqual([
+    [0, null],
+    [130, null],
+  ]);
+});
+
 test("a signal ends a server at once that waits for a database which accepts connections and says nothing", async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");

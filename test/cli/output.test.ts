@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { requireFields } from "../../src/cli/output/fields.ts";
 import type { View } from "../../src/cli/output/output.ts";
-import { instantColumn, renderRecord } from "../../src/cli/output/table.ts";
+import { type Column, instantColumn, renderRecord, renderTable } from "../../src/cli/output/table.ts";
 import { displayWidth, shorten } from "../../src/cli/output/text-width.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
@@ -172,6 +172,24 @@ describe("tables", () => {
     const { output, stdout } = testIo({ terminal: 19, color: false });
     await output.print(items, view);
     expect(stdout.text.split("\n")).toEqual(["ID     TEXT", "mkt_1  Will 東京 w…", 'mkt_2  Comma, "quo…', ""]);
+  });
+
+  test("where room is short, columns that say nothing go first, and what a column wants comes before optional ones", async () => {
+    const row = { text: "a text of twenty-six chars", note: "note", none: "-" };
+    const columns: Column<typeof row>[] = [
+      { title: "TEXT", cell: ({ text }) => text, least: 10, wanted: 20 },
+      { title: "NONE", cell: ({ none }) => none, optional: true },
+      { title: "NOTE", cell: ({ note }) => note, optional: true },
+    ];
+    const at = (width: number) =>
+      renderTable([row], columns, { width, title: (text) => text, paint: (text) => text }).split("\n")[1];
+    expect([38, 37, 26, 25, 15].map(at)).toEqual([
+      "a text of twenty-six chars  -     note",
+      "a text of twenty-six chars  note",
+      "a text of twenty-si…  note",
+      "a text of twenty-six cha…",
+      "a text of twen…",
+    ]);
   });
 
   test("titles are set off by colour on a terminal only", async () => {

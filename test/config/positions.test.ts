@@ -70,6 +70,12 @@ describe("a problem says where it is", () => {
     expect(at(HEAD.replace("public: []", ofPublic))).toEqual(["8:59 keys.public[0].scopes"]);
   });
 
+  test("a misspelt key is put right, unless the right one stands beside it", () => {
+    const fixes = (text: string) => problemsOf(`${HEAD}${text}`).map(({ code, fix }) => [code, fix]);
+    expect(fixes("kyc: { requird: true }\n")).toEqual([["UNKNOWN_KEY", "required"]]);
+    expect(fixes("kyc: { required: true, requird: true }\n")).toEqual([["UNKNOWN_KEY", null]]);
+  });
+
   test("a key that stands twice: its second place", () => {
     const [problem] = problemsOf(`${HEAD}kyc:\n  required: true\n  required: false\n`);
     expect(problem).toMatchObject({

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { anchorWarnings } from "../../config/anchor-files.ts";
 import { ConfigError, headlineOf } from "../../config/config-error.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
@@ -7,7 +6,6 @@ import type { Api } from "../../contract/operations.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
 import { ConfigDocumentInput } from "../../contract/resources/config-document.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
-import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { makePlan } from "../../plan/plan.ts";
@@ -51,9 +49,7 @@ export function fromFiles(
       return { ...key, hash, fingerprint, expiresAt: expires ?? null };
     });
     const document = documentOf(config, markets, keys);
-    const declared = canonicalJson(document.declared);
-    const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
-    const whole = { document, keys, fileSha256, moved: movedOf(markets) };
+    const whole = { document, keys, fileSha256: config.source.sha256, moved: movedOf(markets) };
     return targets ? onlyTargets(whole, live, targets) : whole;
   };
 }

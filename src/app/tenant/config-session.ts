@@ -21,7 +21,7 @@ import {
   putOnRecord,
 } from "../../services/tenant/provision.ts";
 import { ofOurLog, openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import { type LogText } from "../audit/walk-log.ts";
+import type { LogText } from "../audit/walk-log.ts";
 import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { localKey } from "./admin-key.ts";

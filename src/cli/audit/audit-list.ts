@@ -5,7 +5,6 @@ import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../domain/audit/sent
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { resolveId } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { count, identifier, timeAgo } from "../input/parsers.ts";
@@ -60,10 +59,7 @@ export function registerList(noun: Command, host: Host): void {
       return withSession(options, io, async (session) => {
         const marketId = market && (await resolveId("market", market, session.api(), session));
         const filter = { ...stated, marketId };
-        if (!options.follow) {
-          await runAuditList({ limit, filter }, session.api(), io);
-          return EXIT.ok;
-        }
+        if (!options.follow) return runAuditList({ limit, filter }, session.api(), io);
         const pauseMs = session.services ? PAUSE_MS.database : PAUSE_MS.server;
         return runAuditFollow({ limit, filter, stopped: interrupts.take(), pauseMs }, session.api(), io);
       });
@@ -128,11 +124,8 @@ function requireFollowable({ output }: Io, { until }: Filter): void {
     throw new Fault("USAGE", `--follow prints sentences or ndjson, not ${output.format}`);
 }
 
-/**
- * Prints the last entries of a filter, oldest first, and from then on each new one, once and in order.
- * @returns the exit code of an interrupted command: it ends by no other way
- */
-export async function runAuditFollow(options: FollowOptions, api: Api, { output }: Io): Promise<ExitCode> {
+/** Prints the last entries of a filter, oldest first, and from then on each new one, once and in order, until it is stopped. */
+export async function runAuditFollow(options: FollowOptions, api: Api, { output }: Io): Promise<void> {
   const { limit = LAST_ONES, filter, stopped, pauseMs } = options;
   const show = async (entry: Entry, questions: Page["questions"]) => {
     const sentence = sentenceOf(entry, questions?.[String(entry.payload.marketId)]);
@@ -154,7 +147,6 @@ export async function runAuditFollow(options: FollowOptions, api: Api, { output 
     } while (cursor !== undefined && !stopped.aborted);
     await delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined);
   }
-  return EXIT.interrupted;
 }
 
 export const auditShow = defineCommand({

@@ -53,7 +53,7 @@ export const appliedView = {
   empty: "There is nothing to apply",
 } satisfies View<readonly AppliedTenant[], AppliedTenant>;
 
-/** Its first 12 digits, and `-dirty` where it ends so. */
+/** As many digits of it as git shows, and `-dirty` where it ends so. */
 export function shortCommit(gitCommit: string): string {
-  return gitCommit.replace(/^([0-9a-f]{12})[0-9a-f]*/, "$1");
+  return gitCommit.replace(/^([0-9a-f]{8})[0-9a-f]*/, "$1");
 }

@@ -14,7 +14,7 @@ interface Said {
 /** What is said of fields, at their places in the tenant's files. */
 export function annotationsAt(said: readonly Said[], { config, markets }: Files): Annotation[] {
   return said.flatMap(({ field, message, code }) => {
-    const market = markets.find(({ key }) => field === `markets.${key}`);
+    const market = markets.find(({ key }) => `${field}.`.startsWith(`markets.${key}.`));
     if (market === undefined)
       return config.source.problems([{ path: pathOf(field, config), message, code }]).map(annotationOf);
     const { file, line, column } = market.source;

@@ -78,7 +78,7 @@ const listView = ({ lines, short, now }: Extras): View<readonly MarketItem[], Ma
   kind: "list",
   rows: (markets) => markets,
   columns: [
-    { title: "QUESTION", cell: ({ question }) => question, least: 35 },
+    { title: "QUESTION", cell: ({ question }) => question, least: 35, wanted: 60 },
     { title: "STATUS", cell: stateOf, whole: true },
     instantColumn("CLOSES", ({ closeAt }) => closeAt, { now, whole: true }),
     { title: "ID", cell: ({ id }) => short.get(id) ?? id, whole: true },

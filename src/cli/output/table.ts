@@ -17,7 +17,9 @@ export interface Column<Row> {
   whole?: true;
   /** Never made narrower than this many columns. */
   least?: number;
-  /** Left out where there is no room for it; the last such column goes first. */
+  /** Optional columns go before it is made narrower than this. */
+  wanted?: number;
+  /** Left out where there is no room for it: first those that say nothing, then from the last. */
   optional?: true;
   /** A picture: on terminals only, and optional. */
   picture?: true;
@@ -64,8 +66,11 @@ interface Strip {
   paints: (Paint | undefined)[];
   width: number;
   least: number;
+  wanted: number;
   align: "right" | undefined;
   optional: boolean;
+  /** No row has anything to say in it. */
+  empty: boolean;
 }
 
 /** Rows under their titles, fitted to the terminal: optional columns go, then the widest ones are shortened. */
@@ -90,14 +95,24 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
 }
 
 function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
-  const { title, cell, align, paint, whole, least, optional = false, picture = false } = column;
+  const { title, cell, align, paint, whole, least, wanted = 0, optional = false, picture = false } = column;
   const texts = [title, ...rows.map((row) => sanitizeLine(cell(row, rows)))];
   const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
   // Half a number or half a picture tells something else than the whole.
   const isWhole = whole || picture || align === "right";
   const narrowest = isWhole ? width : Math.min(width, least ?? LEAST);
   const paints = [undefined, ...rows.map((row) => paint?.(row))];
-  return { texts, paints, width, least: narrowest, align, optional: optional || picture };
+  const empty = texts.slice(1).every((text) => text === "-" || text === "");
+  return {
+    texts,
+    paints,
+    width,
+    least: narrowest,
+    wanted: Math.max(narrowest, Math.min(width, wanted)),
+    align,
+    optional: optional || picture,
+    empty,
+  };
 }
 
 /** Where not even the narrowest table fits, each row is a record of its own. Nothing is left out but pictures. */
@@ -133,8 +148,9 @@ export function renderRecord(fields: readonly (readonly [string, string])[], sty
 
 function fit(strips: readonly Strip[], available: number | undefined): Strip[] {
   if (available === undefined) return [...strips];
-  let kept = [...strips];
-  while (totalOf(kept, ({ least }) => least) > available) {
+  const isTight = totalOf(strips, ({ width }) => width) > available;
+  let kept = strips.filter(({ optional, empty }) => !(isTight && optional && empty));
+  while (totalOf(kept, ({ wanted }) => wanted) > available) {
     const dispensable = kept.findLast(({ optional }) => optional);
     if (!dispensable) break;
     kept = kept.filter((strip) => strip !== dispensable);

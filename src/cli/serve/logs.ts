@@ -4,7 +4,6 @@ import type { JournalLine, LogFilter } from "../../app/logs/read-logs.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption } from "../input/paging.ts";
 import { identifier, timeAgo } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
@@ -70,9 +69,8 @@ const view: View<readonly JournalLine[], JournalLine> = {
   empty: "No line matches.",
 };
 
-async function runLogs(folder: string, options: LogsOptions, { output }: Io): Promise<ExitCode> {
+async function runLogs(folder: string, options: LogsOptions, { output }: Io): Promise<void> {
   await output.print((await lastLines(folder, options)).lines, view);
-  return EXIT.ok;
 }
 
 /** The last lines that match; no more are held, however many there are. */
@@ -88,12 +86,7 @@ async function lastLines(folder: string, { limit = DEFAULT_LIMIT, ...filter }: L
 
 const LOOK_MS = 250;
 
-async function followLogs(
-  folder: string,
-  options: LogsOptions,
-  stopped: AbortSignal,
-  { output }: Io,
-): Promise<ExitCode> {
+async function followLogs(folder: string, options: LogsOptions, stopped: AbortSignal, { output }: Io): Promise<void> {
   const { readLogs } = await import("../../app/logs/read-logs.ts");
   const show = async (line: JournalLine) => {
     if (output.format !== "table") output.line({ ...line });
@@ -105,5 +98,4 @@ async function followLogs(
     for await (const line of readLogs(folder, options, from)) await show(line);
     await delay(LOOK_MS, undefined, { signal: stopped }).catch(() => undefined);
   }
-  return EXIT.interrupted;
 }

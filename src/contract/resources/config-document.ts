@@ -84,10 +84,10 @@ const applied = {
     description: "The commit of the operator's files; it ends in `-dirty` where an applied file was not the commit's.",
   }),
   sha256: z.string().meta({ description: "SHA-256 of the document's JSON with sorted keys, computed by the server." }),
-  fileSha256: z
-    .string()
-    .nullable()
-    .meta({ description: "SHA-256 of the operator's files, as the apply stated it; the server cannot check it." }),
+  fileSha256: z.string().nullable().meta({
+    description:
+      "SHA-256 of the tenant file, as `sha256sum` prints it and the apply stated it; the server cannot check it.",
+  }),
   rollbackTo: seq.nullable().meta({ description: "The sequence number of the apply that this one restored." }),
   policy: z.array(z.string()).meta({ description: "The policy fields that the apply changed." }),
   adopted: z.array(z.string()).meta({ description: "The fields whose live values the apply kept." }),
