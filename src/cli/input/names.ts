@@ -3,6 +3,7 @@ import type { Session } from "../../app/tenant/session.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type IdKind, isWholeId, shortId, type TimedKind } from "../../domain/market/short-id.ts";
+import { nearest } from "../../domain/nearest.ts";
 
 const LAST = "@last";
 
@@ -27,6 +28,45 @@ export async function resolveId(
     return last;
   }
   return (await wholeId([kind], text, api)) ?? text;
+}
+
+/**
+ * The same for a market by which a list is narrowed: the list of a market that is not there would be empty, as of one where
+ * nothing happened.
+ * @throws Fault MARKET_NOT_FOUND besides
+ */
+export async function marketToFilterBy(
+  text: string | undefined,
+  api: Api,
+  session: Pick<Session, "tenant">,
+): Promise<string | undefined> {
+  if (text === undefined) return undefined;
+  return (await api.getMarket({ id: await resolveId("market", text, api, session) })).id;
+}
+
+/** The most users among whom the one is sought that an operator may have meant. */
+const LIKELY_USERS = 200;
+
+/**
+ * A user that the tenant has seen. Traders are answered before their first look as of a user without money; for an operator
+ * such an id is most likely misspelled.
+ * @param api as the operator
+ * @throws Fault NOT_FOUND naming the nearest id
+ */
+export async function knownUser(id: string, api: Api): Promise<string> {
+  try {
+    await api.getUser({ id });
+    return id;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "NOT_FOUND") throw error;
+    const { items } = await api.listUsers({ limit: LIKELY_USERS });
+    const meant = nearest(
+      id,
+      items.map(({ userId }) => userId),
+    );
+    const hint = meant === undefined ? "pmctl user list shows those there are" : `did you mean ${meant}?`;
+    throw new Fault("NOT_FOUND", `There is no user ${id}; ${hint}`, { cause: error });
+  }
 }
 
 /**
