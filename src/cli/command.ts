@@ -67,16 +67,23 @@ export interface CommandModule {
   register(noun: Command, host: Host): void;
 }
 
-/** Opens the tenant for as long as `work` runs. */
+/** Opens the tenant for as long as `work` runs. @param io its `onSealed` is told of each audit entry that the command writes */
 export async function withSession<Value>(
   options: SessionOptions & ReceiptOptions,
-  { output }: Io,
+  { output, onSealed }: Pick<Io, "output"> & { onSealed?: ReceiptBook["onSealed"] },
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
   const { openSession } = await import("../app/tenant/session.ts");
   const receipts = openReceipts(options, output);
   try {
-    const session = await openSession(options, (message) => output.note(message), receipts.onSealed);
+    const session = await openSession(
+      options,
+      (message) => output.note(message),
+      (tenant, seal) => {
+        onSealed?.(tenant, seal);
+        receipts.onSealed(tenant, seal);
+      },
+    );
     try {
       return await work(session);
     } finally {

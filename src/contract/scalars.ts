@@ -159,9 +159,13 @@ export const UserId = z
   .refine(isStorable, "must be well-formed text")
   .meta({ id: "UserId", description: "The user's identifier, the `sub` of its JWT.", examples: ["usr_1"] });
 
-export const MarketKey = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lower-case letters, digits, dots, - and _ (at most 64)");
+/** A key that reads as an id could take over what a command says of another market. */
+export const MarketKey = z.string().regex(/^(?!mkt_)[a-z0-9][a-z0-9._-]{0,63}$/, {
+  error: ({ input }) =>
+    String(input).startsWith("mkt_")
+      ? "must not begin with mkt_, as the ids of markets do"
+      : "must be lower-case letters, digits, dots, - and _ (at most 64)",
+});
 
 export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A side of a binary market." });
 const kinds = MARKET_KINDS.map((kind) => `\`${kind}\` (${MARKET_MAKERS[kind].title})`);

@@ -43,6 +43,38 @@ describe("a tenant as code", () => {
     expect(JSON.parse(plan.stdout)[0]).toMatchObject({ empty: true, items: [] });
   });
 
+  test("@last is the market that a create or an apply made last; a create that makes none does not move it", async () => {
+    const [applied] = await json("market", "list");
+    expect((await json("market", "show", "@last")).id).toBe(applied.id);
+    const words = "--question Rain? --category x --kind lmsr --p0 0.5 --close-at 2030-01-01T00:00:00Z".split(" ");
+    const create = (key: string) => json("market", "create", "--key", key, ...words, "--resolution-ref", "judge");
+    const [first, second] = [await create("first"), await create("second")];
+    expect((await create("first")).id).toBe(first.id);
+    expect((await json("market", "show", "@last")).id).toBe(second.id);
+  });
+
+  test("a user whom the tenant has never seen and a market that is not there end with 5, in every list too", async () => {
+    await run("funding", "credit", "--user", "usr_1", "--amount", "5", "--yes", "--reason", "a gift");
+    for (const line of [
+      "user show usr_x",
+      "user story usr_x",
+      "user orders usr_x",
+      "user statement usr_x",
+      "user portfolio usr_x",
+      "position list --user usr_x",
+      "suitability show --user usr_x",
+    ])
+      expect({ line, ...(await run(...line.split(" "))) }).toMatchObject({
+        exitCode: 5,
+        stdout: "",
+        stderr: expect.stringContaining("There is no user usr_x; did you mean usr_1?"),
+      });
+    for (const line of ["audit list --market nosuch", "user orders usr_1 --market nosuch"])
+      expect({ line, ...(await run(...line.split(" "))) }).toMatchObject({ exitCode: 5, stdout: "" });
+    const { entries } = await json("audit", "list", "--market", "second");
+    expect(entries).toMatchObject([{ type: "market.created", payload: { key: "second" } }]);
+  });
+
   test("a plan ends as an unattended apply with its flags would, and is printed and saved all the same", async () => {
     await replace("maxTradeUsd: 500", "maxTradeUsd: 600");
     const out = join(operator.directory, "refused.plan");

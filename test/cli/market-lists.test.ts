@@ -169,6 +169,19 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
       await expect(resolve("@last")).rejects.toMatchObject({ code: "NOT_FOUND" });
       await keepLastMarket(tenant, ids.halted ?? "");
       expect(await resolve("@last")).toBe(ids.halted);
+
+      // A key that is the printed id of another market decides nothing, and the list prints what no key can be.
+      const shadow = (await api.createMarket(anyMarket({ question: "Shadow?", key: short }))).id;
+      await expect(resolve(short)).rejects.toThrow(
+        new RegExp(`is the key of ${shadow} \\(Shadow.*beginning of ${ids.over} `),
+      );
+      const again = testIo({ format: "table", terminal: 80 });
+      await runMarketList({ status: "closed" }, api, again);
+      const [, printed = ""] = /Will over win\?.* (mkt_[0-9a-f]{8,})/.exec(again.stdout.text) ?? [];
+      expect(await resolve(printed)).toBe(ids.over);
+      expect(await resolve(shadow)).toBe(shadow);
+      const reads = api.createMarket(anyMarket({ question: "Reads as an id?", key: "mkt_01a205" }));
+      await expect(reads).rejects.toMatchObject({ code: "BAD_REQUEST", message: expect.stringContaining("mkt_") });
     } finally {
       await rm(directory, { recursive: true });
     }

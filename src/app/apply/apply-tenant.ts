@@ -9,6 +9,7 @@ import { SchemaBehind } from "../../postgres/migrate.ts";
 import type { PutOnRecord } from "../../services/tenant/provision.ts";
 import { olderServersAfter } from "../database/older-servers.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
+import { keepLastMarket } from "../tenant/last-market.ts";
 import { commitOfFiles } from "./git-commit.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
@@ -73,10 +74,19 @@ export async function applyTenant(
       decision = await decideOn(session, now, asked);
       return carryOut(session, now, decision);
     });
+    if (done.changed) await rememberLast(session, live, decision.writes.create.at(-1));
     return { ...done, migrations, recorded: recorded && shownRecord(recorded) };
   } catch (error) {
     throw atSearch(error, session);
   }
+}
+
+/** Keeps the market that an apply created last, for `@last`. The apply stands whether or not this is known. */
+async function rememberLast(session: ConfigSession, { api }: LiveTenant, key: string | undefined): Promise<void> {
+  if (key === undefined) return;
+  const { markets } = await api.getConfig({}).catch(() => ({ markets: [] }));
+  const created = markets.find((market) => market.key === key);
+  if (created) await keepLastMarket(session, created.id);
 }
 
 /**

@@ -5,7 +5,7 @@ import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../domain/audit/sent
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { resolveId } from "../input/names.ts";
+import { marketToFilterBy } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { count, identifier, timeAgo } from "../input/parsers.ts";
 import { plain, time } from "../output/cells.ts";
@@ -57,7 +57,7 @@ export function registerList(noun: Command, host: Host): void {
       const stated = { since, until, userId, q, type, actor };
       if (options.follow) requireFollowable(io, stated);
       return withSession(options, io, async (session) => {
-        const marketId = market && (await resolveId("market", market, session.api(), session));
+        const marketId = await marketToFilterBy(market, session.api(), session);
         const filter = { ...stated, marketId };
         if (!options.follow) return runAuditList({ limit, filter }, session.api(), io);
         const pauseMs = session.services ? PAUSE_MS.database : PAUSE_MS.server;

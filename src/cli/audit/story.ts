@@ -6,7 +6,7 @@ import type { Session } from "../../app/tenant/session.ts";
 import type { Api } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Globals, type Host, type Io, withSession } from "../command.ts";
-import { resolveId } from "../input/names.ts";
+import { knownUser, resolveId } from "../input/names.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
 import { time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -55,7 +55,13 @@ export function registerUserStory(noun: Command, host: Host): void {
       withSession(options, io, async (session) => {
         const { tellUser } = await import("../../app/story/tell-story.ts");
         const api = session.api();
-        return runStory(await tellUser(session.tenant.id, id, api), options.out, api, session, io);
+        return runStory(
+          await tellUser(session.tenant.id, await knownUser(id, api), api),
+          options.out,
+          api,
+          session,
+          io,
+        );
       }),
   );
 }

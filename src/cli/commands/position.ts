@@ -1,4 +1,5 @@
 import { defineCommand } from "../define-command.ts";
+import { knownUser } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { cents, price } from "../output/cells.ts";
 
@@ -7,7 +8,10 @@ export const positionList = defineCommand({
   summary: "a user's open positions",
   takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
   operation: "listPositions",
-  input: () => ({}),
+  input: async ({ options: { user } }, _, session) => {
+    await knownUser(user, session.api());
+    return {};
+  },
   onBehalfOf: ({ user }: { user: string }) => user,
   view: {
     kind: "list",

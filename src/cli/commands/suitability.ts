@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { NO_CAP_MINOR } from "../../domain/trader.ts";
 import type { Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { knownUser } from "../input/names.ts";
 import { identifier, jsonObject } from "../input/parsers.ts";
 import { time, usd } from "../output/cells.ts";
 
@@ -21,7 +22,10 @@ export const suitabilityShow = defineCommand({
   summary: "the result of a user's last assessment",
   takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
   operation: "getSuitability",
-  input: () => ({}),
+  input: async ({ options: { user } }, _, session) => {
+    await knownUser(user, session.api());
+    return {};
+  },
   onBehalfOf: ({ user }: UserOption) => user,
   view: {
     kind: "record",

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
+import type { Session } from "../../app/tenant/session.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { UserState } from "../../contract/resources/users.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { resolveId } from "../input/names.ts";
+import { knownUser, marketToFilterBy } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, identifier, wholeNumber } from "../input/parsers.ts";
 import { cents, orDash, price, shares, time, usd } from "../output/cells.ts";
@@ -48,8 +49,8 @@ export function registerAccounts(noun: Command, host: Host): void {
     ({ options, args: [user], io }) =>
       withSession(options, io, async (session) => {
         const { market, limit } = options;
-        const marketId = market && (await resolveId("market", market, session.api(), session));
-        return runUserOrders({ marketId, limit }, session.api(user), io);
+        const marketId = await marketToFilterBy(market, session.api(), session);
+        return runUserOrders({ marketId, limit }, await ofUser(user, session), io);
       }),
   );
   host.add<{ limit?: number }>(
@@ -58,14 +59,14 @@ export function registerAccounts(noun: Command, host: Host): void {
     ).addOption(limitOption()),
     { operation: "listStatement" },
     ({ options, args: [user], io }) =>
-      withSession(options, io, (session) => runUserStatement(options, session.api(user), io)),
+      withSession(options, io, async (session) => runUserStatement(options, await ofUser(user, session), io)),
   );
   host.add(
     theUser(noun.command("portfolio").description("a user's standing, money, positions and latest settlements")),
     { operation: "getPortfolio" },
     ({ options, args: [user], io }) =>
       withSession(options, io, async (session) =>
-        io.output.print(await session.api(user).getPortfolio({}), portfolioView),
+        io.output.print(await (await ofUser(user, session)).getPortfolio({}), portfolioView),
       ),
   );
   host.add(
@@ -83,6 +84,11 @@ export function registerAccounts(noun: Command, host: Host): void {
         await io.output.print(await session.api(user).createSession({}), sessionView);
       }),
   );
+}
+
+/** The operations as a user whom the tenant has seen. */
+async function ofUser(user = "", session: Session): Promise<Api> {
+  return session.api(await knownUser(user, session.api()));
 }
 
 const theUser = (command: Command) => command.argument("<id>", "the user", identifier);

@@ -6,6 +6,7 @@ import { HOUR_MS } from "../../domain/time/units.ts";
 import { registerUserStory } from "../audit/story.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { knownUser } from "../input/names.ts";
 import { identifier, past, timeSpan } from "../input/parsers.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -52,7 +53,7 @@ export const userShow = defineCommand({
   summary: "a user's state and money",
   takes: theUser,
   operation: "getUser",
-  input: ({ args: [id = ""] }) => ({ id }),
+  input: async ({ args: [id = ""] }, api) => ({ id: await knownUser(id, api) }),
   view: {
     kind: "record",
     fields: (user) => [

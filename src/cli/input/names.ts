@@ -3,6 +3,7 @@ import type { Session } from "../../app/tenant/session.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type IdKind, isWholeId, shortId, type TimedKind } from "../../domain/market/short-id.ts";
+import { nearest } from "../../domain/nearest.ts";
 
 const LAST = "@last";
 
@@ -30,6 +31,45 @@ export async function resolveId(
 }
 
 /**
+ * The same for a market by which a list is narrowed: the list of a market that is not there would be empty, as of one where
+ * nothing happened.
+ * @throws Fault MARKET_NOT_FOUND besides
+ */
+export async function marketToFilterBy(
+  text: string | undefined,
+  api: Api,
+  session: Pick<Session, "tenant">,
+): Promise<string | undefined> {
+  if (text === undefined) return undefined;
+  return (await api.getMarket({ id: await resolveId("market", text, api, session) })).id;
+}
+
+/** The most users among whom the one is sought that an operator may have meant. */
+const LIKELY_USERS = 200;
+
+/**
+ * A user that the tenant has seen. Traders are answered before their first look as of a user without money; for an operator
+ * such an id is most likely misspelled.
+ * @param api as the operator
+ * @throws Fault NOT_FOUND naming the nearest id
+ */
+export async function knownUser(id: string, api: Api): Promise<string> {
+  try {
+    await api.getUser({ id });
+    return id;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "NOT_FOUND") throw error;
+    const { items } = await api.listUsers({ limit: LIKELY_USERS });
+    const meant = nearest(
+      id,
+      items.map(({ userId }) => userId),
+    );
+    const hint = meant === undefined ? "pmctl user list shows those there are" : `did you mean ${meant}?`;
+    throw new Fault("NOT_FOUND", `There is no user ${id}; ${hint}`, { cause: error });
+  }
+}
+
+/**
  * The one id of any of these kinds that begins so; undefined where none does.
  * @throws Fault AMBIGUOUS naming what several ids begin so
  */
@@ -37,8 +77,21 @@ export async function wholeId(kinds: readonly IdKind[], text: string, api: Api):
   if (text === "") return undefined;
   const found = await Promise.all(kinds.map((kind) => api.findIds({ kind, refs: text })));
   const matches = found.flat().flatMap((each) => each.matches);
-  if (matches.length > 1) throw new Fault("AMBIGUOUS", `${text} is the beginning of ${named(matches)}`);
+  if (matches.length > 1) throw new Fault("AMBIGUOUS", meanings(text, matches));
   return matches[0]?.id;
+}
+
+/** All that a text may mean. A market's key that is the beginning of another's id decides nothing. */
+function meanings(text: string, matches: Matches): string {
+  const keyed = matches.filter(({ id }) => !beginsSo(id, text));
+  const begun = matches.filter(({ id }) => beginsSo(id, text));
+  if (keyed.length === 0) return `${text} is the beginning of ${named(begun)}`;
+  return `${text} is the key of ${named(keyed)} and the beginning of ${named(begun)}: name the market by more of its id`;
+}
+
+/** Whether an id begins so, with or without what stands before its digits. */
+function beginsSo(id: string, text: string): boolean {
+  return id.startsWith(text) || id.slice(id.indexOf("_") + 1).startsWith(text);
 }
 
 function named(matches: Matches): string {
@@ -46,12 +99,30 @@ function named(matches: Matches): string {
   return [...some, ...(matches.length > some.length ? ["more"] : [])].join(", ");
 }
 
-/** For each id a beginning that commands take for it. One request, whose answer says which other ids begin so. */
+/** Each makes the beginnings longer that other ids share. */
+const MOST_ROUNDS = 4;
+
+/**
+ * For each id a beginning that commands take for it, without `mkt_` or the like unless it is some market's key without. One
+ * request, whose answer says which other ids begin so, and as a rule no further one.
+ */
 export async function shortIds(kind: TimedKind, ids: readonly string[], api: Api): Promise<Map<string, string>> {
   const short = new Map(ids.map((id) => [id, shortId(kind, id, ids)]));
-  const asked = [...short].filter(([id]) => isWholeId(kind, id));
-  if (asked.length === 0) return short;
-  const found = await api.findIds({ kind, refs: asked.map(([, ref]) => ref).join(",") });
-  const matches = new Map(found.map((each) => [each.ref, each.matches.map(({ id }) => id)]));
-  return new Map(ids.map((id) => [id, shortId(kind, id, [...ids, ...(matches.get(short.get(id) ?? "") ?? [])])]));
+  const known = [...ids];
+  let open = ids.filter((id) => isWholeId(kind, id));
+  for (let round = 0; open.length > 0 && round < MOST_ROUNDS; round++) {
+    const refs = open.map((id) => short.get(id) ?? id);
+    const found = await api.findIds({ kind, refs: refs.join(",") });
+    const matches = new Map(found.map((each) => [each.ref, each.matches.map((match) => match.id)]));
+    open = open.filter((id, index) => {
+      const ref = refs[index] ?? "";
+      const others = (matches.get(ref) ?? []).filter((other) => other !== id);
+      if (others.some((other) => !beginsSo(other, ref))) short.set(id, id.slice(0, id.indexOf("_") + 1) + ref);
+      known.push(...others);
+      return others.some((other) => beginsSo(other, ref));
+    });
+    for (const id of open) short.set(id, shortId(kind, id, known));
+  }
+  for (const id of open) short.set(id, id);
+  return short;
 }

@@ -70,7 +70,11 @@ function registerCreate(noun: Command, host: Host): void {
       const text = options.file === STANDARD_INPUT.option ? await readStandardInput() : "";
       const stated = asks ? undefined : marketInput(options, text);
       // Here `--key` names the market, not the admin key to show a server, which is the file's first.
-      return withSession({ ...options, key: undefined }, io, async (session) => {
+      let isCreated = false;
+      const onSealed = () => {
+        isCreated = true;
+      };
+      return withSession({ ...options, key: undefined }, { ...io, onSealed }, async (session) => {
         const [{ marketWarnings }, { keepLastMarket }] = await Promise.all([
           import("../../app/apply/market-warnings.ts"),
           import("../../app/tenant/last-market.ts"),
@@ -80,7 +84,10 @@ function registerCreate(noun: Command, host: Host): void {
         const input = stated ?? marketInput((await wizard?.askMarket(options, liquidityUsd, io)) ?? options);
         for (const warning of await marketWarnings(input, session)) io.output.note(warning);
         await wizard?.confirmMarket(input, liquidityUsd, session.api(), io);
-        return runMarketCreate(input, session.api(), io, (id) => keepLastMarket(session.tenant, id));
+        return runMarketCreate(input, session.api(), io, async (id) => {
+          // A key that was taken on equal terms answers the market that has it, and creates none.
+          if (isCreated) await keepLastMarket(session.tenant, id);
+        });
       });
     },
   );

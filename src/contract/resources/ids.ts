@@ -20,7 +20,9 @@ export const IdMatches = z
           }),
         }),
       )
-      .meta({ description: "By id, eleven at the most." }),
+      .meta({
+        description: "By id: those that begin so, eleven at the most, and the market that has the text for its key.",
+      }),
   })
   .meta({ id: "IdMatches" });
 

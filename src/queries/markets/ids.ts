@@ -19,7 +19,8 @@ export interface IdMatch {
 export const MOST_MATCHES = 11;
 
 /**
- * What each text stands for. One that is an id or a key as it is stands for that alone. Each text costs a few probes of
+ * What each text stands for. One that is an id as it is stands for that alone; a key may be the beginning of other markets'
+ * ids too, and stands for all of them then, or a key could take over a command that means another market. Each text costs a few probes of
  * an index: ids are hexadecimal digits after their prefix, so in any collation those with one beginning sort before
  * that beginning and a `z`.
  */
@@ -31,19 +32,22 @@ export async function findIds(sql: ReadSql, kind: TimedKind, refs: readonly IdRe
                   ${textArray(refs.map(({ beginning }) => beginning ?? ""))}::text[]) as r (ref, beginning)
      cross join lateral (
              with exact as materialized (
-               select distinct ${id} as id, ${label} as label from ${named} where ${isNamed(sql, kind)}
+               select distinct ${id} as id, ${label} as label from ${named} where id = r.ref
              )
              select id, label from exact
               union all
-             (select distinct ${id}, ${label}
-                from ${named}
+             (select id, label
+                from (${keyed(sql, kind)}
+                      (select distinct ${id} as id, ${label} as label
+                         from ${named}
+                        where r.beginning <> ''
+                          and ${id} >= r.beginning
+                          and ${id} <= r.beginning || 'z'
+                          and starts_with(${id}, r.beginning)
+                        order by 1
+                        limit ${MOST_MATCHES})) as other
                where not exists (select 1 from exact)
-                 and r.beginning <> ''
-                 and ${id} >= r.beginning
-                 and ${id} <= r.beginning || 'z'
-                 and starts_with(${id}, r.beginning)
-               order by 1
-               limit ${MOST_MATCHES})) as found`;
+               order by id)) as found`;
   const matches = new Map<string, IdMatch[]>(refs.map(({ ref }) => [ref, []]));
   for (const { ref, ...match } of found) {
     const known = matches.get(ref);
@@ -64,6 +68,8 @@ function namedRows(sql: ReadSql, kind: TimedKind) {
   }
 }
 
-function isNamed(sql: ReadSql, kind: TimedKind) {
-  return kind === "market" ? sql`id = any(r.ref || ${marketsWithKey(sql, sql`r.ref`)})` : sql`id = r.ref`;
+/** The market that has the text for a key, before a `union` with what begins so. */
+function keyed(sql: ReadSql, kind: TimedKind) {
+  if (kind !== "market") return sql``;
+  return sql`select id, question as label from market where id = any(${marketsWithKey(sql, sql`r.ref`)}) union`;
 }
