@@ -43,8 +43,8 @@ export async function findEvents(
     select distinct event_id as id, type as label
       from webhook_delivery
      where seq = ${seq}
-       and starts_with(substr(event_id, 5), ${rest})
        ${prefix === undefined ? sql`` : sql`and starts_with(event_id, ${prefix})`}
+       and starts_with(substr(event_id, 5), ${rest})
      order by 1`;
 }
 

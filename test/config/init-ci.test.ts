@@ -133,7 +133,7 @@ describe("the GitHub workflow", () => {
     ] as const)
       expect(runScript(script, { exits: { "plan*": exit } }).exitCode).toBe(expected);
     expect(runScript(script).lines).toEqual([
-      "[plan][--via][http][--detailed-exitcode][--out][plan.json][--][my-shop]",
+      "[plan][--via][http][--detailed-exitcode][--replay][30d][--out][plan.json][--][my-shop]",
     ]);
   });
 
@@ -228,9 +228,9 @@ describe("the GitLab pipeline", () => {
       "[test][-o][table][--junit][cases.xml][--][acme][zeta]",
     ]);
     expect(runScript(gitlabScript("plan")).lines).toEqual([
-      "[plan][--via][http][--detailed-exitcode][--out][plan.json][--][acme][zeta]",
+      "[plan][--via][http][--detailed-exitcode][--replay][30d][--out][plan.json][--][acme][zeta]",
     ]);
-    expect(yaml.plan.artifacts).toEqual({ when: "always", paths: ["plan.json"] });
+    expect(yaml.plan.artifacts).toEqual({ when: "always", paths: ["plan.json", "plan.md"] });
     expect(runScript(gitlabScript("apply"), { env: { CI_PIPELINE_SOURCE: "push" } }).lines).toEqual([
       "[apply][--yes][--][plan.json]",
     ]);
@@ -247,7 +247,7 @@ describe("the GitLab pipeline", () => {
   });
 
   test.each([
-    ["drift", ["[drift][--via][http][--][acme]", "[drift][--via][http][--][zeta]"]],
+    ["drift", ["[drift][--via][http][-o][markdown][--][acme]", "[drift][--via][http][-o][markdown][--][zeta]"]],
     ["audit", ["[audit][verify][--via][http][--tenant=acme]", "[audit][verify][--via][http][--tenant=zeta]"]],
     ["ledger", ["[reconcile][--via][http][--tenant=acme]", "[reconcile][--via][http][--tenant=zeta]"]],
   ])("every night %s runs for each tenant, whatever the first one's is", (job, expected) => {
