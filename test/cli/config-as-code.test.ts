@@ -142,8 +142,19 @@ describe("a tenant as code", () => {
 
   test("adopting keeps the live value; overwriting writes the file's", async () => {
     await run("policy", "set", "maxTradeUsd=30", "--yes");
-    expect((await run("apply", "acme", "--on-drift", "adopt")).exitCode).toBe(0);
+    // What is shown is what is done: the live value stays, so nothing loosens.
+    const kept = { field: "policy.maxTradeUsd", kind: "adopted", live: 30, desired: 40, mark: null };
+    const out = join(operator.directory, "adopting.plan");
+    const plan = await run("plan", "acme", "--on-drift", "adopt", "--out", out, "-o", "json");
+    expect(plan).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("LOOSENS") });
+    expect(JSON.parse(plan.stdout)).toMatchObject([{ items: [kept] }]);
+    const adopted = await run("apply", out, "--on-drift", "adopt");
+    expect(adopted.exitCode, adopted.stderr).toBe(0);
+    expect(adopted.stderr).toContain("acme: = keep policy.maxTradeUsd: 30 (the file says 40)");
+    expect(adopted.stderr).not.toContain("LOOSENS");
     expect((await policy()).maxTradeUsd).toBe(30);
+    expect((await json("plan", "acme"))[0]).toMatchObject({ items: [kept] });
+    expect((await run("apply", "acme")).stderr).not.toContain("maxTradeUsd");
     expect((await json("plan", "acme"))[0].empty).toBe(true);
     await run("policy", "set", "maxTradeUsd=45", "--yes");
     expect((await run("apply", "acme", "--on-drift", "overwrite")).exitCode).toBe(0);
@@ -207,6 +218,23 @@ describe("a tenant as code", () => {
     expect((await run("apply", out)).exitCode).toBe(0);
     expect((await policy()).maxTradeUsd).toBe(25);
     expect((await run("apply", out)).exitCode).toBe(3);
+  });
+
+  test("a rule that asks is answered in a saved plan only if it was when the plan was made, as for what loosens", async () => {
+    const text = await readFile(file(), "utf8");
+    await operator.edit("acme", () => `${text}rules: [{ name: cheap, expr: feeBps <= 50, effect: approve }]\n`);
+    await replace("maxTradeUsd: 25", "maxTradeUsd: 24");
+    const out = join(operator.directory, "asked.plan");
+    expect((await run("plan", "acme", "--out", out)).exitCode).toBe(3);
+    expect(await run("apply", out, "--yes")).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining("--accept-rule"),
+    });
+    expect((await run("apply", out, "--dry-run", "--accept-rule", "cheap")).exitCode).toBe(0);
+    expect((await run("plan", "acme", "--out", out, "--accept-rule", "cheap")).exitCode).toBe(0);
+    expect((await run("apply", out, "--yes")).exitCode).toBe(0);
+    await operator.edit("acme", () => text);
+    await run("apply", "acme", "--accept-loosening");
   });
 
   test("history lists the applies, and rollback applies an earlier one under the same guards", async () => {

@@ -103,6 +103,7 @@ describe("of an applied tenant", () => {
       ["key", "list"],
       ["audit", "verify"],
       ["audit", "list"],
+      ["audit", "accept-rollback", "--yes", "--reason", "x"],
       ["user", "list"],
       ["story", market.id, "--out", page],
       ["db", "backup", "--out", backup],

@@ -1,3 +1,4 @@
+import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import type { SetBack } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type AcceptedRollback, acceptRollback } from "../../services/anchors/accept-rollback.ts";
@@ -22,7 +23,7 @@ export interface Accepted {
  * Accepts, straight at the database, that a log was set back: an entry records that the lost entries were given up.
  *
  * @param confirm asks the operator; nothing changes when it throws
- * @throws Fault INTEGRITY when the chain itself does not hold
+ * @throws Fault INTEGRITY when the chain itself does not hold, CONFIG_INVALID for another log's audit key
  */
 export async function acceptSetBack(
   { tenant: named, reason }: { tenant?: string | undefined; reason: string },
@@ -38,6 +39,7 @@ export async function acceptSetBack(
     const { sequencer, auditKey, auditKeys: keys, checks: reader } = services;
     const { anchors } = await knownToOperator(operator, keys);
     const { broken, head: hash, count } = await verifyChain(reader, keys);
+    if (broken?.sealedWith !== undefined) throw otherKeyFault(broken.problem);
     if (broken) throw new Fault("INTEGRITY", `The chain itself does not hold (${broken.kind}): ${broken.problem}`);
     const setBack = await findSetBack(reader, keys, anchors);
     if (!setBack) return { anchor: null, head: { seq: Number(count), hash }, lost: 0, seq: null };

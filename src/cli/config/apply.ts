@@ -23,6 +23,7 @@ import {
   approved,
   breakFreezeOption,
   type ChoiceOptions,
+  choicesOf,
   chooserOf,
   onDriftOption,
   requireReasonToBreak,
@@ -74,8 +75,9 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   const { values: applied, failure } = await oneByOne(
     targets,
     { ...io, not: "applied", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of)) },
-    async ({ tenant, confirm, targets = options.target }): Promise<AppliedFiles> => {
+    async ({ tenant, confirm, targets = options.target, acceptedRules }): Promise<AppliedFiles> => {
       const choose = chooserOf(options, io);
+      let choices = choicesOf(options);
       let seal: Seal | undefined;
       const onSealed = (of: string, sealed: Seal) => {
         seal = sealed;
@@ -91,14 +93,14 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
             session,
             async (planned) => {
               confirm?.(planned);
-              const choices = await choose(planned);
-              return confirm ? approved(planned, choices) : choices;
+              choices = approved(await choose(planned), acceptedRules);
+              return choices;
             },
             targets,
           ),
       );
       const title = `${tenant}: ${done.changed ? "applied" : "nothing to do"}`;
-      writeStepSummary(io.output, () => planMarkdown(shownPlan(done.plan), title));
+      writeStepSummary(io.output, () => planMarkdown(shownPlan(done.plan, choices), title));
       noteRecorded(tenant, recorded, io.output);
       const older = olderServersAfter(migrations);
       if (older) io.output.note(`${tenant}: ${older.notice}`);
@@ -136,12 +138,13 @@ async function targetsOf(
       targets.push(...tenantsNamed(workspace, name).map((tenant) => ({ tenant })));
       continue;
     }
-    const { readPlans, requireSame } = await import("./plan-file.ts");
+    const { readPlans, requireSame, rulesApprovedIn } = await import("./plan-file.ts");
     for (const saved of readPlans(name))
       targets.push({
         tenant: pickTenant(workspace, saved.tenant),
         confirm: (plan) => requireSame(saved, plan),
         targets: saved.targets,
+        acceptedRules: rulesApprovedIn(saved),
       });
   }
   return targets;

@@ -53,9 +53,9 @@ export function choicesOf({
   return { onDrift, acceptLoosening, acceptedRules: acceptRule, breakFreeze };
 }
 
-/** The choices for a saved plan, which a person approved together with what its rules ask. */
-export function approved(plan: Plan, choices: Choices): Choices {
-  return { ...choices, acceptedRules: (plan.rules ?? []).map(({ name }) => name) };
+/** The choices for a saved plan, which approves what was accepted when it was made. A loosening is accepted at the apply alone. */
+export function approved(choices: Choices, acceptedRules: readonly string[] = []): Choices {
+  return { ...choices, acceptedRules: [...(choices.acceptedRules ?? []), ...acceptedRules] };
 }
 
 /**
@@ -67,7 +67,9 @@ export function chooserOf(options: ChoiceOptions, io: Io): (plan: Plan) => Promi
   return async (plan) => {
     const flags = choicesOf(options);
     if (asksAbout(plan, options, io)) return ask(plan, flags, options.onDrift !== undefined, io);
-    notePlan(shownPlan(plan), io.output);
+    // What an earlier apply was told to keep is no news.
+    const news = plan.items.filter(({ kind }) => kind !== "adopted");
+    notePlan(shownPlan({ ...plan, items: news }, flags), io.output);
     return flags;
   };
 }
@@ -83,7 +85,7 @@ export function asksAbout(
 }
 
 async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, prompts }: Io): Promise<Choices> {
-  const shown = shownPlan(plan);
+  const shown = shownPlan(plan, flags);
   output.explain([shown], planView);
   noteRest(shown, output);
   let { onDrift, acceptLoosening } = flags;
@@ -101,5 +103,6 @@ async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, 
   const loosens = loosening(plan, { onDrift }).length > 0 && !acceptLoosening;
   if (!(await prompts.confirm(loosens ? "This LOOSENS limits. Apply it?" : "Apply it?"))) throw declined();
   if (loosens) acceptLoosening = true;
-  return approved(plan, { ...flags, onDrift, acceptLoosening });
+  const acceptedRules = (plan.rules ?? []).map(({ name }) => name);
+  return { ...flags, onDrift, acceptLoosening, acceptedRules };
 }

@@ -3,15 +3,16 @@ import { isErrno } from "../../config/environment.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Plan } from "../../plan/plan-types.ts";
-import { type ShownPlan, shownPlan } from "./plan-view.ts";
+import { type JudgedPlan, shownPlan } from "./plan-view.ts";
 
 const FORMAT = "pmctl-plan-v1";
 
 /** What a saved plan binds: the files, the live version, and every change. */
-type Bound = Pick<ShownPlan, "tenant" | "fileSha256" | "liveVersion" | "items" | "settings" | "targets">;
+type Bound = Pick<JudgedPlan, "tenant" | "fileSha256" | "liveVersion" | "items" | "settings" | "targets"> &
+  Partial<Pick<JudgedPlan, "rules" | "refusals">>;
 
 /** Writes plans for a later apply. They hold what is printed, so no secrets. */
-export function savePlans(file: string, plans: readonly ShownPlan[]): void {
+export function savePlans(file: string, plans: readonly JudgedPlan[]): void {
   try {
     writeFileSync(file, `${JSON.stringify({ format: FORMAT, plans }, null, 2)}\n`, { mode: 0o600 });
   } catch (cause) {
@@ -33,10 +34,21 @@ export function readPlans(file: string): Bound[] {
 /** Checks the shape alone. The content is not trusted: the tenant is planned again and compared with it. */
 function isBound(plan: unknown): plan is Bound {
   if (typeof plan !== "object" || plan === null) return false;
-  const { tenant, items, settings, targets = [] } = plan as Record<string, unknown>;
+  const { tenant, items, settings, targets = [], rules = [], refusals = [] } = plan as Record<string, unknown>;
   const isItem = (item: unknown) => typeof item === "object" && item !== null;
+  if (![rules, refusals].every((list) => Array.isArray(list) && list.every(isItem))) return false;
   if (!Array.isArray(targets) || !targets.every((target) => typeof target === "string")) return false;
   return typeof tenant === "string" && Array.isArray(settings) && Array.isArray(items) && items.every(isItem);
+}
+
+/**
+ * The rules that ask a person, and that `plan --accept-rule` answered when the plan was made: it is not refused for them. They stand
+ * in the tenant file, to whose hash the plan is bound.
+ */
+export function rulesApprovedIn({ rules = [], refusals }: Bound): string[] {
+  const asked = rules.filter(({ effect }) => effect === "approve");
+  if (refusals === undefined) return [];
+  return asked.map(({ name }) => name).filter((name) => !refusals.some(({ field }) => field === `rules.${name}`));
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
-import { CAPITAL_FIELD, freezeSaid, shortage } from "../../plan/plan-decision.ts";
+import { CAPITAL_FIELD, type Choices, contested, freezeSaid, shortage } from "../../plan/plan-decision.ts";
 import { SEARCH } from "../../plan/plan-settings.ts";
-import type { Plan, PlanItem, Refusal } from "../../plan/plan-types.ts";
+import type { Plan, PlanItem, PlanMoney, Refusal } from "../../plan/plan-types.ts";
 import { replayLines, replayMarkdown } from "../audit/replay-view.ts";
 import { plain, usd } from "../output/cells.ts";
 import type { Output, View } from "../output/output.ts";
@@ -25,12 +25,27 @@ export const ITEM_FIELDS = "field kind base desired live by mark problem";
 
 type Row = ShownItem & { tenant: string };
 
-export function shownPlan({ items, ...plan }: Plan): ShownPlan {
-  return { ...plan, items: items.map(shownItem) };
+/**
+ * @param onDrift what becomes of values that were changed live: those to be kept are shown as kept. A plan that is saved leaves
+ *   that open
+ */
+export function shownPlan(plan: Plan, { onDrift = "fail" }: Partial<Pick<Choices, "onDrift">> = {}): ShownPlan {
+  const { items, money } = plan;
+  const kept = new Set(onDrift === "adopt" ? contested(plan) : []);
+  const shown = items.map((item): PlanItem => (kept.has(item) ? { ...item, kind: "adopted" } : item));
+  return { ...plan, items: shown.map(shownItem), ...(money && { money: moneyWithout(kept, money) }) };
+}
+
+/** What a plan may cost where some fields stay as they are. */
+function moneyWithout(kept: ReadonlySet<PlanItem>, { trades, ...money }: PlanMoney): PlanMoney {
+  const fields = new Set([...kept].map(({ field }) => field));
+  const rules = trades?.rules.filter(({ rule }) => !fields.has(`policy.${rule}`)) ?? [];
+  return { ...money, trades: trades && { ...trades, rules } };
 }
 
 export function shownItem({ direction, ...item }: PlanItem): ShownItem {
-  return { ...item, mark: markOf(item.field, direction) };
+  // What is kept changes no limit.
+  return { ...item, mark: item.kind === "adopted" ? null : markOf(item.field, direction) };
 }
 
 function markOf(field: string, direction: PlanItem["direction"]): Mark {
@@ -62,14 +77,15 @@ export function symbolOf(before: unknown, after: unknown): "+" | "~" | "-" {
   return after === null ? "-" : "~";
 }
 
-function symbolOfItem({ live, desired }: Pick<ShownItem, "live" | "desired">): string {
-  return symbolOf(live, desired);
+function symbolOfItem({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
+  return kind === "adopted" ? "=" : symbolOf(live, desired);
 }
 
 /** What loosens stands out, whatever else happens to the field. */
 function paintOf(item: ShownItem): Paint {
   if (item.mark?.toUpperCase() === "LOOSENS") return "yellow";
   if (item.kind === "conflict") return "red";
+  if (item.kind === "adopted") return "dim";
   return ({ "+": "green", "~": "cyan", "-": "red" } as const)[symbolOf(item.live, item.desired)];
 }
 
@@ -83,6 +99,7 @@ function moneyOf({ field, live, desired, problem }: ShownItem): string {
 
 /** What would happen to an item, in one word. */
 export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
+  if (kind === "adopted") return "keep";
   if (kind !== "change") return kind;
   if (live === null) return "create";
   return desired === null ? "remove" : "change";
@@ -97,6 +114,8 @@ export function shownValue(value: Json): string {
 /** One line for each item, for logs. */
 function planLines({ items }: ShownPlan): string[] {
   return items.map((item) => {
+    if (item.kind === "adopted")
+      return `  ${symbolOfItem(item)} ${actionOf(item)} ${item.field}: ${shownValue(item.live)} (the file says ${shownValue(item.desired)})`;
     const mark = item.mark ? `  ${item.mark.toUpperCase()}` : "";
     return `  ${symbolOfItem(item)} ${actionOf(item)} ${item.field}: ${shownValue(item.live)} -> ${shownValue(item.desired)}${mark}`;
   });

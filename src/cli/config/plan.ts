@@ -68,6 +68,8 @@ export interface Target {
   confirm?: (plan: Plan) => void;
   /** The fields that alone are meant. */
   targets?: readonly string[] | undefined;
+  /** The rules that were accepted when the saved plan was made. */
+  acceptedRules?: readonly string[] | undefined;
 }
 
 /** @throws Fault USAGE for several tenants behind one address: each tenant has a server of its own */
@@ -92,7 +94,7 @@ export async function planTargets(
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const others = new DirectorySecrets(directory, loadEnvironment(directory));
   const annotations: Annotation[] = [];
-  const { values: plans, failure } = await oneByOne(
+  const { values: planned, failure } = await oneByOne(
     targets,
     {
       ...io,
@@ -102,7 +104,7 @@ export async function planTargets(
         writeStepSummary(io.output, () => refusalMarkdown(tenant, error, "planned"));
       },
     },
-    async ({ tenant, confirm, targets = options.target }) => {
+    async ({ tenant, confirm, targets = options.target, acceptedRules }) => {
       const { plan, files } = await withConfig(directory, tenant, { ...options, others }, io, async (session) => ({
         plan: (
           await planTenant(session, { targets, replayFrom: replay === undefined ? undefined : Date.parse(replay) })
@@ -110,15 +112,20 @@ export async function planTargets(
         files: session,
       }));
       confirm?.(plan);
-      const choices = confirm ? approved(plan, choicesOf(options)) : choicesOf(options);
-      const judged = { ...shownPlan(plan), refusals: refusalsOf(plan, choices) };
+      const choices = approved(choicesOf(options), acceptedRules);
+      const refusals = refusalsOf(plan, choices);
+      const judged = { ...shownPlan(plan, choices), refusals };
       annotations.push(...annotationsAt(refusalsSaid(judged), files));
-      return judged;
+      return { shown: judged, bound: { ...shownPlan(plan), refusals } };
     },
   );
+  const plans = planned.map(({ shown }) => shown);
   if (out !== undefined && failure === undefined) {
     const { savePlans } = await import("./plan-file.ts");
-    savePlans(out, plans);
+    savePlans(
+      out,
+      planned.map(({ bound }) => bound),
+    );
     io.output.note(`Saved; carry it out with pmctl apply ${out}`);
   }
   const isEmptyHanded = failure !== undefined && plans.length === 0;

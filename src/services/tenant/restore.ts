@@ -1,5 +1,6 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
 import type { AuditEntry } from "../../domain/audit/audit-link.ts";
+import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor, SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
@@ -134,6 +135,7 @@ async function withChecks<Value>(connection: Connection, work: (sql: Sql) => Pro
 
 async function requireChain(sql: Sql, manifest: BackupManifest, auditSecrets: readonly string[]): Promise<void> {
   const { verified, head, count, broken } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey));
+  if (broken?.sealedWith !== undefined) throw otherKeyFault(broken.problem);
   if (!verified)
     throw new Fault("INTEGRITY", `The audit chain of the backup does not hold: ${broken?.problem ?? "it is broken"}`);
   const { seq, hash } = manifest.head;
