@@ -62,6 +62,8 @@ export interface LiveConfig {
   capitalUsd: number;
   /** What the treasury holds. */
   treasuryUsd: number;
+  /** The most that the unsettled markets lose, those without a key too. */
+  atRiskUsd: number;
   /** Keys in force. */
   keys: readonly LiveKey[];
   /** Those that were revoked or have expired. */

@@ -18,6 +18,16 @@ export async function hasEndedOverrides(sql: ReadSql): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** What the house has put into all markets that are not settled, those without a key too: the most that they lose. */
+export async function sumAtRisk(sql: ReadSql): Promise<bigint> {
+  const [row] = await sql<{ micro: string }[]>`
+    select coalesce(sum(m.fund_micro), 0)::text as micro
+      from book b
+      join market m on m.id = b.market_id
+     where b.status <> 'settled'`;
+  return BigInt(row?.micro ?? 0);
+}
+
 /** A market with the keys that it has in files, as it stands now. */
 export interface FileMarket {
   market: Market;

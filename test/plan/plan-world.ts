@@ -70,7 +70,16 @@ export class PlannedTenant {
     });
     const keys = this.world.get("keyring", SINGLE) ?? [];
     const tenant = this.world.get("tenant", SINGLE);
-    const rows = { tenant, keys, markets, changes: [], treasuryMicro: 0n, freeze: null, now: this.world.now };
+    const rows = {
+      tenant,
+      keys,
+      markets,
+      changes: [],
+      treasuryMicro: 0n,
+      atRiskMicro: 0n,
+      freeze: null,
+      now: this.world.now,
+    };
     return liveConfigOf(encodeResult("getConfig", configurationOf("acme", rows)));
   }
 

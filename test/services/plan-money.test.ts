@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { liveConfigOf } from "../../src/app/apply/live-config.ts";
 import { readPlanMoney } from "../../src/app/apply/plan-tenant.ts";
 import { makePlan } from "../../src/plan/plan.ts";
+import { factsOfPlan } from "../../src/plan/rules/rules.ts";
 import { desiredOf, type Files } from "../plan/plan-world.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
@@ -97,4 +98,21 @@ test("new markets may lose what the house puts into them, and the treasury is co
   expect(money.newMarkets).toEqual({ count: 2, worstCaseLossUsd: 3000 });
   expect(money.treasury).toEqual({ nowUsd: 99_000, addedUsd: 500, afterUsd: 96_500 });
   expect(money.trades).toBeNull();
+});
+
+test("the worst case of a rule counts every unsettled market once, and the planned ones; not the settled", async () => {
+  const files = { sections: base, keys: {}, markets: [{ key: "c", liquidityUsd: 2_000_000_000n, closeAt: 4e12 }] };
+  const worstCase = async () => {
+    const live = liveConfigOf(await tenant.api().getConfig({}));
+    const desired = desiredOf(files);
+    const plan = makePlan(desired, live);
+    const money = await readPlanMoney(tenant.api(), plan, desired, live);
+    return factsOfPlan({ plan, desired, live, money }, {}).worstCaseLoss;
+  };
+  // The market of this file was made over the API and has no key.
+  expect(await worstCase()).toBe(1000 + 2000);
+  const settled = await tenant.market();
+  expect(await worstCase()).toBe(1000 + 1000 + 2000);
+  await tenant.api().settleMarket({ marketId: settled, outcome: "yes" });
+  expect(await worstCase()).toBe(1000 + 2000);
 });

@@ -8,7 +8,19 @@ import type { Desired, LiveConfig, Plan } from "../../plan/plan-types.ts";
 
 /** The answer of `getConfig`, in the planner's types. */
 export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
-  const { overrides, keys, endedKeys, markets, document, freeze, now, tenant: _, changes: __, ...rest } = config;
+  const {
+    overrides,
+    keys,
+    endedKeys,
+    markets,
+    document,
+    freeze,
+    atRiskUsd,
+    now,
+    tenant: _,
+    changes: __,
+    ...rest
+  } = config;
   const at = (text: string) => Date.parse(text);
   const keyOf = ({ createdAt, expiresAt, ...key }: (typeof keys)[number]) => ({
     ...key,
@@ -25,11 +37,16 @@ export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
     keys: keys.map(keyOf),
     endedKeys: endedKeys.map(keyOf),
     markets: markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: at(closeAt) })),
-    // A server of an older version tells of none.
+    // A server of an older version tells of neither.
+    atRiskUsd: atRiskUsd ?? atRiskWithKeys(markets),
     freeze: freeze?.frozenUntil ? { ...freeze, frozenUntil: freeze.frozenUntil } : undefined,
     document: (document ?? undefined) as LiveConfig["document"],
     now: at(now),
   };
+}
+
+function atRiskWithKeys(markets: WireResult<"getConfig">["markets"]): number {
+  return markets.reduce((sum, { status, liquidityUsd }) => (status === "settled" ? sum : sum + liquidityUsd), 0);
 }
 
 /** The live configuration of a tenant that was never applied. */
@@ -42,6 +59,7 @@ export function neverApplied(now: number): LiveConfig {
     liquidityUsd: 0,
     capitalUsd: 0,
     treasuryUsd: 0,
+    atRiskUsd: 0,
     keys: [],
     endedKeys: [],
     markets: [],

@@ -195,6 +195,9 @@ export const LiveConfiguration = z
     liquidityUsd: Usd,
     capitalUsd: Usd.meta({ description: "The capital moved into the treasury so far." }),
     treasuryUsd: Usd.meta({ description: "The treasury's balance." }),
+    atRiskUsd: Usd.meta({
+      description: "What the house has put into the markets that are not settled, which is the most that they lose.",
+    }),
     keys: z.array(ConfigKey).meta({ description: "The keys in force." }),
     endedKeys: z.array(ConfigKey).meta({ description: "The keys that were revoked or have expired." }),
     markets: z.array(ConfigMarket).meta({ description: "The markets with a key, including settled ones." }),

@@ -57,12 +57,10 @@ export function factsOfPlan(
       mark: direction === "neutral" ? null : direction.toUpperCase(),
     }),
   );
-  const unsettled = live.markets.filter(({ status }) => status !== "settled");
-  const atRisk = unsettled.reduce((sum, { liquidityUsd }) => sum + liquidityUsd, 0);
   return {
     ...factsOfFiles(desired.document, labels, live.now),
     ...termsOf(plan, desired, live).after.policy,
-    worstCaseLoss: atRisk + money.newMarkets.worstCaseLossUsd,
+    worstCaseLoss: live.atRiskUsd + money.newMarkets.worstCaseLossUsd,
     treasury: money.treasury.afterUsd,
     plan: {
       changes,

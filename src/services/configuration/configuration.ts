@@ -27,6 +27,7 @@ import {
   listFileMarkets,
   listLiveChanges,
   readApplies,
+  sumAtRisk,
 } from "../../queries/configuration.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
@@ -50,20 +51,21 @@ export function configurationHandlers(context: ServiceContext) {
 }
 
 async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): Promise<Result<"getConfig">> {
-  const [[loaded], keys, markets, changes, [treasury], freeze, now] = await pool.snapshot((sql) =>
+  const [[loaded], keys, markets, changes, [treasury], atRiskMicro, freeze, now] = await pool.snapshot((sql) =>
     Promise.all([
       loadRows(sql, [{ table: "tenant", key: SINGLE }]),
       listApiKeys(sql, isSealed),
       listFileMarkets(sql),
       listLiveChanges(sql, MAX_CHANGES),
       loadRows(sql, [{ table: "account", key: TREASURY }]),
+      sumAtRisk(sql),
       readFreeze(sql, isSealed),
       readClock(sql),
     ]),
   );
   const tenant = (loaded?.row ?? undefined) as Tenant | undefined;
   const treasuryMicro = (treasury?.row as Account | null | undefined)?.balanceMicro ?? 0n;
-  return configurationOf(tenantId, { tenant, keys, markets, changes, treasuryMicro, freeze, now });
+  return configurationOf(tenantId, { tenant, keys, markets, changes, treasuryMicro, atRiskMicro, freeze, now });
 }
 
 /** The rows of a tenant's configuration. */
@@ -75,6 +77,8 @@ export interface ConfigurationRows {
   /** Newest first. */
   changes: readonly ConfigurationEntry[];
   treasuryMicro: bigint;
+  /** What the house has put into the markets that are not settled. */
+  atRiskMicro: bigint;
   freeze: FreezeInForce | null;
   /** By the database's clock. */
   now: number;
@@ -82,7 +86,7 @@ export interface ConfigurationRows {
 
 /** The live configuration, made of a tenant's rows. */
 export function configurationOf(tenantId: string, rows: ConfigurationRows): Result<"getConfig"> {
-  const { tenant, keys, markets, changes, treasuryMicro, freeze, now } = rows;
+  const { tenant, keys, markets, changes, treasuryMicro, atRiskMicro, freeze, now } = rows;
   return {
     tenant: tenantId,
     version: tenant?.version ?? 0,
@@ -92,6 +96,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
     liquidityUsd: tenant?.liquidityMicro ?? 0n,
     capitalUsd: tenant?.capitalMicro ?? 0n,
     treasuryUsd: treasuryMicro,
+    atRiskUsd: atRiskMicro,
     keys: keys.filter((key) => isInForce(key, now)).map(keyView),
     endedKeys: keys.filter((key) => !isLive(key, now)).map(keyView),
     markets: markets.flatMap(({ key, formerKeys, ...market }) =>
