@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { appendFile, chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -553,12 +553,11 @@ describe("the server writes anchors", () => {
     const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
     const { directory } = operator;
     const program = join(directory, "take-anchor.sh");
-    await writeFile(program, `#!/bin/sh\ncat >> ${join(directory, "taken.ndjson")}\n`);
-    await chmod(program, 0o755);
+    await writeFile(program, `cat >> ${join(directory, "taken.ndjson")}\n`);
     await appendFile(join(directory, ".env"), `KEPT_ANCHOR_SECRET=${SECRET}\nKEPT_WATCHER_SECRET=${WATCHER_SECRET}\n`);
     const targets = [
       "{ file: kept/anchors.ndjson }",
-      `{ exec: [${program}] }`,
+      `{ exec: [/bin/sh, ${program}] }`,
       `{ url: "${url}/anchor", secret: { env: KEPT_ANCHOR_SECRET } }`,
     ];
     const audit = `  anchors: [${targets.join(", ")}]\n  anchorEvery: { entries: 3, minutes: 60 }`;

@@ -1,5 +1,5 @@
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { networkInterfaces } from "node:os";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
@@ -14,9 +14,9 @@ let [programs, opened] = ["", ""];
 
 beforeAll(async () => {
   operator = await newOperator();
-  programs = join(operator.directory, "programs");
+  // Not beside the tenant: what lies in memory cannot be executed everywhere.
+  programs = await mkdtemp(join(tmpdir(), "pmctl-programs-"));
   opened = join(operator.directory, "opened");
-  await mkdir(programs);
   for (const args of [
     ["init", "acme", "--yes"],
     ["apply", "acme", "--yes"],
@@ -25,7 +25,10 @@ beforeAll(async () => {
     expect([stderr, exitCode]).toEqual([stderr, 0]);
   }
 }, 120_000);
-afterAll(() => operator.close());
+afterAll(async () => {
+  await rm(programs, { recursive: true, force: true });
+  await operator.close();
+});
 
 /** Puts a script in the place of the desktop's program, or none. */
 async function browser(script: string | undefined): Promise<void> {

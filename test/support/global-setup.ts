@@ -1,4 +1,4 @@
-import { appendFile, chmod, mkdtemp, rm, statfs } from "node:fs/promises";
+import { appendFile, chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import type { TestProject } from "vitest/node";
@@ -9,6 +9,7 @@ import type { ClusterConnection } from "../../src/postgres/embedded/connection.t
 import { migrate } from "../../src/postgres/migrate.ts";
 import { SERVER_LOGIN, TEST_TENANT } from "./database-copy.ts";
 import { FRESH_CLUSTER } from "./fresh-cluster.ts";
+import { placeOfDatabases } from "./memory-place.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -20,10 +21,6 @@ const templateDatabase = "pmctl_test_template";
 
 /** Where the first project's set-up tells the next ones how to connect: each runs in a module of its own. */
 const CONNECTION = "PMCTL_TEST_POSTGRES";
-
-/** Where Linux has a file system in memory, and how much has to be free there: the databases of a run take a quarter. */
-const MEMORY_PLACE = "/dev/shm";
-const MEMORY_ROOM = 2 ** 30;
 
 /** Starts the server that all test files share, with a migrated template database, and takes it away afterwards. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -60,17 +57,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   process.env[CONNECTION] = JSON.stringify(connection);
   project.provide("postgres", connection);
   return teardown;
-}
-
-/**
- * A directory in memory where there is room, else on the disk. Each database that a test drops deletes a thousand files, and
- * ext4 passes over every inode that was deleted in the last minutes before it gives a new file one: half of the CPU of
- * tests that make many databases.
- */
-async function placeOfDatabases(): Promise<string> {
-  const memory = await statfs(MEMORY_PLACE).catch(() => undefined);
-  const room = Math.min((memory?.bavail ?? 0) * (memory?.bsize ?? 0), process.availableMemory());
-  return room >= MEMORY_ROOM ? MEMORY_PLACE : "/tmp";
 }
 
 /** Keeps the files of a cluster as its first start leaves them: a copy of them costs a twentieth of what initdb does. */

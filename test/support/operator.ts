@@ -9,6 +9,7 @@ import { execa } from "execa";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { placeFreshCluster } from "./fresh-cluster.ts";
 import { inProcess, isBusy } from "./in-process.ts";
+import { placeOfDatabases } from "./memory-place.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
@@ -73,7 +74,7 @@ export interface OperatorOptions {
 
 /** An operator's directory without a tenant, which an unprivileged database server can reach, as every ordinary one. */
 export async function newOperator({ cluster = "fresh" }: OperatorOptions = {}): Promise<Operator> {
-  const directory = await mkdtemp("/tmp/pmctl-operator-");
+  const directory = await mkdtemp(`${await placeOfDatabases()}/pmctl-operator-`);
   await chmod(directory, 0o755);
   if (cluster === "fresh") await placeFreshCluster(directory);
   const servers = new Set<ChildProcess>();

@@ -94,7 +94,8 @@ class Likeness {
       text
         .replace(new RegExp(this.#tenant, "gi"), "TENANT")
         .replace(/\b(crd|mkt|trd|wdr|sui)_[0-9a-f]{20,}/g, (id, kind: string) => this.#name(id, kind))
-        .replace(/\b[0-9a-f]{64}\b/g, "HASH")
+        // In full, and as tables shorten it.
+        .replace(/\b([0-9a-f]{64}|[0-9a-f]{12})\b/g, "HASH")
         .replace(/\bak_[0-9a-f]{12}\b/g, "KEY")
         .replace(/\bfp:[0-9a-f]{8}\b/g, "FINGERPRINT")
         // A server anchors by itself, and where none runs there is nothing to anchor.
