@@ -131,19 +131,16 @@ describe("configuration as code over the database and over HTTP", () => {
   async function take(side: Side, { files, line }: Step) {
     await files?.(side);
     const words = await line(side);
-    const before = seen.get(side) ?? (await newest(side)).seq;
+    const before = seen.get(side) ?? (await side.newestSeq());
     const outcome = await side.run(...words);
-    const latest = await newest(side);
-    seen.set(side, latest.seq);
-    const entry = latest.seq === before ? undefined : JSON.parse(side.alike(latest.text));
+    const latest = await side.newestSeq();
+    seen.set(side, latest);
+    const entry = latest === before ? undefined : JSON.parse(side.alike(await newest(side)));
     // Columns are as wide as the names in them, which differ.
     return { ...outcome, stdout: outcome.stdout.replace(/ {2,}/g, "  "), entry };
   }
 
-  async function newest(side: Side): Promise<{ seq: number; text: string }> {
-    const { stdout } = await side.raw("audit", "list", "--limit", "1", "-o", "ndjson");
-    return { seq: JSON.parse(stdout).seq, text: stdout };
-  }
+  const newest = async (side: Side) => (await side.raw("audit", "list", "--limit", "1", "-o", "ndjson")).stdout;
 
   test.each(STEPS.map((step, index) => [`${index + 1}. ${step.name}`, step] as const))(
     "%s: one output, one entry, one exit code",

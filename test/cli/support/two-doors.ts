@@ -1,4 +1,5 @@
 import { localApi } from "../../../src/client/local-api.ts";
+import { connect } from "../../../src/postgres/connect.ts";
 import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
 import { openTenant } from "../../../src/services/tenant/tenant.ts";
 import { type Ended, inProcess } from "../../support/in-process.ts";
@@ -16,8 +17,11 @@ export interface Side {
   tenant: string;
   /** Replaces text in the tenant's file. */
   edit(change: (text: string) => string): Promise<void>;
+  /** The number of the newest audit entry, from the database itself: asking with a command costs twenty times as much. */
+  newestSeq(): Promise<number>;
   /** A user's own request for a withdrawal; resolves to its id. */
   withdraw(userId: string, amount: number): Promise<string>;
+  close(): Promise<void>;
 }
 
 /** Two tenants of one file and one directory: nobody serves the first, a server runs for the second. */
@@ -44,17 +48,23 @@ export async function openTwoDoors(): Promise<TwoDoors> {
     if (applied.exitCode !== 0) throw new Error(applied.stderr);
   }
   const server = await operator.serve("served");
+  const [db, http] = [side(operator, "unserved"), side(operator, "served")];
   return {
     operator,
     server,
-    db: side(operator, "unserved"),
-    http: side(operator, "served"),
-    close: () => operator.close(),
+    db,
+    http,
+    close: async () => {
+      for (const each of [db, http]) await each.close();
+      await operator.close();
+    },
   };
 }
 
 function side(operator: Operator, tenant: string): Side {
   const alike = new Likeness(tenant);
+  // It connects when it is first asked.
+  const sql = connect(embeddedCluster(operator.directory).connection(tenant), { name: "both doors", max: 1 });
   const raw = (...args: string[]) => inProcess(["-t", tenant, ...args], { cwd: operator.directory, env: process.env });
   return {
     tenant,
@@ -65,6 +75,11 @@ function side(operator: Operator, tenant: string): Side {
       const { code, stdout, stderr } = await raw(...args);
       return { code, stdout: alike.of(stdout), stderr: alike.of(stderr) };
     },
+    newestSeq: async () => {
+      const [newest] = await sql<{ seq: number }[]>`select max(seq)::int as seq from audit`;
+      return newest?.seq ?? 0;
+    },
+    close: () => sql.end({ timeout: 5 }),
     withdraw: async (userId, amount) => {
       const connection = embeddedCluster(operator.directory).connection(tenant);
       const secrets = await operator.secrets();
