@@ -57,7 +57,7 @@ export function checkMarketFiles(
 /**
  * One market file: one market, or a list.
  *
- * @param taken where each key stands first; this file's keys are added
+ * @param taken where each key and each `import` stands first; this file's are added
  * @param feeds as in {@link MarketContext}
  */
 export function checkMarketFile(
@@ -90,6 +90,7 @@ export function checkMarketFile(
     if (earlier !== undefined)
       findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}`, code: "CONFLICT" });
     else taken.set(market.key, `${yaml.file}:${position.line}`);
+    findings.push(...repeatedImport(market, `${yaml.file}:${position.line}`, path, taken));
     if (market.moved === market.key)
       findings.push({
         path: [...path, "moved"],
@@ -100,6 +101,17 @@ export function checkMarketFile(
     markets.push({ ...market, source: { file: yaml.file, ...position } });
   }
   return { markets, problems: yaml.problems(findings) };
+}
+
+/** A market that another entry takes over too. */
+function repeatedImport({ import: id }: MarketEntry, place: string, path: Path, taken: Map<string, string>): Finding[] {
+  if (id === undefined) return [];
+  // No key has a space in it.
+  const name = `import ${id}`;
+  const earlier = taken.get(name);
+  if (earlier === undefined) taken.set(name, place);
+  if (earlier === undefined) return [];
+  return [{ path: [...path, "import"], message: `must be unique: it is imported at ${earlier}`, code: "CONFLICT" }];
 }
 
 /** A reference that compares the price of a feed which is not there: the market would wait for a person. */

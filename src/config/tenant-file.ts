@@ -39,7 +39,7 @@ export function loadTenant(file: string): Tenant {
 }
 
 /** The keys of a tenant's feeds; a custom oracle has names of its own. */
-function feedsThatSettle({ oracle, policy }: Draft): string[] | undefined {
+export function feedsThatSettle({ oracle, policy }: Pick<Draft, "oracle" | "policy">): string[] | undefined {
   return oracle && !policy?.resolution_url ? [...feedCatalogue(oracle.venues).keys()] : undefined;
 }
 

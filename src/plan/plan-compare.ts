@@ -39,7 +39,7 @@ export function policyFieldOf({ field }: PlanItem): PolicyField | undefined {
 
 /** Whether an item gives a market a key, and is nothing that was changed live or in a value. */
 export function isNaming({ kind, problem }: Pick<PlanItem, "kind" | "problem">): boolean {
-  return kind === "move" && problem === undefined;
+  return (kind === "move" || kind === "import") && problem === undefined;
 }
 
 /** The key of the market that an item creates; undefined for other items, and for a market that cannot be created. */

@@ -224,9 +224,10 @@ function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig):
   return { keys, revoke };
 }
 
-/** The markets that get another key. */
+/** The markets that get another key, or their first one. */
 function namesOf(items: readonly PlanItem[], live: LiveConfig): Writes["names"] {
-  return items.filter(isNaming).flatMap(({ field, live: from }) => {
+  return items.filter(isNaming).flatMap(({ field, kind, live: from }) => {
+    if (kind === "import") return [{ marketId: String(from), key: field.replace(/^markets\./, "") }];
     const market = live.markets.find(({ key }) => key === from);
     return market ? [{ marketId: market.id, key: field.replace(/^markets\./, ""), from: market.key }] : [];
   });
@@ -235,13 +236,10 @@ function namesOf(items: readonly PlanItem[], live: LiveConfig): Writes["names"] 
 function statesOf(items: readonly PlanItem[], live: LiveConfig): Writes["states"] {
   const named = new Map(namesOf(items, live).map(({ marketId, key }) => [`markets.${key}`, marketId]));
   return items.flatMap((item) => {
-    const id = named.get(item.field);
-    const market = live.markets.find((each) =>
-      id === undefined ? item.field === `markets.${each.key}` : each.id === id,
-    );
-    if (!market || item.live === null || isNaming(item)) return [];
+    const marketId = named.get(item.field) ?? live.markets.find(({ key }) => item.field === `markets.${key}`)?.id;
+    if (marketId === undefined || item.live === null || isNaming(item)) return [];
     const to = item.desired === "suspended" ? "suspended" : "open";
-    return [{ marketId: market.id, from: to === "open" ? "suspended" : "open", to }];
+    return [{ marketId, from: to === "open" ? "suspended" : "open", to }];
   });
 }
 

@@ -58,7 +58,13 @@ export function movedOf(markets: readonly PlacedMarket[]): Record<string, string
   return Object.fromEntries(markets.flatMap(({ key, moved }) => (moved === undefined ? [] : [[key, moved]])));
 }
 
-function declaredTerms({ key: _, source: __, moved: ___, liquidityUsd, ...terms }: PlacedMarket): DeclaredTerms {
+/** By key, the ids of the markets that files take over. */
+export function importsOf(markets: readonly PlacedMarket[]): Record<string, string> {
+  return Object.fromEntries(markets.flatMap(({ key, import: id }) => (id === undefined ? [] : [[key, id]])));
+}
+
+function declaredTerms(market: PlacedMarket): DeclaredTerms {
+  const { key: _key, source: _source, moved: _moved, import: _import, liquidityUsd, ...terms } = market;
   return { ...terms, liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd) };
 }
 

@@ -1,6 +1,7 @@
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
+import { type FoundMarket, withImport } from "./plan-imports.ts";
 import type { AppliedMarket, Desired, LiveConfig, PlanItem } from "./plan-types.ts";
 
 /** Terms that traders have traded on, so a market keeps them. */
@@ -8,27 +9,30 @@ const FIXED = ["question", "kind", "closeAt"] as const;
 /** Terms that have an effect only when a market is created. */
 const FIRST = ["category", "p0", "resolutionRef", "meta", "liquidityUsd"] as const;
 
-/** Markets by key: created once, moved to other keys, suspended and resumed, and nothing else. */
+/** Markets by key: created once or taken over, moved to other keys, suspended and resumed, and nothing else. */
 export function planMarkets(desired: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const { document } = desired;
   const findings: Findings = { items: [], warnings: [] };
   const known = knownMarkets(live);
   const met = new Set<AppliedMarket>();
   for (const [key, terms] of Object.entries(document.declared)) {
-    const { market, from, problem } = findMarket(key, desired, known);
+    const { market, naming, problem } = withImport(key, findMarket(key, desired, known), desired, live);
     if (market) met.add(market);
     if (problem !== undefined)
       findings.items.push({ ...creation(key, terms, document, live), kind: "conflict", problem });
     else if (!market) findings.items.push(creation(key, terms, document, live));
     else {
-      if (from !== undefined) findings.items.push(move(key, from));
-      findings.items.push(...conflicts(key, terms, market), ...state(key, terms, market, base));
-      findings.warnings.push(...ignored(key, terms, market));
+      const isImported = naming?.kind === "import";
+      if (naming) findings.items.push(named(key, naming));
+      findings.items.push(...conflicts(key, terms, market, isImported), ...state(key, terms, market, base));
+      if (!isImported) findings.warnings.push(...ignored(key, terms, market));
     }
   }
   for (const market of live.markets)
     if (!met.has(market) && market.status !== "settled")
-      findings.warnings.push(`markets.${market.key} is in no file; the market goes on (nothing here settles it)`);
+      findings.warnings.push(
+        `markets.${market.key} is in no file; the market goes on (nothing here settles it). \`pmctl pull --markets --write\` writes one`,
+      );
   return findings;
 }
 
@@ -55,7 +59,7 @@ function findMarket(
   key: string,
   { document, moved = {} }: Pick<Desired, "document" | "moved">,
   { now, before }: KnownMarkets,
-): { market?: AppliedMarket | undefined; from?: string; problem?: string } {
+): FoundMarket {
   const market = now.get(key);
   const from = moved[key];
   const source = from === undefined ? undefined : now.get(from);
@@ -76,11 +80,12 @@ function findMarket(
       market: source,
       problem: "a server of an older version cannot give it this key: restart the server first",
     };
-  return { market: source, from };
+  return { market: source, naming: { kind: "move", live: from } };
 }
 
-function move(key: string, from: string): PlanItem {
-  return { field: `markets.${key}`, kind: "move", base: from, desired: key, live: from, direction: "neutral" };
+function named(key: string, { kind, live }: NonNullable<FoundMarket["naming"]>): PlanItem {
+  const base = kind === "move" ? live : null;
+  return { field: `markets.${key}`, kind, base, desired: key, live, direction: "neutral" };
 }
 
 function creation(key: string, terms: DeclaredTerms, { markets }: ConfigDocument, { now }: LiveConfig): PlanItem {
@@ -97,15 +102,18 @@ function creation(key: string, terms: DeclaredTerms, { markets }: ConfigDocument
   return { ...item, kind: "conflict", problem: `it would close in the past (${iso(closeAt)}) and cannot be created` };
 }
 
-function conflicts(key: string, terms: DeclaredTerms, market: AppliedMarket): PlanItem[] {
-  return FIXED.filter((term) => terms[term] !== market[term]).map((term) => ({
+function conflicts(key: string, terms: DeclaredTerms, market: AppliedMarket, isImported: boolean): PlanItem[] {
+  // A file that takes a market over says what it is: an `import` of another market would go unnoticed otherwise.
+  const fixed = isImported ? [...FIXED, ...FIRST] : FIXED;
+  const way = isImported ? "state it as it is" : "put it back, or give the new market a key of its own";
+  return differing(fixed, terms, market).map((term) => ({
     field: `markets.${key}.${term}`,
     kind: "conflict",
     base: shown(term, market[term]),
-    desired: shown(term, terms[term]),
+    desired: shown(term, terms[term] ?? null),
     live: shown(term, market[term]),
     direction: "neutral",
-    problem: `a market's ${term} never changes: put it back, or give the new market a key of its own`,
+    problem: `a market's ${term} never changes: ${way}`,
   }));
 }
 
@@ -123,13 +131,24 @@ function state(key: string, terms: DeclaredTerms, market: AppliedMarket, base: P
 }
 
 function ignored(key: string, terms: DeclaredTerms, market: AppliedMarket): string[] {
-  return FIRST.filter((term) => {
-    const stated = terms[term];
-    return stated !== undefined && !isSame(stated, market[term]);
-  }).map((term) => `markets.${key}.${term} counts only when the market is created; it stays as it was`);
+  return differing(FIRST, terms, market).map(
+    (term) => `markets.${key}.${term} counts only when the market is created; it stays as it was`,
+  );
 }
 
-function shown(term: string, value: string | number): Json {
+/** The terms that a file states otherwise than they are. */
+function differing<Term extends (typeof FIXED | typeof FIRST)[number]>(
+  among: readonly Term[],
+  terms: DeclaredTerms,
+  market: AppliedMarket,
+): Term[] {
+  return among.filter((term) => {
+    const stated = terms[term];
+    return stated !== undefined && !isSame(stated, market[term]);
+  });
+}
+
+function shown(term: string, value: Json): Json {
   return term === "closeAt" ? iso(Number(value)) : value;
 }
 

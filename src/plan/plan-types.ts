@@ -28,6 +28,8 @@ export interface Desired {
   keys: readonly DesiredKey[] | undefined;
   /** By key, the key that a market had before. */
   moved?: Readonly<Record<string, string>> | undefined;
+  /** By key, the id of a market that the files take over. */
+  imports?: Readonly<Record<string, string>> | undefined;
   /** Of the tenant file and the market files. */
   fileSha256: string;
   /** Of an earlier apply's files; undefined where the files at hand are meant. */
@@ -47,6 +49,11 @@ export interface AppliedMarket extends Omit<DeclaredTerms, "state" | "liquidityU
   status: "open" | "suspended" | "closed" | "settled";
   /** Keys that it had before; undefined from a server of an older version, which cannot give markets other keys. */
   formerKeys: readonly string[] | undefined;
+}
+
+/** A market that is not settled, with a key or without one. */
+export interface UnsettledMarket extends Omit<AppliedMarket, "key" | "formerKeys"> {
+  key: string | null;
 }
 
 /** The state that a tenant has. */
@@ -69,6 +76,8 @@ export interface LiveConfig {
   /** Those that were revoked or have expired. */
   endedKeys: readonly LiveKey[];
   markets: readonly AppliedMarket[];
+  /** Those without a key, read where files take one over; undefined from a server of an older version too. */
+  unkeyed?: readonly UnsettledMarket[] | undefined;
   /** The last applied document, which an older version may have written; undefined before the first apply. */
   document: Partial<ConfigDocument> | undefined;
   /** While applies are refused. */
@@ -110,7 +119,9 @@ type PlanKind =
   /** Something live changed, and an apply was told to keep it. */
   | "adopted"
   /** A market gets another key; `live` is the one that it has. */
-  | "move";
+  | "move"
+  /** The files take over a market that was made otherwise, and give it its first key; `live` is its id. */
+  | "import";
 
 /** One managed field whose live value is not the file's. */
 export interface PlanItem {

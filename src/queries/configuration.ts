@@ -47,6 +47,21 @@ export async function listFileMarkets(sql: ReadSql): Promise<FileMarket[]> {
   return markets.toSorted((a, b) => ((a.key ?? "") < (b.key ?? "") ? -1 : 1));
 }
 
+/** Markets that are not settled, by id, those without a key too. */
+export async function listUnsettledMarkets(
+  sql: ReadSql,
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<FileMarket[]> {
+  return keyedMarkets(
+    sql,
+    sql`select market_id as id
+          from book
+         where status <> 'settled' ${after === undefined ? sql`` : sql`and market_id > ${after}`}
+         order by market_id
+         limit ${limit}`,
+  );
+}
+
 /** @param chosen selects the ids; `named` are the markets that files gave keys to */
 async function keyedMarkets(sql: ReadSql, chosen: ReturnType<ReadSql>): Promise<FileMarket[]> {
   const rows = await sql<{ id: string; status: StoredStatus; keys: string[] }[]>`

@@ -8,7 +8,7 @@ import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { makePlan } from "../../src/plan/plan.ts";
 import { type Choices, decide } from "../../src/plan/plan-decision.ts";
-import { documentOf, movedOf } from "../../src/plan/plan-document.ts";
+import { documentOf, importsOf, movedOf } from "../../src/plan/plan-document.ts";
 import type { Desired, Plan } from "../../src/plan/plan-types.ts";
 import { encodeResult } from "../../src/services/answers.ts";
 import { applyCommandOf, configurationOf } from "../../src/services/configuration/configuration.ts";
@@ -50,6 +50,7 @@ export function desiredOf({ sections = {}, markets = [], keys = { ops: "k1" }, k
     document: documentOf(parse(tenantText(sections)), declared, wanted),
     keys: wanted,
     moved: movedOf(declared),
+    imports: importsOf(declared),
     fileSha256: "0".repeat(64),
   };
 }

@@ -12,7 +12,7 @@ import { makePlan } from "../../plan/plan.ts";
 import { withBlame } from "../../plan/plan-blame.ts";
 import { createdMarket } from "../../plan/plan-compare.ts";
 import { scopeWarnings } from "../../plan/plan-decision.ts";
-import { documentOf, movedOf } from "../../plan/plan-document.ts";
+import { documentOf, importsOf, movedOf } from "../../plan/plan-document.ts";
 import { assumedFingerprint } from "../../plan/plan-keys.ts";
 import { meantBy, movedBack, takenBack } from "../../plan/plan-left.ts";
 import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
@@ -22,6 +22,7 @@ import { replayUnder } from "../replay/replay-window.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";
+import { withUnkeyed } from "./unkeyed-markets.ts";
 
 /** A plan, and the two states that it compares. */
 export interface PlannedTenant {
@@ -49,7 +50,13 @@ export function fromFiles(
       return { ...key, hash, fingerprint, expiresAt: expires ?? null };
     });
     const document = documentOf(config, markets, keys);
-    const whole = { document, keys, fileSha256: config.source.sha256, moved: movedOf(markets) };
+    const whole = {
+      document,
+      keys,
+      fileSha256: config.source.sha256,
+      moved: movedOf(markets),
+      imports: importsOf(markets),
+    };
     return targets ? onlyTargets(whole, live, targets) : whole;
   };
 }
@@ -96,8 +103,9 @@ export async function planOn(
   source: Source,
   { feeds, config }: Pick<ConfigSession, "feeds" | "config">,
 ): Promise<PlannedTenant> {
-  const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
-  const desired = keepKeys(await source(live, tenant?.api), live);
+  const known = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
+  const desired = keepKeys(await source(known, tenant?.api), known);
+  const live = await withUnkeyed(known, desired, tenant?.api);
   const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
   const money = await readPlanMoney(tenant?.api, plan, desired, live);
   const created = new Set(plan.items.flatMap((item) => createdMarket(item) ?? []));

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { everyPage } from "../../client/every-page.ts";
 import { readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { isOtherKeyFault, otherKeyFault } from "../../domain/audit/chain-walk.ts";
@@ -47,8 +48,6 @@ interface Part {
   gives: readonly InboxKind[];
   read(live: LiveTenant, scope: Scope, session: ConfigSession): Promise<Waiting[]>;
 }
-
-const PAGE = 200;
 
 const PARTS: readonly Part[] = [
   {
@@ -178,20 +177,6 @@ async function ofLive(
   } finally {
     await session.close();
   }
-}
-
-/** All items of a list; what waits for a person is few. */
-async function everyPage<Item>(
-  read: (page: { limit: number; cursor?: string }) => Promise<{ items: Item[]; nextCursor: string | null }>,
-): Promise<Item[]> {
-  const { items, nextCursor } = await read({ limit: PAGE });
-  let cursor = nextCursor;
-  while (cursor !== null) {
-    const page = await read({ limit: PAGE, cursor });
-    items.push(...page.items);
-    cursor = page.nextCursor;
-  }
-  return items;
 }
 
 function problemOf(error: unknown): string {

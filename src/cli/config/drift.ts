@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ConfigSession } from "../../app/tenant/config-session.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import { isNaming } from "../../plan/plan-compare.ts";
 import type { Plan, PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -97,7 +98,7 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
 
 /** Values that were changed live, those among them that an apply was told to keep. */
 export function driftIn({ items }: Plan): PlanItem[] {
-  return items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
+  return items.filter((item) => item.kind !== "change" && item.problem === undefined && !isNaming(item));
 }
 
 /** Returns what could not be written: values of keys, and fields that were changed in the file too. */

@@ -10,8 +10,12 @@ import { type CommandContext, type Host, withConfig } from "../command.ts";
 import type { View } from "../output/output.ts";
 import type { FileEdit } from "./write-back.ts";
 
+/** What `--markets` prints of each market. */
+const PULLED_FIELDS = "file key import question category kind p0 closeAt resolutionRef meta liquidityUsd state";
+
 interface PullOptions {
   write?: boolean;
+  markets?: boolean;
 }
 
 export function register(noun: Command, host: Host): void {
@@ -19,21 +23,26 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenant]", "the tenant")
       .option("--write", "put the live values into the files; comments stay")
+      .option("--markets", "instead: a file for each unsettled market that has none")
       .description("the tenant file with the live values in it, as YAML"),
-    { tenantFile: true, each: (options: PullOptions) => !options.write },
+    { tenantFile: true, and: PULLED_FIELDS, each: (options: PullOptions) => !options.write },
     runPull,
   );
 }
 
 /** Puts in the live values that differ, and those of policy fields that no file states unless they are the defaults. */
 async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<void> {
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  if (options.markets) {
+    const { pullMarkets } = await import("../market/pulled-markets.ts");
+    return withConfig(workspace.directory, tenant, options, io, (session) => pullMarkets(session, options, io));
+  }
   const [{ planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
     import("../../app/apply/plan-tenant.ts"),
     import("./write-back.ts"),
     import("yaml"),
   ]);
-  const workspace = openWorkspace();
-  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const { plan, live, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({
     ...(await planTenant(session)),
     files: session,

@@ -5,6 +5,7 @@ import type { PlacedMarket } from "../../config/market-files.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
 import { setInYaml } from "../../config/yaml/yaml-edit.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
+import { isNaming } from "../../plan/plan-compare.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
 import type { Io } from "../command.ts";
 
@@ -16,8 +17,9 @@ export interface FileEdit {
 }
 
 /** Where the live value of an item belongs; undefined for what a file cannot take, such as the value of a key. */
-export function editFor({ field, kind, live, problem }: PlanItem, { config, markets }: Tenant): FileEdit | undefined {
-  if (kind === "move" || problem !== undefined || live === null || field.startsWith("keys.")) return undefined;
+export function editFor(item: PlanItem, { config, markets }: Tenant): FileEdit | undefined {
+  const { field, live, problem } = item;
+  if (isNaming(item) || problem !== undefined || live === null || field.startsWith("keys.")) return undefined;
   const market = markets.find(({ key }) => field === `markets.${key}`);
   if (market) return { file: market.source.file, path: [...placeOf(market), "state"], value: live };
   return { file: config.source.file, path: field.split("."), value: live };

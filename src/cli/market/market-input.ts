@@ -74,6 +74,8 @@ function fromText(text: string, file: string): WireInput<"createMarket"> {
     );
   if (market.state !== "open")
     throw new Fault("USAGE", `${file} asks for a suspended market: create it open, then pmctl market suspend`);
-  const { source: _source, state: _state, moved: _moved, ...input } = market;
+  const { source: _source, state: _state, moved: _moved, import: imported, ...input } = market;
+  if (imported !== undefined)
+    throw new Fault("USAGE", `${file} takes over the market ${imported}: pmctl apply does so, and creates none`);
   return z.encode(MarketInput, input);
 }

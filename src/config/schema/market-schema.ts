@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ConfigMarketInput } from "../../contract/resources/config-document.ts";
+import { MarketId } from "../../contract/scalars.ts";
 
 const { key, state } = ConfigMarketInput.shape;
 
@@ -10,6 +11,11 @@ export const MarketEntrySchema = ConfigMarketInput.extend({
   moved: key.optional().meta({
     description: "The key that the market had before: it gets the new one. May stay once that is applied.",
     examples: ["old-key"],
+  }),
+  import: MarketId.optional().meta({
+    description:
+      "The id of a market without a key, which gets this one: no market is created. May stay once that is applied.",
+    examples: ["mkt_019f2c3a7b"],
   }),
 })
   .strict()

@@ -151,6 +151,13 @@ const ConfigMarket = z
     formerKeys: z.array(z.string()).meta({ description: "The keys that it had before." }),
   })
   .meta({ id: "ConfigMarket", description: "A market with a key, which files or the one who created it gave to it." });
+export const UnsettledMarket = z
+  .object({
+    key: z.string().nullable().meta({ description: "The market's key in files; null for a market without one." }),
+    ...marketTerms,
+  })
+  .meta({ id: "UnsettledMarket", description: "A market that is not settled, as files would state it." });
+
 const ConfigChange = z
   .object({
     seq,

@@ -10,6 +10,7 @@ import {
   Freeze,
   FreezeInput,
   LiveConfiguration,
+  UnsettledMarket,
 } from "./config-document.ts";
 import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
 import { PolicyImpact, PolicyWhole, TradingTerms } from "./policy.ts";
@@ -149,6 +150,15 @@ export const configOperations = {
     input: NoInput,
     output: LiveConfiguration,
     refusals: [],
+    extension: true,
+  }),
+  listUnsettledMarkets: operatorRead({
+    path: "/v1/config/markets",
+    summary: "List the markets that are not settled by id, with all that a file of them states.",
+    input: z.object(paging),
+    output: z.array(UnsettledMarket),
+    refusals: [],
+    paged: true,
     extension: true,
   }),
   listApplies: operatorRead({

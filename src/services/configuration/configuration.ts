@@ -26,6 +26,7 @@ import {
   type FileMarket,
   listFileMarkets,
   listLiveChanges,
+  listUnsettledMarkets,
   readApplies,
   sumAtRisk,
 } from "../../queries/configuration.ts";
@@ -43,6 +44,7 @@ const MAX_CHANGES = 1000;
 export function configurationHandlers(context: ServiceContext) {
   return {
     getConfig: () => readConfiguration(context),
+    listUnsettledMarkets: (input) => unsettledMarkets(context, input),
     listApplies: (input) => listApplies(context, input),
     getApply: ({ seq }) => getApply(context, seq),
     previewPolicy: (input) => previewPolicy(context, input),
@@ -123,6 +125,19 @@ function marketTerms({ market, status }: Pick<FileMarket, "market" | "status">, 
     liquidityUsd: market.fundMicro,
     status: statusAt({ status, closeAt: market.closeAt }, now),
   };
+}
+
+async function unsettledMarkets(
+  { pool, cursors }: ServiceContext,
+  input: Input<"listUnsettledMarkets">,
+): Promise<Result<"listUnsettledMarkets">> {
+  const list = cursors.list("listUnsettledMarkets", input);
+  const [after] = list.reached(["string"]) ?? [];
+  const [rows, now] = await pool.snapshot((sql) =>
+    Promise.all([listUnsettledMarkets(sql, { after, limit: input.limit + 1 }), readClock(sql)]),
+  );
+  const { page, nextCursor } = list.page(rows, input.limit, ({ market }) => [market.id]);
+  return { items: page.map(({ key, ...market }) => ({ key, ...marketTerms(market, now) })), nextCursor };
 }
 
 /** A value from a JSON column is plain JSON, although the types of rows do not say so. */

@@ -64,6 +64,7 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["listLatestPrices", { feeds: [{ key: "pm:btc", sources: [{ use: "coinbase", id: "BTC-USD" }] }] }],
   ["getConfig", {}],
   ["listApplies", { limit: 1 }],
+  ["listUnsettledMarkets", { limit: 1 }],
   ["getApply", { seq: 1 }],
   ["getApply", { seq: 999 }],
   ["previewPolicy", { before: terms(500), after: terms(20) }],

@@ -23,6 +23,8 @@ drift --all -o json
 
 pull acme
 pull acme --write
+pull acme --markets
+pull acme --markets --write
 
 history acme --limit 5
 history -o json --fields seq,ts,gitCommit
