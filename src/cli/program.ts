@@ -10,7 +10,7 @@ import { Interrupts } from "./input/interrupts.ts";
 import { packageVersion, versionLine } from "./input/package-version.ts";
 import { terminalPrompts } from "./input/prompts.ts";
 import { relativeTimesOf } from "./input/relative-times.ts";
-import { asksSeveral, namedTenant } from "./input/selector-option.ts";
+import { asksEach, eachOptions, namedTenant } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import { examplesHelp } from "./output/examples/examples.ts";
 import type { Prints } from "./output/fields.ts";
@@ -124,7 +124,7 @@ class CommandHost implements Host {
         },
         interrupts: this.#interrupts,
       };
-      const run = asksSeveral(options) && !choosesItself(command) ? await severally(prints, outputOptions, work) : work;
+      const run = asksEach(command, options) ? await severally(prints, outputOptions, work) : work;
       const exit = await run(context);
       this.exitCode = typeof exit === "number" ? exit : this.#interrupts.exitCode;
     });
@@ -144,7 +144,7 @@ class CommandHost implements Host {
    */
   async fieldsOf(command: Command): Promise<string[]> {
     const { fieldsOf } = await import("./output/fields.ts");
-    return fieldsOf(this.#printsOf(command));
+    return fieldsOf(this.#printsOf(command), eachOptions(command));
   }
 
   /** @throws Fault USAGE when `--fields` names what the command never prints, or `-o` a format that is not for it */
@@ -154,7 +154,7 @@ class CommandHost implements Host {
       throw new Fault("USAGE", `-o ${output} shows what is wrong in files, and pmctl ${pathOf(command)} reads none`);
     if (fields === undefined) return;
     const { requireFields } = await import("./output/fields.ts");
-    requireFields(this.#printsOf(command), fields);
+    requireFields(this.#printsOf(command), fields, eachOptions(command));
   }
 
   /** @throws Fault USAGE for `--idempotency-key` with a command whose repeat would not get the first result */
@@ -206,13 +206,6 @@ async function severally<Options extends object>(
 ): Promise<Action<Options>> {
   const { forEachTenant } = await import("./input/several-tenants.ts");
   return (context) => forEachTenant(context, prints, outputOptions, work);
-}
-
-/** Commands that name tenants in their arguments, or order them, choose among those that the line means by themselves. */
-function choosesItself({ registeredArguments, options }: Command): boolean {
-  return (
-    registeredArguments.some((each) => each.name() === "tenants") || options.some(({ long }) => long === "--selector")
-  );
 }
 
 /** What the line names, by option or as the argument of a noun of that name. */

@@ -56,6 +56,22 @@ describe("a line for several tenants", () => {
     expect(table.stdout).toMatch(/^TENANT +VERIFIED .*\nacme +yes .*\nzoe +yes /);
   });
 
+  test.each([
+    ["key list", "tenant,name"],
+    ["market list", "tenant,key"],
+    ["user list", "userId,tenant"],
+    ["risk", "tenant"],
+    ["freeze", "tenant,frozenUntil"],
+  ])("%s --all takes --fields %s, and one tenant does where it prints that", async (line, fields) => {
+    const words = line.split(" ");
+    const { exitCode, data } = await run(...words, "--all", "--fields", fields);
+    expect(exitCode).toBe(0);
+    for (const item of data) expect(Object.keys(item).toSorted()).toEqual(fields.split(",").toSorted());
+    expect((await operator.run(...words, "--all", "--fields", "?")).stdout).toContain("tenant");
+    const one = await run(...words, "-t", "acme", "--fields", "tenant");
+    expect(one.exitCode).toBe(line === "freeze" ? 0 : 6);
+  });
+
   test("what is said begins with the tenant, and 10 says that some failed", async () => {
     const some = await run("user", "show", "u-zoe", "--all");
     expect(some).toMatchObject({ exitCode: 10, stderr: expect.stringMatching(/^pmctl: acme: /) });

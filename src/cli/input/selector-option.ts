@@ -23,8 +23,27 @@ function selectorIn(text: string): Selector {
 }
 
 /** Whether a line may mean several tenants, by how it names them, however many there are. */
-export function asksSeveral({ tenant, selector, all }: Pick<Globals, "tenant" | "selector" | "all">): boolean {
+function asksSeveral({ tenant, selector, all }: Pick<Globals, "tenant" | "selector" | "all">): boolean {
   return selector !== undefined || all === true || (tenant !== undefined && /[,*?]/.test(tenant));
+}
+
+/** Whether the command runs once for each of the tenants that its line may mean. */
+export function asksEach(command: Command, options: Parameters<typeof asksSeveral>[0]): boolean {
+  return asksSeveral(options) && !choosesItself(command);
+}
+
+/** The options of a line whose command {@link asksEach}; undefined for another. */
+export function eachOptions(command: Command): object | undefined {
+  const named = namedTenant(command);
+  const options = { ...command.optsWithGlobals<Globals>(), ...(named !== undefined && { tenant: named }) };
+  return asksEach(command, options) ? options : undefined;
+}
+
+/** Commands that name tenants in their arguments, or order them, choose among those that the line means by themselves. */
+function choosesItself({ registeredArguments, options }: Command): boolean {
+  return (
+    registeredArguments.some((each) => each.name() === "tenants") || options.some(({ long }) => long === "--selector")
+  );
 }
 
 /** The tenant that a line names as its argument, as `--tenant` would; that of `init` is not there yet. */

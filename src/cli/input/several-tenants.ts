@@ -1,11 +1,10 @@
 import { chooseTenants } from "../../config/selection/choose-tenants.ts";
 import type { Selector } from "../../config/selection/selector.ts";
 import { openWorkspace } from "../../config/workspace.ts";
-import { operations } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { EXIT, type ExitCode, Interrupted } from "../errors.ts";
-import type { Prints } from "../output/fields.ts";
+import { isRead, type Prints } from "../output/fields.ts";
 import type { OutputOptions } from "../output/output.ts";
 import { printTogether, TenantOutput } from "../output/tenant-output.ts";
 import { namesIn } from "./selector-option.ts";
@@ -59,11 +58,4 @@ function tenantsOf({ tenant, selector }: { tenant?: string | undefined; selector
   const tenants = chooseTenants(workspace, { names, selector }, "all");
   if (tenants.length > 0) return tenants;
   throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
-}
-
-/** Whether a command only tells of a tenant. */
-function isRead(prints: Prints | null, options: object): boolean {
-  if (prints === null) return false;
-  if (typeof prints.each === "function") return prints.each(options);
-  return prints.each ?? ("operation" in prints && !("writes" in operations[prints.operation]));
 }

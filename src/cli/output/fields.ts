@@ -28,21 +28,35 @@ export function isRepeatable(prints: Prints | undefined): boolean {
   return prints.repeatable ?? ("operation" in prints && "writes" in operations[prints.operation]);
 }
 
-export function fieldsOf(prints: Prints): string[] {
-  if ("names" in prints) return prints.names.split(" ");
-  return [...namesIn(schemaOf(prints)), ...furtherNames(prints)];
+/** Whether a command only tells of a tenant. */
+export function isRead(prints: Prints | null | undefined, options: object): boolean {
+  if (!prints) return false;
+  if (typeof prints.each === "function") return prints.each(options);
+  return prints.each ?? ("operation" in prints && !("writes" in operations[prints.operation]));
+}
+
+/** @param each the options of a line that runs once for each of several tenants: its items say whose they are */
+export function fieldsOf(prints: Prints, each?: object): string[] {
+  const own = "names" in prints ? prints.names.split(" ") : [...namesIn(schemaOf(prints)), ...furtherNames(prints)];
+  return isTold(prints, each) && !own.includes("tenant") ? ["tenant", ...own] : own;
+}
+
+function isTold(prints: Prints, each: object | undefined): boolean {
+  return each !== undefined && isRead(prints, each);
 }
 
 /**
  * Refuses `--fields` before the command does anything: a script that repeats what was done and then called wrong would do
  * it twice.
  *
+ * @param each as {@link fieldsOf} takes it
  * @throws Fault USAGE naming the first field that the command never prints, and those that it does
  */
-export function requireFields(prints: Prints, fields: readonly string[]): void {
-  const wrong = fields.find((field) => !mayPrint(prints, field.split(".")));
+export function requireFields(prints: Prints, fields: readonly string[], each?: object): void {
+  const isAdded = (field: string) => field === "tenant" && isTold(prints, each);
+  const wrong = fields.find((field) => !isAdded(field) && !mayPrint(prints, field.split(".")));
   if (wrong === undefined) return;
-  throw new Fault("USAGE", `There is no field ${wrong}; there are: ${fieldsOf(prints).join(", ")}`);
+  throw new Fault("USAGE", `There is no field ${wrong}; there are: ${fieldsOf(prints, each).join(", ")}`);
 }
 
 /** What stands inside of a field that a command declares by its name alone is not known before it is printed. */
