@@ -41,7 +41,7 @@ const STRAYS = [
   ...["node_modules/left/index.js", "test/output/x", "server.log"],
 ];
 const CONTENTS =
-  /^(package\.json|README\.md|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(adr\/)?[\w-]+\.md)$/;
+  /^(package\.json|README\.md|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(adr\/|tour\/)?[\w-]+\.md)$/;
 
 interface Packed {
   filename: string;

@@ -48,7 +48,7 @@ export const appliedView = {
     { title: "CHANGES", cell: ({ changed, changes }) => (changed ? String(changes.length) : "-"), align: "right" },
     { title: "ENTRY", cell: ({ seq }) => orDash(seq?.toString()), align: "right" },
     { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit && shortCommit(gitCommit)), whole: true },
-    { title: "MIGRATIONS", cell: ({ migrations }) => orDash(migrations.join(", ")), optional: true },
+    { title: "MIGRATIONS", cell: ({ migrations }) => orDash(String(migrations.length || "")), align: "right" },
   ],
   empty: "There is nothing to apply",
 } satisfies View<readonly AppliedTenant[], AppliedTenant>;

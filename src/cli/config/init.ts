@@ -137,7 +137,7 @@ function nextSteps(directory: string, { tenant, ci }: Answers): string {
   const lines = [
     "Next:",
     `  pmctl validate ${tenant}   after you have edited tenants/${tenant}/tenant.yaml`,
-    `  pmctl apply ${tenant}      creates the database, and a market of each tenants/${tenant}/markets/*.yaml`,
+    `  pmctl apply ${tenant}      creates the database, and a market of each file in markets`,
     `  pmctl serve ${tenant}      serves it; Ctrl-C stops it`,
     `  pmctl doctor ${tenant}     says what is still missing`,
   ];

@@ -1,0 +1,78 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+import { masked } from "./masks.ts";
+import { redraw, type Step } from "./page.ts";
+import { type Answers, TerminalRun } from "./terminal.ts";
+
+const PAGES = new URL("../../docs/tour/", import.meta.url).pathname;
+const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+const pages = (await readdir(PAGES)).filter((name) => /^\d/.test(name)).sort();
+
+let operator: Operator;
+let env: Record<string, string>;
+let server: TerminalRun | undefined;
+beforeAll(async () => {
+  operator = await newOperator();
+  const bin = join(operator.directory, ".pmctl", "bin");
+  await mkdir(bin);
+  const program = `#!/bin/sh\nexec '${process.execPath}' $TOUR_CLOCK '${MAIN}' "$@"\n`;
+  await writeFile(join(bin, "pmctl"), program, { mode: 0o755 });
+  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+  env = {
+    PATH: `${bin}:${PATH}`,
+    HOME: operator.directory,
+    USER: "ops",
+    LC_ALL: "C.UTF-8",
+    NO_COLOR: "1",
+    PMCTL_PAGER: "cat",
+    NODE_COMPILE_CACHE,
+  };
+});
+afterAll(async () => {
+  await server?.interrupt();
+  await operator?.close();
+});
+
+/** What a person answers, by what the screen asks. */
+const ANSWERS: Answers = [
+  [/● No/, "y"],
+  [/type\s+(mkt_\w+ \w+)[\s\S]*◆ {2}The market and the outcome/, "$1\r"],
+  // The last of its choices leaves everything as it is.
+  [/◆ {2}Act on/, "\u001b[A\r"],
+];
+
+/** The last line of what a server prints once it listens. */
+const SERVES = "a change survives";
+
+/** Two hours and a half: what the walk did so far is then "2 h ago", however long it took. */
+const LATER = "--import=data:text/javascript,const{now}=Date;Date.now=()=>now.call(Date)+9e6";
+
+test.each(pages)("the terminal shows what the tour's page %s shows", async (name) => {
+  const page = await readFile(join(PAGES, name), "utf8");
+  await expect(await redraw(page, show)).toMatchFileSnapshot(join(PAGES, name));
+});
+
+async function show({ line, columns, isLater }: Step): Promise<string> {
+  const surroundings = {
+    cwd: operator.directory,
+    columns,
+    answers: ANSWERS,
+    env: { ...env, TOUR_CLOCK: isLater ? LATER : "" },
+  };
+  return masked(await screenOf(line, surroundings));
+}
+
+async function screenOf(line: string, surroundings: ConstructorParameters<typeof TerminalRun>[1]): Promise<string> {
+  if (line === "kill %1") {
+    const screen = await server?.interrupt();
+    server = undefined;
+    return screen ?? "";
+  }
+  if (!line.endsWith(" &")) return new TerminalRun(line, surroundings).end();
+  const started = new TerminalRun(line.slice(0, -2), surroundings);
+  const screen = await started.until(SERVES);
+  server = started;
+  return screen;
+}
