@@ -116,7 +116,7 @@ export const oracleOperations = {
       feeds: z.array(text(128)).max(200).default([]).meta({ description: "Only these; all unless given." }),
     }),
     output: z.array(FeedCheck),
-    refusals: ["NOT_FOUND", "REFUSED"],
+    refusals: ["REFUSED"],
     extension: true,
   }),
   receivePrice: operation({
