@@ -110,12 +110,15 @@ function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** An error as programs read it. */
-export function errorRecord(error: unknown, subject: Subject = {}) {
+/**
+ * An error as programs read it.
+ * @param said the message, where it says more than the error does by itself
+ */
+export function errorRecord(error: unknown, subject: Subject = {}, said?: string) {
   const { code, message, exit } = failureOf(error);
   const { requestId } = error instanceof Fault ? error.detail : {};
   return {
-    error: message,
+    error: said ?? message,
     code,
     requestId: typeof requestId === "string" ? requestId : null,
     exit,

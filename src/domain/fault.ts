@@ -123,7 +123,7 @@ const FAULTS = {
     next: "pmctl doctor",
   },
   ENGINE_UNSUPPORTED: { status: 500, exit: 6, meaning: "pmctl does not run on this database" },
-  UNREACHABLE: { status: 500, exit: 9, meaning: "no answer came from the server" },
+  UNREACHABLE: { status: 500, exit: 9, meaning: "no answer came from the server", next: "pmctl doctor" },
   SERVER_UNPROVEN: { status: 500, exit: 9, meaning: "the server did not prove that it serves this tenant" },
   USAGE: { status: 400, exit: 6, meaning: "the command line is not valid; the text names what" },
   AMBIGUOUS: { status: 400, exit: 6, meaning: "several ids begin so; the text names them" },

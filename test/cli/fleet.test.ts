@@ -123,7 +123,7 @@ describe("the fleet", () => {
     expect(drifted).toMatchObject({
       exitCode: 3,
       stdout: unreached.stdout,
-      stderr: expect.stringContaining("lab has drifted: policy.feeBps; acme-eu has drifted: policy.maxTradeUsd"),
+      stderr: expect.stringContaining("lab: drift of policy.feeBps; acme-eu: drift of policy.maxTradeUsd"),
     });
     expect(JSON.parse(drifted.stdout)).toEqual([
       {

@@ -75,7 +75,7 @@ describe("commands that take several tenants", () => {
     const drifted = await run("drift", "acme-*", "-o", "json");
     expect(drifted).toMatchObject({
       exitCode: 3,
-      stderr: expect.stringContaining("acme-us has drifted: policy.feeBps"),
+      stderr: expect.stringContaining("acme-us: drift of policy.feeBps"),
     });
     expect(JSON.parse(drifted.stdout)).toMatchObject([{ tenant: "acme-us", field: "policy.feeBps", live: 1 }]);
     const lame = await operator.runWith({ ACME_EU_AUDIT_KEY: "" }, "drift", "acme-*", "-o", "json");
@@ -83,8 +83,26 @@ describe("commands that take several tenants", () => {
     expect(tenantsOf(lame)).toEqual(["acme-us"]);
     expect((await run("drift", "acme-*", "--write")).exitCode).toBe(0);
 
+    for (const tenant of ["acme-eu", "acme-us"])
+      await operator.edit(tenant, (text) => text.replace("maxTradeUsd: 500", "maxTradeUsd: 499"));
+    const told = await run("apply", "acme-eu,acme-us", "--yes", "--on-drift", "adopt");
+    for (const tenant of ["acme-eu", "acme-us"])
+      expect(told.stderr).toMatch(new RegExp(`^${tenant}: On record as audit entry \\d+, hash`, "m"));
+
     const { checks } = JSON.parse((await run("doctor", "-l", "region=us", "-o", "json")).stdout);
     expect(new Set(checks.map(({ tenant }: { tenant: string | null }) => tenant))).toEqual(new Set([null, "acme-us"]));
+  });
+
+  test("a tenant that cannot be reached is named in its error and in the next step, as data too", async () => {
+    const env = { PMCTL_URL_ACME_US: "https://127.0.0.1:1" };
+    for (const command of ["plan", "apply", "drift"]) {
+      const { exitCode, stderr } = await operator.runWith(env, command, "acme-*", "-o", "json");
+      expect([command, exitCode]).toEqual([command, 10]);
+      const [line = ""] = stderr.split("\n").filter((each) => each.startsWith("{"));
+      const { error, fix } = JSON.parse(line);
+      expect(error).toMatch(/^acme-us: \S/);
+      expect(fix).toMatch(/^pmctl (-C \S+ )?-t acme-us doctor/);
+    }
   });
 
   test("new labels are nothing to apply: only the operator's commands read them", async () => {

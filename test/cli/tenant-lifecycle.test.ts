@@ -104,7 +104,7 @@ describe("a running server and its embedded database", () => {
     expect(asked).toMatchObject({
       exitCode: 6,
       stdout: "",
-      stderr: expect.stringMatching(/pmctl \w+ \(acme\).*--yes/),
+      stderr: expect.stringMatching(/connected to it, pmctl \(acme\), .*--yes/),
     });
     expect((await health()).status).toBe(200);
     expect(await operator.run("db", "stop", "--yes", "--quiet")).toEqual({ exitCode: 0, stdout: "", stderr: "" });

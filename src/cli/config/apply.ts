@@ -70,7 +70,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   requireOneAddress(targets, options);
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
-  const receipts = openReceipts(options, io.output);
+  const receipts = openReceipts(options, io.output, targets.length > 1);
   const others = new DirectorySecrets(workspace.directory, loadEnvironment(workspace.directory));
   const { values: applied, failure } = await oneByOne(
     targets,

@@ -85,7 +85,7 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
   for (const { tenant, drifted, files } of values) {
     const items = options.write ? await writeBack(drifted, files, io) : drifted;
     if (items.length > 0)
-      left.push(`${tenant}${options.write ? "" : " has drifted"}: ${items.map(({ field }) => field).join(", ")}`);
+      left.push(`${tenant}: ${options.write ? "" : "drift of "}${items.map(({ field }) => field).join(", ")}`);
   }
   if (failure !== undefined || left.length === 0) return failure ?? EXIT.ok;
   const fields = left.join("; ");

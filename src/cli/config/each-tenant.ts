@@ -67,7 +67,7 @@ export async function oneByOne<Target extends { tenant: string }, Value>(
         throw error;
       }
       output.note(`${target.tenant}: was not ${not}:`);
-      failures.push(output.fail(error));
+      failures.push(output.fail(error, target.tenant));
     }
   }
   return { values, failure: values.length > 0 && failures.length > 0 ? EXIT.partly : failures[0] };

@@ -77,7 +77,9 @@ export function register(noun: Command, host: Host): void {
 async function confirmStop(cluster: Cluster, options: Pick<Globals, "yes">, prompts: Prompts): Promise<void> {
   const clients = await cluster.clients();
   if (clients.length === 0) return;
-  const who = clients.map(({ name, database }) => `${name} (${database})`).join(", ");
+  // A pmctl process holds several connections, each with the name of its work behind pmctl's own.
+  const names = clients.map(({ name, database }) => `${name.replace(/^pmctl .*/, "pmctl")} (${database})`);
+  const who = [...new Set(names)].join(", ");
   if (!mustAsk(options, prompts, `Stopping the database under those who are connected to it, ${who},`)) return;
   if (!(await prompts.confirm(`${who}: stop the database under them?`))) throw declined();
 }

@@ -65,7 +65,7 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
         });
     else {
       output.note(`${tenant}: was not looked at:`);
-      failures.push({ tenant, exit: output.fail(member.error) });
+      failures.push({ tenant, exit: output.fail(member.error, tenant) });
     }
   }
   const unseen =
@@ -76,7 +76,7 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
       "### Drift of the fleet",
       "",
       rows.length === 0 ? view.empty + unseen : markdownTable(rows, view.columns),
-      ...failures.map(({ tenant }) => `\n${tenant} was not looked at.`),
+      ...failures.map(({ tenant }) => `\n${tenant}: was not looked at.`),
     ].join("\n"),
   );
   const exits = failures.map(({ exit }) => exit);
@@ -84,6 +84,6 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
   const [failure] = exits;
   if (failure !== undefined || rows.length === 0) return failure ?? EXIT.ok;
   const fields = Map.groupBy(rows, ({ tenant }) => tenant);
-  const drifts = [...fields].map(([tenant, of]) => `${tenant} has drifted: ${of.map(({ field }) => field).join(", ")}`);
+  const drifts = [...fields].map(([tenant, of]) => `${tenant}: drift of ${of.map(({ field }) => field).join(", ")}`);
   throw new Fault("REFUSED", drifts.join("; "));
 }

@@ -191,13 +191,14 @@ export class Output {
     this.#progressShown = true;
   }
 
-  /** Says what went wrong and how the process ends. */
-  fail(error: unknown): ExitCode {
+  /** Says what went wrong, with which tenant of several, and how the process ends. */
+  fail(error: unknown, tenant?: string): ExitCode {
     const { exit, message } = failureOf(error);
-    const { subject } = this.#options;
+    const subject = tenant === undefined ? this.#options.subject : { ...this.#options.subject, tenant };
     this.#clearProgress();
     if (message !== undefined) {
-      const text = this.speaksJson ? JSON.stringify(errorRecord(error, subject)) : `pmctl: ${sanitizeText(message)}`;
+      const said = tenant === undefined ? message : `${tenant}: ${message}`;
+      const text = this.speaksJson ? JSON.stringify(errorRecord(error, subject, said)) : `pmctl: ${sanitizeText(said)}`;
       this.#options.stderr.write(`${this.speaksJson ? text : folded(this.#options.stderr, text)}\n`);
     }
     if (this.showsProgress) this.#options.stderr.write(hintsFor(error, subject));

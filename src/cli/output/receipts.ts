@@ -21,9 +21,14 @@ export interface ReceiptBook {
 
 /**
  * Notes where each change stands in the audit log, and appends that to the receipt file.
+ * @param several whether the command is about several tenants: each line then begins with its tenant
  * @throws Fault USAGE when the file cannot be written: before anything is changed
  */
-export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions, output: Output): ReceiptBook {
+export function openReceipts(
+  { receipt: file, commandName = "" }: ReceiptOptions,
+  output: Output,
+  several = false,
+): ReceiptBook {
   const handle = file === undefined ? undefined : openForAppending(file);
   const unwritten: string[] = [];
   let cause: unknown;
@@ -41,7 +46,8 @@ export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions
         unwritten.push(line);
         cause = error;
       }
-      if (!output.speaksJson) output.note(`On record as audit entry ${seq}, hash ${hash}`);
+      if (!output.speaksJson)
+        output.note(`${several ? `${tenant}: ` : ""}On record as audit entry ${seq}, hash ${hash}`);
     },
     close() {
       if (handle !== undefined) closeSync(handle);

@@ -1,4 +1,3 @@
-import { Fault } from "../../domain/fault.ts";
 import type { ExitCode } from "../errors.ts";
 import { Output, type OutputOptions, type View } from "./output.ts";
 import type { Column } from "./table.ts";
@@ -31,9 +30,7 @@ export class TenantOutput extends Output {
   }
 
   override fail(error: unknown): ExitCode {
-    if (error instanceof Fault) return super.fail(named(error, this.#tenant));
-    this.note("this failed:");
-    return super.fail(error);
+    return super.fail(error, this.#tenant);
   }
 }
 
@@ -94,14 +91,6 @@ function resultOf<Value extends object, Row extends object>(
     columns: [own, ...fields.map(([name]) => ({ title: name.toUpperCase(), cell: nothing }))],
     empty: "",
   };
-}
-
-function named({ code, message, detail, cause, retryAfterSec }: Fault, tenant: string): Fault {
-  return new Fault(code, `${tenant}: ${message}`, {
-    detail,
-    cause,
-    ...(retryAfterSec === undefined ? {} : { retryAfterSec }),
-  });
 }
 
 /** The column as it looks: its texts are those that are kept. */
