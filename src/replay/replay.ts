@@ -6,6 +6,7 @@ import type { Policy } from "../domain/policy/policy.ts";
 import { Draft } from "../engine/draft.ts";
 import { SINGLE } from "../engine/rows.ts";
 import { type Again, commandAgain } from "./again.ts";
+import { asTaken } from "./applies.ts";
 import { LoggedRows } from "./logged-rows.ts";
 import { type LoggedEntry, takeEntry } from "./take-entry.ts";
 import { type ReplayFigures, Tally } from "./tally.ts";
@@ -52,7 +53,7 @@ export async function replayWindow(
 ): Promise<Replay> {
   const recorded = new LoggedRows();
   let replaying: WindowReplay | undefined;
-  for await (const page of pages)
+  for await (const page of asTaken(pages))
     for (const entry of page) {
       if (entry.at > window.to) break;
       if (entry.at < window.from) takeEntry(recorded, entry);
@@ -94,7 +95,8 @@ class WindowReplay {
     const again = commandAgain(entry, { recorded: this.#recorded, proposed: this.#proposed });
     if (again) {
       this.#commands += 1;
-      this.#last = { seq: entry.seq, hash: entry.hash };
+      // The entry of an apply is taken before others of a lower number.
+      if (entry.seq > this.#last.seq) this.#last = { seq: entry.seq, hash: entry.hash };
       if (this.#commands === 1) this.#first = entry.seq;
       this.#decide(again, entry.at);
     }

@@ -88,7 +88,7 @@ export function takeEntry(rows: LoggedRows, { type, payload, at }: LoggedEntry):
       changeTrader(rows, payload.userId, at, () => ({}));
       break;
     case "config.applied":
-      rows.move(CAPITAL, TREASURY, microFromDecimal(payload.capitalAdded));
+      takeCapital(rows, payload);
       takeTenant(rows, payload.state);
       break;
     case "policy.updated":
@@ -96,6 +96,11 @@ export function takeEntry(rows: LoggedRows, { type, payload, at }: LoggedEntry):
       takeTenant(rows, payload.state);
       break;
   }
+}
+
+/** What an apply pays into the treasury, before all else that it does. */
+export function takeCapital(rows: LoggedRows, { capitalAdded }: AuditPayloads["config.applied"]): void {
+  rows.move(CAPITAL, TREASURY, microFromDecimal(capitalAdded));
 }
 
 function takeMarket(rows: LoggedRows, payload: AuditPayloads["market.created"], at: number): void {

@@ -6,6 +6,7 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import { findAuditEntry, readSealedLines } from "../../queries/audit.ts";
 import { readLog } from "../../queries/evidence.ts";
 import {
+  findEndOfApply,
   pageAccounts,
   pageMarkets,
   pageMoved,
@@ -13,6 +14,7 @@ import {
   pageTradedMarkets,
   pageTradedPositions,
 } from "../../queries/reconcile/replayed.ts";
+import { OF_APPLY } from "../../replay/applies.ts";
 import {
   accountFigures,
   compareRows,
@@ -26,7 +28,7 @@ import {
 } from "../../replay/differences.ts";
 import { LoggedRows } from "../../replay/logged-rows.ts";
 import { type Rebuilt, rebuiltOf } from "../../replay/rebuilt.ts";
-import { loggedEntry, takeEntry } from "../../replay/take-entry.ts";
+import { loggedEntry, takeCapital, takeEntry } from "../../replay/take-entry.ts";
 import { glance } from "../../services/audit/audit-verifier.ts";
 
 /** A tenant as its log alone states it after an entry, and where its tables say otherwise. */
@@ -72,12 +74,14 @@ export async function rebuildState(
   if (last > head.seq || (to !== undefined && last < 1n))
     throw new Fault("NOT_FOUND", `The log has no entry ${last}: its last one is ${head.seq}`);
   const isHead = last === head.seq;
-  const entry = isHead ? head : await findAuditEntry(sql, last);
+  // Within an apply its capital is there already, which only its last entry states.
+  const capitalTo = isHead ? last : await findEndOfApply(sql, last, OF_APPLY);
+  const [entry, end] = isHead ? [head, head] : [await findAuditEntry(sql, last), await findAuditEntry(sql, capitalTo)];
   const rows = new LoggedRows();
-  const taking = new Taking(rows);
+  const taking = new Taking(rows, last);
   const walked = await walkChain(taking.pagesOf(sql), {
     keys,
-    head: { seq: last, hash: entry?.hash ?? "" },
+    head: { seq: capitalTo, hash: end?.hash ?? "" },
     onPage: (seq) => {
       taking.takeUpTo(seq);
       onProgress?.(Number(seq), Number(last));
@@ -90,8 +94,8 @@ export async function rebuildState(
   const rebuilt = rebuiltOf(rows, now);
   const differences = broken
     ? [differenceOf(broken)]
-    : await differencesOf(sql, rows, { to: last, now, hasPresent: isHead });
-  const { seq, hash } = walked.end;
+    : await differencesOf(sql, rows, { to: last, capitalTo, now, hasPresent: isHead });
+  const { seq, hash } = entry && walked.end.seq > last ? { seq: last, hash: entry.hash } : walked.end;
   const state = {
     to: Number(seq),
     head: Number(head.seq),
@@ -103,16 +107,18 @@ export async function rebuildState(
   return { state, broken };
 }
 
-/** Takes entries over once they are verified. */
+/** Takes entries over once they are verified; of those after the last one wanted, the capital alone. */
 class Taking {
   readonly #rows: LoggedRows;
+  readonly #last: bigint;
   #page: readonly SealedLines[] = [];
   #taken = GENESIS.seq;
   /** When the last entry was written, milliseconds since 1970. */
   at = 0;
 
-  constructor(rows: LoggedRows) {
+  constructor(rows: LoggedRows, last: bigint) {
     this.#rows = rows;
+    this.#last = last;
   }
 
   /** All entries, of which the page that was given last can be taken. */
@@ -137,7 +143,8 @@ class Taking {
         this.#page[Number(this.#taken % BigInt(PAGE))]?.lines.split("\n") ?? [];
       this.at = Date.parse(ts);
       const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload.join("\n") }) });
-      if (entry) takeEntry(this.#rows, entry);
+      if (entry && this.#taken < this.#last) takeEntry(this.#rows, entry);
+      else if (entry?.type === "config.applied") takeCapital(this.#rows, entry.payload);
     }
   }
 }
@@ -149,14 +156,19 @@ function differenceOf({ seq, problem, stored, computed }: ChainBreak): Differenc
 
 interface Compared {
   to: bigint;
+  capitalTo: bigint;
   now: number;
   /** Whether the rows that stand for the present are of the same moment. */
   hasPresent: boolean;
 }
 
-async function differencesOf(sql: ReadSql, rows: LoggedRows, { to, now, hasPresent }: Compared): Promise<Difference[]> {
+async function differencesOf(
+  sql: ReadSql,
+  rows: LoggedRows,
+  { to, capitalTo, now, hasPresent }: Compared,
+): Promise<Difference[]> {
   const inJournals = [
-    await compareRows("transfer", statedBalances(rows), mapped(pageMoved(sql, to), accountFigures)),
+    await compareRows("transfer", statedBalances(rows), mapped(pageMoved(sql, { to, capitalTo }), accountFigures)),
     await compareRows("trade", statedPositions(rows), mapped(pageTradedPositions(sql, to), positionRow)),
     await compareRows("trade", statedVolumes(rows), mapped(pageTradedMarkets(sql, to), volumeRow)),
   ];

@@ -1,5 +1,7 @@
+import { CAPITAL } from "../../domain/accounts.ts";
 import type { MarketKind, Side, StoredStatus } from "../../domain/market/market.ts";
 import { bigint, named, rowReader, text, whole } from "../../ledger/codec.ts";
+import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
 import { PRICED, pricedColumns } from "../priced.ts";
 
@@ -20,15 +22,18 @@ export function pageAccounts(sql: ReadSql) {
   return paged(sql`select id, balance_micro from account`, toBalance);
 }
 
-/** Every account as the transfers up to an entry add up. */
-export function pageMoved(sql: ReadSql, to: bigint) {
+/**
+ * Every account as the transfers up to an entry add up.
+ * @param capitalTo up to where transfers of capital count, which stand at the first entry of their apply
+ */
+export function pageMoved(sql: ReadSql, { to, capitalTo }: { to: bigint; capitalTo: bigint }) {
   // By pair of accounts first: far fewer rows then have to be split into their two legs.
   return paged(
     sql`
       with pair as (
         select debit, credit, sum(amount_micro) as amount
           from transfer
-         where seq <= ${String(to)}::bigint
+         where seq <= ${String(to)}::bigint or (seq <= ${String(capitalTo)}::bigint and debit = ${CAPITAL})
          group by debit, credit
       )
       select account as id, sum(leg.amount)::text as balance_micro
@@ -37,6 +42,26 @@ export function pageMoved(sql: ReadSql, to: bigint) {
        group by account`,
     toBalance,
   );
+}
+
+/**
+ * The last entry of the apply that wrote an entry; the entry itself where none did.
+ * @param types of what an apply writes before its last entry
+ */
+export async function findEndOfApply(sql: ReadSql, seq: bigint, types: Iterable<string>): Promise<bigint> {
+  const among = sql`(select unnest(${textArray([...types])}::text[]))`;
+  const [row] = await sql<{ seq: string }[]>`
+    select applied.seq
+      from audit asked
+     cross join lateral (
+             select seq, ts from audit where type = 'config.applied' and seq > asked.seq order by seq limit 1
+           ) applied
+     where asked.seq = ${String(seq)}
+       and applied.ts = asked.ts
+       and not exists (
+             select 1 from audit e where e.seq >= asked.seq and e.seq < applied.seq and e.type not in ${among}
+           )`;
+  return row ? BigInt(row.seq) : seq;
 }
 
 const toPosition = rowReader({
