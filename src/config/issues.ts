@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { isMissing, onePerPlace, yamlSentence } from "../contract/issue-sentence.ts";
 import { nearest } from "../domain/nearest.ts";
-import { DIAGNOSTIC_CODES, type DiagnosticCode, type Finding, type Path } from "./config-error.ts";
+import { DIAGNOSTIC_CODES, type DiagnosticCode, type Finding, formatPath, type Path } from "./config-error.ts";
 import { isAnchorPlace } from "./schema/audit-schema.ts";
 import { LITERAL } from "./schema/scalars.ts";
 import type { SchemaGuide } from "./schema/schema-guide.ts";
@@ -21,7 +21,18 @@ export function decode<Schema extends z.ZodType>(
 ): { data: z.output<Schema>; findings?: undefined } | { data?: undefined; findings: Finding[] } {
   const parsed = schema.safeParse(value, { error: yamlSentence });
   if (parsed.success) return { data: parsed.data };
-  return { findings: onePerPlace(parsed.error.issues).flatMap((issue) => findingsOf(issue, base, root, guide)) };
+  const findings = onePerPlace(parsed.error.issues).flatMap((issue) => findingsOf(issue, base, root, guide));
+  return { findings: withoutRenamed(findings) };
+}
+
+/** Of a misspelled required key only that it is misspelled: once it is mended, it is not missing any more. */
+function withoutRenamed(findings: readonly Finding[]): Finding[] {
+  const mended = findings.flatMap(({ code, path, meant }) => {
+    if (code !== "UNKNOWN_KEY" || meant === undefined) return [];
+    const mapping = path.slice(0, -1);
+    return [mapping, [...mapping, meant]].map(formatPath);
+  });
+  return findings.filter(({ code, path }) => code !== "REQUIRED" || !mended.includes(formatPath(path)));
 }
 
 /** What is wrong at the place of an issue, with the value where it may be shown. */

@@ -57,11 +57,11 @@ then:
 const WRONG = `---
 name: "<wrong> & more"
 given:
-  users: { bob: { balanceUsd: 10 } }
+  users: { bob: { balanceUsd: 10 }, cleo: { kyc: none } }
   markets: { rain: {} }
 when:
   - trade: { user: bob, market: rain, side: no, amountUsd: 5 }
-  - trade: { user: nobody, market: rain, side: no, amountUsd: 5 }
+  - trade: { user: cleo, market: rain, side: no, amountUsd: 5 }
     expect: { refused: MARKET_CLOSED }
 then:
   balances:
@@ -171,14 +171,54 @@ describe("a bad case ends with 6 at its place, and nothing is run", () => {
       "unknown key",
     ],
     ["an unknown feed", 'price: { feed: "pm:bct", value: 1 }', "when[0].price.feed", "did you mean pm:btc?"],
+    [
+      "no code of a refusal",
+      "{ wait: 1h, expect: { refused: MAX_TRADE } }",
+      "refused",
+      'did you mean "MAX_TRADE_EXCEEDED"?',
+    ],
+    ["a code like none", "{ wait: 1h, expect: { refused: OOPS } }", "refused", "`pmctl help errors` lists them"],
+    [
+      "a user of no given",
+      "trade: { user: alcie, market: rain, side: yes, amountUsd: 1 }",
+      "when[0].trade.user",
+      "given.users has no alcie; did you mean alice?",
+    ],
+    ["a market of no given", "suspend: rian", "when[0].suspend", "given.markets has no rian; did you mean rain?"],
+    [
+      "a name like none of given",
+      "settle: { market: snow, outcome: yes }",
+      "when[0].settle.market",
+      "given.markets has no snow; it has rain",
+    ],
     ["no duration", "wait: soon", "when[0].wait", "must be a duration such as 30s, 15m or 3h"],
   ])("%s", async (_, step, path, message) => {
-    await write("zoe", { "tests/bad.yaml": `${LIMITS}---\nname: bad\nwhen:\n  - ${step}\n` });
+    await write("zoe", {
+      "tests/bad.yaml": `${LIMITS}---\nname: bad\ngiven: { users: { alice: {} }, markets: { rain: {} } }\nwhen:\n  - ${step}\n`,
+    });
     const { exitCode, stdout, stderr } = await operator.run("test", "zoe", "-o", "table");
     expect([exitCode, stdout]).toEqual([6, ""]);
-    expect(stderr).toContain("tenants/zoe/tests/bad.yaml:21:");
+    expect(stderr).toContain("tenants/zoe/tests/bad.yaml:22:");
     expect(stderr).toContain(path);
     expect(stderr).toContain(message);
+    expect(stderr.match(/bad\.yaml:/g)).toHaveLength(1);
+  });
+
+  test.each([
+    ["balances: { alcie: 0 }", "then.balances.alcie", "given.users has no alcie; did you mean alice?"],
+    ["positions: { alcei: {} }", "then.positions.alcei", "given.users has no alcei; it has alice"],
+    [
+      "positions: { alice: { rian: { side: yes, shares: 0 } } }",
+      "then.positions.alice.rian",
+      "given.markets has no rian; did you mean rain?",
+    ],
+    ["markets: { rian: {} }", "then.markets.rian", "given.markets has no rian; did you mean rain?"],
+  ])("a name that given does not have, in then: %s", async (then, path, message) => {
+    const text = `name: x\ngiven: { users: { alice: {} }, markets: { rain: {} } }\nthen: { ${then} }\n`;
+    await write("zoe", { "tests/bad.yaml": text });
+    const { exitCode, stderr } = await operator.run("test", "zoe", "-o", "table");
+    expect([exitCode, stderr]).toEqual([6, expect.stringContaining(`${path}  ${message}`)]);
+    expect(stderr).toContain("tenants/zoe/tests/bad.yaml:3:");
   });
 
   test("as annotations too", async () => {

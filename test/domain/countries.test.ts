@@ -53,7 +53,11 @@ test.each([
   ["UK-ENG", "UK-ENG is not a code; GB-ENG?", "GB-ENG"],
   ["XX", "XX is not a code of ISO 3166", undefined],
   ["US-ZZ", "US-ZZ is not a code: ISO 3166-2 has no ZZ in US", undefined],
-  ["USA", "must be an ISO 3166 code such as US or US-NY", undefined],
+  ["USA", "USA is not a code; US?", "US"],
+  ["GBR", "GBR is not a code; GB?", "GB"],
+  ["USA-NY", "USA-NY is not a code; US-NY?", "US-NY"],
+  ["USA-ZZ", "must be an ISO 3166 code such as US or US-NY", undefined],
+  ["XXX", "must be an ISO 3166 code such as US or US-NY", undefined],
   ["US-NY-X", "must be an ISO 3166 code such as US or US-NY", undefined],
   ["", "must be an ISO 3166 code such as US or US-NY", undefined],
 ])("%j is refused: %s", (code, problem, meant) => {

@@ -102,6 +102,8 @@ async function recordCase(seed: number) {
     action: object,
     { tradeId: _, marketId: __, id: ___, ts, settledAt, updatedAt, ...expected }: Answer,
   ) => steps.push({ ...action, expect: expected });
+  // A case names a market that there is not only to be refused so.
+  const isForCases = (market: string, { refused }: Answer) => market !== "fog" || refused === "MARKET_NOT_FOUND";
   const held = new Map<string, number>();
   for (let step = 0; step < 50; step++) {
     const market = random.pick(["rain", "rain", "rain", "snow", "snow", "fog"]);
@@ -134,7 +136,7 @@ async function recordCase(seed: number) {
         ...shares,
         ...(amountUsd === undefined ? {} : { amountUsd }),
       };
-      record({ trade }, answer);
+      if (isForCases(market, answer)) record({ trade }, answer);
     }
   }
 

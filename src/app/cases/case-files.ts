@@ -8,6 +8,9 @@ import { type Case, CaseSchema, MAX_CASES_PER_FILE } from "../../config/schema/c
 import { guideTo } from "../../config/schema/json-schema.ts";
 import { YamlSource } from "../../config/yaml/yaml-source.ts";
 import { nearest } from "../../domain/nearest.ts";
+import { isoTime } from "../../domain/time/clock.ts";
+import { parseTime } from "../../domain/time/time-grammar.ts";
+import { unknownNames } from "./case-names.ts";
 
 /** Where the cases of a tenant stand, relative to its folder. */
 const CASE_FILES = "tests/*.yaml";
@@ -79,7 +82,7 @@ function checkCase(source: YamlSource, markets: MarketFiles, feeds: readonly str
   if (source.syntaxProblems.length > 0) return { cases: [], problems: source.syntaxProblems };
   const { data: spec, findings: wrong } = decode(CaseSchema, source.value, { guide: guideTo("case") });
   if (wrong) return { cases: [], problems: source.problems(wrong) };
-  const findings = unknownFeeds(spec, feeds);
+  const findings = [...unknownFeeds(spec, feeds), ...unknownNames(spec)];
   const marketFiles = new Map<string, PlacedMarket>();
   for (const [name, { file }] of Object.entries(spec.given.markets)) {
     if (file === undefined) continue;
@@ -87,9 +90,22 @@ function checkCase(source: YamlSource, markets: MarketFiles, feeds: readonly str
     if (typeof found === "string") findings.push({ path: ["given", "markets", name, "file"], message: found });
     else marketFiles.set(name, found);
   }
+  findings.push(...closedMarkets(spec, marketFiles));
   return findings.length > 0
     ? { cases: [], problems: source.problems(findings) }
     : { cases: [{ spec, source, marketFiles }], problems: [] };
+}
+
+/** Markets that would be closed before the case begins: no step could do anything with them. */
+function closedMarkets({ given, now }: Case, marketFiles: PlacedCase["marketFiles"]): Finding[] {
+  return Object.entries(given.markets).flatMap(([name, { closeAt }]): Finding[] => {
+    const closing = closeAt === undefined ? marketFiles.get(name)?.closeAt : parseTime(closeAt, now, "ahead");
+    if (closing === undefined || closing > now) return [];
+    const message = `the market closes at ${isoTime(closing)}, and the case begins at its \`now\`, ${isoTime(now)}: state a later closeAt here, or an earlier now`;
+    return [
+      { path: ["given", "markets", name, closeAt === undefined ? "file" : "closeAt"], message, code: "CONFLICT" },
+    ];
+  });
 }
 
 function unknownFeeds({ when }: Case, feeds: readonly string[]): Finding[] {

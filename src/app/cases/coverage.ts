@@ -1,6 +1,6 @@
 import type { PlacedMarket } from "../../config/market-files.ts";
+import { STEP_REFUSALS } from "../../config/schema/case-schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
-import { operations } from "../../contract/operations.ts";
 import type { FaultCode } from "../../domain/fault.ts";
 import { documentOf } from "../../plan/plan-document.ts";
 import type { RanCase } from "./run-case.ts";
@@ -13,13 +13,8 @@ export interface Coverage {
   rules: { name: string; evaluated: number }[];
 }
 
-const { placeTrade, suspendMarket, resumeMarket, settleMarket } = operations;
-const REACHABLE = new Set<FaultCode>(
-  [placeTrade, suspendMarket, resumeMarket, settleMarket].flatMap(({ refusals }) => [...refusals]),
-);
-
 export function refusalsMet(cases: readonly RanCase[]): Coverage["refusals"] {
-  return [...REACHABLE].map((code) => ({
+  return STEP_REFUSALS.map((code) => ({
     code,
     cases: cases.flatMap(({ result, refused }) => (refused.has(code) ? [result.name] : [])),
   }));

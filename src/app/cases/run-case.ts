@@ -50,13 +50,17 @@ export function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
   const refused = new Set<FaultCode>();
   const policies = [{ policy: tenant.policy, now: tenant.now }];
   const startMicro = micro(spec.given.treasuryUsd ?? context.config.treasury.capitalUsd);
-  const steps = spec.when.flatMap((step, index) => {
-    const { code, differs } = runStep(tenant, step, index, { ...context, spec });
-    if (code !== undefined) refused.add(code);
-    else if (step.policy) policies.push({ policy: tenant.policy, now: tenant.now });
-    return differs;
-  });
-  const departures = [...refusals, ...steps, ...differences(spec.then, stateOf(tenant, spec, startMicro), ["then"])];
+  const play = () => {
+    const steps = spec.when.flatMap((step, index) => {
+      const { code, differs } = runStep(tenant, step, index, { ...context, spec });
+      if (code !== undefined) refused.add(code);
+      else if (step.policy) policies.push({ policy: tenant.policy, now: tenant.now });
+      return differs;
+    });
+    return [...steps, ...differences(spec.then, stateOf(tenant, spec, startMicro), ["then"])];
+  };
+  // Without what was refused of the beginning, all that follows would differ too, and say nothing new.
+  const departures = refusals.length > 0 ? refusals : play();
   const failures = departures.map(
     ({ path, expected, actual }): Failure => ({
       path: formatPath(path),

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { operations } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
-import { CountryCode } from "../../contract/resources/policy.ts";
+import { PlaceCode } from "../../contract/resources/policy.ts";
 import { line, MarketId, MarketStatus, Side, Timestamp, text, UserId } from "../../contract/scalars.ts";
 import { decimalFromNumber } from "../../domain/decimal.ts";
-import { FAULT_CODES } from "../../domain/fault.ts";
+import { FAULT_CODES, type FaultCode } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { HIGHEST_SCORE } from "../../domain/policy/suitability.ts";
 import { parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
@@ -19,7 +19,7 @@ const User = z.strictObject({
     .enum(["passed", "failed", "pending", "none"])
     .default("passed")
     .meta({ description: "How the identity check went; one that is pending says nothing yet." }),
-  jurisdiction: CountryCode.optional().meta({
+  jurisdiction: PlaceCode.optional().meta({
     description: "Where the identity check says that the user is; without a check, where the user's token says so.",
   }),
   suitability: z.number().int().min(0).max(HIGHEST_SCORE).optional().meta({ description: "The assessment's score." }),
@@ -102,9 +102,24 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
 
 const Result = z.json().meta({ description: "A field of the answer that the API gives to the step." });
 
+const { placeTrade, suspendMarket, resumeMarket, settleMarket } = operations;
+/** Every code that a step can be refused with. */
+export const STEP_REFUSALS: readonly FaultCode[] = [
+  ...new Set([placeTrade, suspendMarket, resumeMarket, settleMarket].flatMap(({ refusals }) => [...refusals])),
+];
+
+/** Names no list: most codes are of requests that no case makes. */
+const Refusal = z.enum(FAULT_CODES, {
+  error: ({ input }) => {
+    const meant = typeof input === "string" ? nearest(input, STEP_REFUSALS) : undefined;
+    const hint = meant === undefined ? ": `pmctl help errors` lists them" : `; did you mean "${meant}"?`;
+    return `must be the code of a refusal${hint}`;
+  },
+});
+
 const Expectation = z
   .strictObject({
-    refused: z.enum(FAULT_CODES).meta({ description: "The code with which the step is refused." }),
+    refused: Refusal.meta({ description: "The code with which the step is refused." }),
     ...Object.fromEntries(Object.values(RESULT_FIELDS).flatMap((fields) => fields.map((field) => [field, Result]))),
   })
   .partial();

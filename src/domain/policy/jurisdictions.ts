@@ -13,22 +13,28 @@ export function isListed(code: string, list: readonly string[]): boolean {
 /** What is wrong with a code of a country or a subdivision in capital letters; undefined for one of ISO 3166. */
 export function problemOfCountry(code: string): string | undefined {
   if (isCountry(code)) return undefined;
-  if (!/^[A-Z]{2}(-[A-Z0-9]{1,3})?$/.test(code)) return "must be an ISO 3166 code such as US or US-NY";
   const meant = countryMeant(code);
   if (meant !== undefined) return `${code} is not a code; ${meant}?`;
+  if (!/^[A-Z]{2}(-[A-Z0-9]{1,3})?$/.test(code)) return "must be an ISO 3166 code such as US or US-NY";
   const [country = "", subdivision] = code.split("-");
   return isCountry(country)
     ? `${code} is not a code: ISO 3166-2 has no ${subdivision} in ${country}`
     : `${code} is not a code of ISO 3166`;
 }
 
-/** The code that stands for a retired or colloquial one in Unicode's list of aliases: `GB` for `UK`. */
+/**
+ * The code that is meant by one that ISO 3166 lists elsewhere or not any more: `GB` for `GBR`, and for `UK` as in Unicode's
+ * list of aliases.
+ */
 export function countryMeant(code: string): string | undefined {
   const [country = "", ...subdivision] = code.split("-");
-  if (!/^[A-Z]{2}$/.test(country)) return undefined;
-  const { region = country } = new Intl.Locale(`und-${country}`);
+  const region = alpha2Of(country) ?? aliasOf(country);
   const meant = [region, ...subdivision].join("-");
   return meant !== code && isCountry(meant) ? meant : undefined;
+}
+
+function aliasOf(country: string): string | undefined {
+  return /^[A-Z]{2}$/.test(country) ? new Intl.Locale(`und-${country}`).region : undefined;
 }
 
 function isCountry(code: string): boolean {
