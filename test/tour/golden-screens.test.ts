@@ -24,6 +24,8 @@ beforeAll(async () => {
     PATH: `${bin}:${PATH}`,
     HOME: operator.directory,
     USER: "ops",
+    ...{ GIT_AUTHOR_NAME: "ops", GIT_AUTHOR_EMAIL: "ops@acme.example" },
+    ...{ GIT_COMMITTER_NAME: "ops", GIT_COMMITTER_EMAIL: "ops@acme.example" },
     LC_ALL: "C.UTF-8",
     NO_COLOR: "1",
     PMCTL_PAGER: "cat",
