@@ -17,7 +17,9 @@ beforeAll(async () => {
   operator = await newOperator();
   const bin = join(operator.directory, ".pmctl", "bin");
   await mkdir(bin);
-  const program = `#!/bin/sh\nexec '${process.execPath}' $TOUR_CLOCK '${MAIN}' "$@"\n`;
+  await writeFile(join(bin, "ops.mjs"), AS_OPS);
+  await writeFile(join(bin, "later.mjs"), LATER);
+  const program = `#!/bin/sh\nexec '${process.execPath}' --import '${bin}/ops.mjs' $TOUR_CLOCK '${MAIN}' "$@"\n`;
   await writeFile(join(bin, "pmctl"), program, { mode: 0o755 });
   const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
   env = {
@@ -48,8 +50,17 @@ const ANSWERS: Answers = [
 /** The last line of what a server prints once it listens. */
 const SERVES = "a change survives";
 
+/** Audit entries name the user of the machine: on every one the same. */
+const AS_OPS = `
+import os from "node:os";
+import { syncBuiltinESMExports } from "node:module";
+const { userInfo } = os;
+os.userInfo = (...options) => ({ ...userInfo(...options), username: "ops" });
+syncBuiltinESMExports();
+`;
+
 /** Two hours and a half: what the walk did so far is then "2 h ago", however long it took. */
-const LATER = "--import=data:text/javascript,const{now}=Date;Date.now=()=>now.call(Date)+9e6";
+const LATER = "const { now } = Date;\nDate.now = () => now.call(Date) + 9e6;\n";
 
 test.each(pages)("the terminal shows what the tour's page %s shows", async (name) => {
   const page = await readFile(join(PAGES, name), "utf8");
@@ -61,7 +72,7 @@ async function show({ line, columns, isLater }: Step): Promise<string> {
     cwd: operator.directory,
     columns,
     answers: ANSWERS,
-    env: { ...env, TOUR_CLOCK: isLater ? LATER : "" },
+    env: { ...env, TOUR_CLOCK: isLater ? `--import=${join(operator.directory, ".pmctl", "bin", "later.mjs")}` : "" },
   };
   return masked(await screenOf(line, surroundings));
 }
