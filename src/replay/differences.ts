@@ -1,7 +1,9 @@
 import { FEES, prefixOf, TREASURY } from "../domain/accounts.ts";
+import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { pricesOf, statusAt } from "../domain/market/market.ts";
-import { usdFromMicro } from "../domain/money.ts";
-import type { Market, MarketState } from "../engine/rows.ts";
+import { microFromDecimal, usdFromMicro } from "../domain/money.ts";
+import type { Trade } from "../engine/draft.ts";
+import type { Market, MarketState, Withdrawal } from "../engine/rows.ts";
 import type { LoggedRows } from "./logged-rows.ts";
 
 /** One value of a table, or of what a journal's rows add up to, that is not what the log states. */
@@ -17,7 +19,7 @@ export interface Difference {
 }
 
 /** What is compared of a row, by field. Amounts and shares in micro-units. */
-export type Figures = Readonly<Record<string, bigint | number | string>>;
+export type Figures = Readonly<Record<string, bigint | number | string | null>>;
 
 /** A row as the database has it. */
 export type FiguredRow = readonly [id: string, figures: Figures];
@@ -51,10 +53,10 @@ function differing(what: string, id: string, log: Figures | undefined, table: Fi
 
 const WALLET = new RegExp(`^${prefixOf("wallet")}`);
 
-const isNothing = (value: Figures[string] | undefined) => value === undefined || value === 0n;
+const isNothing = (value: Figures[string] | undefined) => value === undefined || value === null || value === 0n;
 
 function shown(value: Figures[string] | undefined): Difference["log"] {
-  if (value === undefined) return null;
+  if (value === undefined || value === null) return null;
   return typeof value === "bigint" ? usdFromMicro(value) : value;
 }
 
@@ -88,13 +90,18 @@ export function statedVolumes(rows: LoggedRows): Map<string, Figures> {
 
 /** What a market shows, from its terms and its state. */
 export function marketFigures(
-  market: Pick<Market, "kind" | "fundMicro" | "p0Ppm" | "closeAt">,
-  state: Pick<MarketState, "status" | "yesMicro" | "noMicro" | "volumeMicro">,
+  market: Pick<Market, "kind" | "fundMicro" | "p0Ppm" | "closeAt" | "question">,
+  state: Pick<MarketState, "status" | "yesMicro" | "noMicro" | "volumeMicro" | "outcome" | "yesPricePpm">,
   now: number,
 ): Figures {
   const status = statusAt({ status: state.status, closeAt: market.closeAt }, now);
   const yesPrice = pricesOf(market, state).yes;
-  return { status, yesPrice, volume: state.volumeMicro, poolYes: state.yesMicro, poolNo: state.noMicro };
+  return {
+    ...{ status, yesPrice, volume: state.volumeMicro, poolYes: state.yesMicro, poolNo: state.noMicro },
+    ...{ outcome: state.outcome, lastPrice: state.yesPricePpm / 1e6 },
+    ...{ question: market.question, p0: market.p0Ppm / 1e6, liquidityUsd: market.fundMicro },
+    closeAt: new Date(market.closeAt).toISOString(),
+  };
 }
 
 /** What each market shows. */
@@ -104,6 +111,28 @@ export function statedMarkets(rows: LoggedRows, now: number): Map<string, Figure
     return state ? [[id, marketFigures(market, state, now)] as const] : [];
   });
   return new Map(both);
+}
+
+/** A withdrawal as its row has it. */
+export function withdrawalFigures(row: Pick<Withdrawal, "id" | "traderId" | "amountMicro" | "status">): FiguredRow {
+  return [row.id, { userId: row.traderId, amountUsd: row.amountMicro, status: row.status }];
+}
+
+/** Withdrawals, decided or not. */
+export function statedWithdrawals(rows: LoggedRows): Map<string, Figures> {
+  return mapped(rows.of("withdrawal"), ([, row]) => withdrawalFigures(row));
+}
+
+/** What a trade's row has beside what adds up to positions and volumes. */
+export function tradeFigures(trade: Pick<Trade, "id" | "feeMicro" | "yesPricePpm" | "ts">): FiguredRow {
+  const [yesPrice, ts] = [trade.yesPricePpm / 1e6, new Date(trade.ts).toISOString()];
+  return [trade.id, { feeUsd: trade.feeMicro, yesPrice, ts }];
+}
+
+/** The trade that an entry tells of. */
+export function statedTrade({ payload, at }: { payload: AuditPayloads["trade.executed"]; at: number }): FiguredRow {
+  const yesPricePpm = Math.round(Number(payload.yesPriceAfter) * 1e6);
+  return tradeFigures({ id: payload.tradeId, feeMicro: microFromDecimal(payload.fee), yesPricePpm, ts: at });
 }
 
 function mapped<Row>(rows: Iterable<Row>, figuresOf: (row: Row) => FiguredRow): Map<string, Figures> {

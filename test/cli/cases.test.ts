@@ -129,10 +129,10 @@ describe("cases", () => {
   test("as annotations and as JUnit XML, whose names are escaped", async () => {
     const { stdout } = await operator.run("test", "acme", "-o", "github", "--junit", "report.xml");
     expect(stdout.split("\n")[2]).toBe(
-      "::error file=tenants/acme/tests/limits.yaml,line=29,col=1,title=CONFLICT::<wrong> & more: then.balances.bob: expected 4, got 10",
+      "::error file=tenants/acme/tests/limits.yaml,line=29,col=1,title=CASE_FAILED::<wrong> & more: then.balances.bob: expected 4, got 10",
     );
     const sarif = JSON.parse((await operator.run("test", "acme", "-o", "sarif")).stdout);
-    expect(sarif).toMatchObject({ version: "2.1.0", runs: [{ results: [{ ruleId: "CONFLICT" }, {}, {}] }] });
+    expect(sarif).toMatchObject({ version: "2.1.0", runs: [{ results: [{ ruleId: "CASE_FAILED" }, {}, {}] }] });
     const xml = await readFile(join(operator.directory, "report.xml"), "utf8");
     expect(xml).toContain('<testsuite name="acme" tests="2" failures="1"');
     expect(xml).toContain('name="&lt;wrong&gt; &amp; more" file="tenants/acme/tests/limits.yaml" line="19"');
@@ -145,6 +145,18 @@ describe("cases", () => {
     expect(report.coverage?.rules).toEqual([{ name: "fees", evaluated: 1 }]);
     expect(report.coverage?.refusals).toContainEqual({ code: "MAX_TRADE_EXCEEDED", cases: ["over the limit"] });
     expect(report.coverage?.refusals).toContainEqual({ code: "KYC_REQUIRED", cases: [] });
+  });
+
+  test("compare of a position what they name of it: its side, its shares, or both", async () => {
+    const scene = LIMITS.slice(0, LIMITS.indexOf("  - { wait"));
+    const expected = ["{ side: yes }", "{ shares: 98.32502 }", "{ side: no }", "{ shares: 1 }"];
+    const cases = expected.map((each) => `${scene}then: { positions: { alice: { rain: ${each} } } }\n`);
+    await write("zoe", { "tests/held.yaml": cases.join("---\n") });
+    const { report } = await run("zoe");
+    expect(report.cases.flatMap(({ failures }) => failures)).toMatchObject([
+      { path: "then.positions.alice.rain.side", expected: "no", actual: "yes" },
+      { path: "then.positions.alice.rain.shares", expected: 1 },
+    ]);
   });
 });
 

@@ -37,6 +37,8 @@ describe("pmctl replay", () => {
       if (step % 3 === 0) said.set(await lastEntry(), await ask());
     }
     await applyMarkets();
+    await tenant.api("ann").requestWithdrawal({ amount: 1 });
+    await tenant.api().settleMarket({ marketId: markets.at(-1) ?? "", outcome: "no" });
     said.set(await lastEntry(), await ask());
   });
 
@@ -213,6 +215,36 @@ describe("pmctl replay", () => {
     expect(state.ok).toBe(false);
     expect(state.differences).toContainEqual({ what, id, field, log: expect.anything(), table: expect.anything() });
     expect(stderr).toContain(what);
+    expect((await replay()).exit).toBe(0);
+  });
+
+  const turned = "case outcome when 'yes' then 'no' else 'yes' end";
+  test.each([
+    ["market", "outcome", "book", "outcome", turned, turned, "outcome is not null"],
+    ["market", "lastPrice", "book", "yes_price_ppm", "yes_price_ppm + 9", "yes_price_ppm - 9", "volume_micro > 0"],
+    ["market", "question", "market", "question", "question || '!'", "rtrim(question, '!')", "true"],
+    ["market", "closeAt", "market", "close_at", "close_at + 60000", "close_at - 60000", "true"],
+    ["market", "liquidityUsd", "market", "fund_micro", "fund_micro + 5", "fund_micro - 5", "true"],
+    ["market", "p0", "market", "p0_ppm", "p0_ppm + 5", "p0_ppm - 5", "true"],
+    [
+      "withdrawal",
+      "amountUsd",
+      "withdrawal",
+      "amount_micro",
+      "amount_micro + 5",
+      "amount_micro - 5",
+      "status = 'pending'",
+    ],
+    ["trade", "feeUsd", "trade", "fee_micro", "fee_micro + 5", "fee_micro - 5", "amount_micro > 1000000"],
+    ["trade", "yesPrice", "trade", "yes_price_ppm", "yes_price_ppm + 5", "yes_price_ppm - 5", "true"],
+    ["trade", "ts", "trade", "ts", "ts + 600000", "ts - 600000", "true"],
+  ])("of a %s its %s is compared", async (what, field, table, column, forged, mended, where) => {
+    const set = (value: string) => tenant.sql.unsafe(`update ${table} set ${column} = ${value} where ${where}`);
+    expect((await set(forged)).count).toBeGreaterThan(0);
+    const { exit, state } = await replay();
+    await set(mended);
+    expect(exit).toBe(8);
+    expect(state.differences).toContainEqual(expect.objectContaining({ what, field }));
     expect((await replay()).exit).toBe(0);
   });
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
     });
   await kyc("usr_ann", "passed", "GB");
   await kyc("usr_bob", "failed", "CH");
-  await kyc("usr_carl", "passed", "CH");
+  await kyc("usr_carl", "passed", "CH-ZH");
   await scene.api().restrictUser({ id: "usr_carl" });
   await scene.api("usr_ann").submitSuitability({ answers: { a: 4, b: 4 } });
   await scene.api("usr_dora").submitSuitability({ answers: { a: 1 } });
@@ -47,9 +47,13 @@ test.each<[WireInput<"listUsers">, string[]]>([
   [{ state: "restricted" }, ["carl"]],
   [{ state: "verified" }, ["ann"]],
   [{ jurisdiction: "ch" }, ["bob", "carl"]],
+  [{ jurisdiction: "CH-zh" }, ["carl"]],
+  [{ jurisdiction: "UK" }, ["ann"]],
+  [{ jurisdiction: "ZZ" }, []],
   [{ minScore: 1 }, ["ann", "dora"]],
   [{ maxScore: 7 }, ["dora"]],
   [{ minExposureUsd: 10 }, ["ann", "dora"]],
+  [{ minExposureUsd: 0 }, ["ann", "bob", "carl", "dora"]],
   [{ minExposureUsd: 10.000001, minScore: 8 }, ["ann"]],
 ])("the filter %j selects %j", async (filter, users) => {
   expect(await listed(filter)).toEqual(users);
@@ -63,6 +67,12 @@ test("pages of users go on after the last one, and belong to their filter", asyn
   await expect(scene.api().listUsers({ limit: 3, cursor, state: "verified" })).rejects.toMatchObject({
     code: "BAD_REQUEST",
   });
-  for (const wrong of [{ minScore: 21 }, { minExposureUsd: -1 }, { minExposureUsd: 0.0000001 }, { minScore: 1.5 }])
+  for (const wrong of [
+    { minScore: 21 },
+    { minExposureUsd: -1 },
+    { minExposureUsd: 0.0000001 },
+    { minScore: 1.5 },
+    { jurisdiction: "XX" },
+  ])
     await expect(scene.api().listUsers(wrong)).rejects.toMatchObject({ code: "BAD_REQUEST" });
 });

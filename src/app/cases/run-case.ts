@@ -125,20 +125,23 @@ function marketOf(tenant: CaseTenant, id: string) {
   return { status, yesPrice: pricesOf(market, state).yes, outcome: state.outcome };
 }
 
-/** What a user holds of a market that is not settled: of the side that is expected, unless only the other one is held. */
+/**
+ * What a user holds of a market that is not settled: of the side that is expected, unless only the other one is held. Null
+ * for nothing, where the case does not say how much.
+ */
 function positionOf(
   tenant: CaseTenant,
   user: string,
   market: string,
-  expected: { side: Side; shares: number } | undefined,
+  expected: { side?: Side | undefined; shares?: number | undefined } | undefined,
 ) {
   const isSettled = tenant.market(market)?.status === "settled";
   const sharesOf = (side: Side) => {
     const held = isSettled ? undefined : tenant.rows.get("position", positionKey(user, market, side));
     return usdFromMicro(held?.sharesMicro ?? 0n);
   };
-  const { side = "yes", shares = 0 } = expected ?? {};
+  const { side = "yes", shares } = expected ?? {};
   const other: Side = side === "yes" ? "no" : "yes";
   const shown = shares !== 0 && sharesOf(side) === 0 && sharesOf(other) > 0 ? other : side;
-  return { side: shown, shares: sharesOf(shown) };
+  return shares === undefined && sharesOf(shown) === 0 ? null : { side: shown, shares: sharesOf(shown) };
 }

@@ -13,6 +13,8 @@ import {
   pagePositions,
   pageTradedMarkets,
   pageTradedPositions,
+  pageTrades,
+  pageWithdrawals,
 } from "../../queries/reconcile/replayed.ts";
 import { OF_APPLY } from "../../replay/applies.ts";
 import {
@@ -20,11 +22,16 @@ import {
   compareRows,
   type Difference,
   type FiguredRow,
+  type Figures,
   marketFigures,
   statedBalances,
   statedMarkets,
   statedPositions,
+  statedTrade,
   statedVolumes,
+  statedWithdrawals,
+  tradeFigures,
+  withdrawalFigures,
 } from "../../replay/differences.ts";
 import { LoggedRows } from "../../replay/logged-rows.ts";
 import { type Rebuilt, rebuiltOf } from "../../replay/rebuilt.ts";
@@ -79,11 +86,13 @@ export async function rebuildState(
   const [entry, end] = isHead ? [head, head] : [await findAuditEntry(sql, last), await findAuditEntry(sql, capitalTo)];
   const rows = new LoggedRows();
   const taking = new Taking(rows, last);
+  const inTrades: Difference[] = [];
   const walked = await walkChain(taking.pagesOf(sql), {
     keys,
     head: { seq: capitalTo, hash: end?.hash ?? "" },
-    onPage: (seq) => {
+    onPage: async (seq) => {
       taking.takeUpTo(seq);
+      inTrades.push(...(await taking.differingTrades(sql)));
       onProgress?.(Number(seq), Number(last));
     },
   });
@@ -94,7 +103,7 @@ export async function rebuildState(
   const rebuilt = rebuiltOf(rows, now);
   const differences = broken
     ? [differenceOf(broken)]
-    : await differencesOf(sql, rows, { to: last, capitalTo, now, hasPresent: isHead });
+    : [...(await differencesOf(sql, rows, { to: last, capitalTo, now, hasPresent: isHead })), ...inTrades];
   const { seq, hash } = entry && walked.end.seq > last ? { seq: last, hash: entry.hash } : walked.end;
   const state = {
     to: Number(seq),
@@ -111,6 +120,9 @@ export async function rebuildState(
 class Taking {
   readonly #rows: LoggedRows;
   readonly #last: bigint;
+  /** Trades of the entries taken that are not compared yet. */
+  #trades = new Map<string, Figures>();
+  #compared = GENESIS.seq;
   #page: readonly SealedLines[] = [];
   #taken = GENESIS.seq;
   /** When the last entry was written, milliseconds since 1970. */
@@ -137,14 +149,24 @@ class Taking {
     }
   }
 
+  /** Compares the rows of the trades that were taken since with their entries. */
+  async differingTrades(sql: ReadSql): Promise<Difference[]> {
+    const [stated, from] = [this.#trades, this.#compared + 1n];
+    this.#trades = new Map();
+    this.#compared = this.#taken < this.#last ? this.#taken : this.#last;
+    return compareRows("trade", stated, mapped(pageTrades(sql, from, this.#compared), tradeFigures));
+  }
+
   takeUpTo(seq: bigint): void {
     for (; this.#taken < seq; this.#taken += 1n) {
       const [, , ts = "", type = "", , ...payload] =
         this.#page[Number(this.#taken % BigInt(PAGE))]?.lines.split("\n") ?? [];
       this.at = Date.parse(ts);
       const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload.join("\n") }) });
-      if (entry && this.#taken < this.#last) takeEntry(this.#rows, entry);
-      else if (entry?.type === "config.applied") takeCapital(this.#rows, entry.payload);
+      if (entry && this.#taken < this.#last) {
+        takeEntry(this.#rows, entry);
+        if (entry.type === "trade.executed") this.#trades.set(...statedTrade(entry));
+      } else if (entry?.type === "config.applied") takeCapital(this.#rows, entry.payload);
     }
   }
 }
@@ -181,6 +203,7 @@ async function differencesOf(
       statedMarkets(rows, now),
       mapped(pageMarkets(sql), (row): FiguredRow => [row.id, marketFigures(row, row, now)]),
     ),
+    await compareRows("withdrawal", statedWithdrawals(rows), mapped(pageWithdrawals(sql), withdrawalFigures)),
   ];
   return [...inRows, ...inJournals].flat();
 }

@@ -142,7 +142,7 @@ function annotationsOf({ file, name, failures }: CaseResult): Annotation[] {
     endLine: line,
     endColumn: 1,
     path: failure.path,
-    code: "CONFLICT",
+    code: "CASE_FAILED",
     severity: "error",
     message: `${name}: ${sentence(failure)}`,
     fix: null,

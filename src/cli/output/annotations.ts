@@ -1,7 +1,9 @@
 import type { Problem } from "../../config/config-error.ts";
 
 /** What is wrong at a place of a file, as programs that review code show it. */
-export type Annotation = Omit<Problem, "frame">;
+export interface Annotation extends Omit<Problem, "frame" | "code"> {
+  code: Problem["code"] | "CASE_FAILED";
+}
 
 export function annotationOf({ frame: _, ...annotation }: Problem): Annotation {
   return annotation;

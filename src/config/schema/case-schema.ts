@@ -178,7 +178,7 @@ const Then = z
   .strictObject({
     balances: z.record(UserId, z.number()).meta({ description: "Wallets by user." }),
     positions: z
-      .record(UserId, z.record(MarketId, Held))
+      .record(UserId, z.record(MarketId, Held.partial()))
       .meta({ description: "By user and market; a settled market has none." }),
     markets: z.record(MarketId, Shown.partial()).meta({ description: "Markets as the API shows them." }),
     house: House.partial().meta({ description: "The house's accounts." }),

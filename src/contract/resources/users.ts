@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
-import { placeOf } from "../../domain/policy/jurisdictions.ts";
+import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy/jurisdictions.ts";
 import { operationsUnder } from "../operation.ts";
 import { line, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
@@ -36,8 +36,15 @@ export const UserFilter = z.object({
   maxScore: Score.optional().meta({ description: "Only users whose suitability score is at most this." }),
   jurisdiction: text(6)
     .overwrite((code) => placeOf(code) ?? code.toUpperCase())
+    .check(({ value, issues }) => {
+      const message = value === UNREADABLE_PLACE ? undefined : problemOfCountry(value);
+      if (message !== undefined) issues.push({ code: "custom", input: value, message });
+    })
     .optional()
-    .meta({ description: "Only users of this jurisdiction, in any case.", examples: ["GB"] }),
+    .meta({
+      description: `Only users of this jurisdiction, in any case; \`US\` covers \`US-NY\`, and ${UNREADABLE_PLACE} is a place that could not be read.`,
+      examples: ["GB"],
+    }),
   minExposureUsd: z.coerce
     .number()
     .min(0)

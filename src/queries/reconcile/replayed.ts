@@ -1,6 +1,7 @@
 import { CAPITAL } from "../../domain/accounts.ts";
 import type { MarketKind, Side, StoredStatus } from "../../domain/market/market.ts";
-import { bigint, named, rowReader, text, whole } from "../../ledger/codec.ts";
+import type { WithdrawalStatus } from "../../engine/rows.ts";
+import { bigint, integer, named, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
 import { PRICED, pricedColumns } from "../priced.ts";
@@ -109,6 +110,37 @@ export function pageTradedMarkets(sql: ReadSql, to: bigint) {
   );
 }
 
+const toTrade = rowReader({ id: text(), feeMicro: bigint(), yesPricePpm: integer(), ts: whole() });
+
+/**
+ * The trades of some entries, both ends included. Older versions wrote a trade's own time, which was its entry's but for a
+ * clock that had stepped back: a time within five minutes counts as the entry's.
+ */
+export function pageTrades(sql: ReadSql, from: bigint, to: bigint) {
+  return paged(
+    sql`
+      select t.id, t.fee_micro, t.yes_price_ppm,
+             case when abs(t.ts - entry.ts) <= 300000 then entry.ts else t.ts end as ts
+        from trade t
+        left join audit a on a.seq = t.seq
+       cross join lateral (select round(extract(epoch from a.ts::timestamptz) * 1000)::bigint as ts) entry
+       where t.seq between ${String(from)}::bigint and ${String(to)}::bigint`,
+    toTrade,
+  );
+}
+
+const toWithdrawal = rowReader({
+  id: text(),
+  traderId: text(),
+  amountMicro: bigint(),
+  status: text<WithdrawalStatus>(),
+});
+
+/** Every withdrawal as its row has it. */
+export function pageWithdrawals(sql: ReadSql) {
+  return paged(sql`select id, trader_id, amount_micro, status from withdrawal`, toWithdrawal);
+}
+
 const toMarket = rowReader({
   id: text(),
   closeAt: whole(),
@@ -116,13 +148,17 @@ const toMarket = rowReader({
   kind: text<MarketKind>(),
   status: text<StoredStatus>(),
   volumeMicro: bigint(),
+  question: text(),
+  outcome: nullable(text<Side>()),
+  yesPricePpm: integer(),
 });
 
 /** Every market with its state. One that lacks either row is left out, and so is missing. */
 export function pageMarkets(sql: ReadSql) {
   return paged(
     sql`
-      select m.id, m.close_at, ${pricedColumns(sql)}, b.status, b.volume_micro
+      select m.id, m.close_at, ${pricedColumns(sql)}, b.status, b.volume_micro,
+             m.question, b.outcome, b.yes_price_ppm
         from market m
         join book b on b.market_id = m.id`,
     toMarket,

@@ -28,15 +28,21 @@ export async function listTraderIds(sql: ReadSql, filter: TraderFilter): Promise
        ${after === undefined ? sql`` : sql`and t.id > ${after}`}
        ${q === undefined ? sql`` : sql`and strpos(lower(t.id), lower(${q})) > 0`}
        ${state === undefined ? sql`` : sql`and case when t.restricted then 'restricted' else t.kyc end = ${state}`}
-       ${jurisdiction === undefined ? sql`` : sql`and t.jurisdiction = ${jurisdiction}`}
+       ${jurisdiction === undefined ? sql`` : sql`and ${isIn(sql, jurisdiction)}`}
        ${minScore === undefined ? sql`` : sql`and t.suitability_score >= ${minScore}`}
        ${maxScore === undefined ? sql`` : sql`and t.suitability_score <= ${maxScore}`}
-       ${minExposureMicro === undefined ? sql`` : sql`and t.id in (${exposedTo(sql, minExposureMicro)})`}
+       ${minExposureMicro === undefined || minExposureMicro === 0n ? sql`` : sql`and t.id in (${exposedTo(sql, minExposureMicro)})`}
      order by t.id
      limit ${limit}`;
   return rows.map(({ id }) => id);
 }
 
+/** A country covers its subdivisions, as in the lists of a policy. */
+function isIn(sql: ReadSql, code: string) {
+  return sql`(t.jurisdiction = ${code} or starts_with(t.jurisdiction, ${`${code}-`}))`;
+}
+
+/** Users without an open position are not among them. */
 function exposedTo(sql: ReadSql, leastMicro: bigint) {
   return sql`
          select p.trader_id
