@@ -29,8 +29,8 @@ export interface LocalKey {
 export function localApi(handlers: Handlers, caller: Caller, repeatable?: LocalKey): Api {
   const methods = operationIds.map((id) => [
     id,
-    async (input: Record<string, unknown>) => {
-      const idempotency = repeatable && idempotencyOf(id, input, caller, repeatable);
+    async (input: Record<string, unknown>, named?: string) => {
+      const idempotency = repeatable && idempotencyOf(id, { input, named }, caller, repeatable);
       const { wire, seal } = await invoke(handlers, id, input, idempotency ? { ...caller, idempotency } : caller);
       if (seal) caller.onSealed?.(seal);
       return wire.value;
@@ -42,7 +42,7 @@ export function localApi(handlers: Handlers, caller: Caller, repeatable?: LocalK
 /** The same as a server makes of the request that `httpApi` would send, so that each door knows the changes of the other. */
 function idempotencyOf(
   id: OperationId,
-  input: Record<string, unknown>,
+  { input, named }: { input: Record<string, unknown>; named: string | undefined },
   { user, policyTtlMs }: Caller,
   { key, adminKey, relativeTimes }: LocalKey,
 ): Idempotency | undefined {
@@ -58,7 +58,7 @@ function idempotencyOf(
     key,
     requestHash: requestHash(
       { method, target },
-      fingerprintOf(body, relativeTimes) ?? body,
+      named ?? fingerprintOf(body, relativeTimes) ?? body,
       temporary ? policyTtlMs : undefined,
     ),
   };

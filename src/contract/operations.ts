@@ -67,5 +67,8 @@ type Answer<Id extends OperationId, Value> = Operations[Id] extends { paged: tru
 export type Result<Id extends OperationId> = Answer<Id, Output<Id>>;
 export type WireResult<Id extends OperationId> = Answer<Id, WireOutput<Id>>;
 
-/** One method per operation, with two implementations: within this process, and over HTTP to a running server. */
-export type Api = { [Id in OperationId]: (input: WireInput<Id>) => Promise<WireResult<Id>> };
+/**
+ * One method per operation, with two implementations: within this process, and over HTTP to a running server. Under an
+ * idempotency key `fingerprint` names the request instead of its input.
+ */
+export type Api = { [Id in OperationId]: (input: WireInput<Id>, fingerprint?: string) => Promise<WireResult<Id>> };

@@ -131,7 +131,8 @@ const FAULTS = {
   REFUSED: {
     status: 400,
     exit: 3,
-    meaning: "the state that the request was made on has changed since; nothing was done",
+    meaning:
+      "what was asked needs a decision first, which the text names, or was made on a state that has changed since; nothing was done",
   },
   FROZEN: {
     status: 409,

@@ -36,6 +36,8 @@ export interface Desired {
   gitCommit?: string | null | undefined;
   /** The fields that alone are planned; undefined for all. */
   targets?: readonly string[] | undefined;
+  /** What was asked for, whatever is live: by it a repeat under an idempotency key is recognised. */
+  asked?: Json | undefined;
 }
 
 /** An API key of the database, without its hash. */

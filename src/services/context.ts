@@ -70,7 +70,7 @@ export async function submit<Id extends OperationId, C extends Command>(
   id: Id,
   command: C,
   caller: Caller,
-  toResult: (result: Results[C["type"]]) => Result<Id>,
+  toResult: (result: Results[C["type"]], seq: bigint | undefined) => Result<Id>,
   toRepeated?: (result: Results[C["type"]]) => Result<Id>,
 ): Promise<Answered> {
   const { actor, reason, idempotency, onSealed } = caller;
@@ -79,9 +79,9 @@ export async function submit<Id extends OperationId, C extends Command>(
     command,
     actor,
     reason,
-    render: (result) => ({
+    render: (result, seq) => ({
       status: 200,
-      body: text(toResult(result)),
+      body: text(toResult(result, seq)),
       repeatBody: toRepeated && text(toRepeated(result)),
     }),
     idempotency,

@@ -254,7 +254,7 @@ describe("over the database and over HTTP", () => {
     }
   });
 
-  test("a repeat of apply finds nothing to do, and other files under its key are refused with 7", async () => {
+  test("a repeat of apply gets the first result after live changes too, and other files under its key end with 7", async () => {
     for (const side of [doors.db, doors.http]) {
       const line = [
         "apply",
@@ -269,8 +269,33 @@ describe("over the database and over HTTP", () => {
       await side.edit((text) =>
         text.replace(/^policy:\n/m, "policy:\n  feeBps: 70\n").replace(/\n {2}feeBps: (?!70)\d+/, ""),
       );
-      expect(JSON.parse((await side.raw(...line)).stdout)).toMatchObject([{ changed: true }]);
-      expect(JSON.parse((await side.raw(...line)).stdout)).toMatchObject([{ changed: false }]);
+      const [first] = JSON.parse((await side.raw(...line)).stdout);
+      expect(first).toMatchObject({ changed: true, seq: await side.newestSeq() });
+      // What `changes` held is in the entry.
+      const again = { code: 0, stdout: expect.stringContaining(first.hash) };
+      const repeated = await side.raw(...line);
+      expect(repeated).toMatchObject(again);
+      expect(JSON.parse(repeated.stdout)).toEqual([{ ...first, changes: [] }]);
+      await side.raw("policy", "set", "feeBps=65", "--yes");
+      for (const via of side === doors.db ? ["db"] : ["db", "http"])
+        expect((await side.raw(...line, "--via", via)).stdout).toBe(repeated.stdout);
+      const back = [
+        "rollback",
+        side.tenant,
+        "--to",
+        String(first.seq),
+        "--on-drift",
+        "overwrite",
+        "--accept-loosening",
+      ];
+      const keyed = [...back, "--yes", "--idempotency-key", "back"];
+      const [rolledBack] = JSON.parse((await side.raw(...keyed)).stdout);
+      expect(rolledBack).toMatchObject({ changed: true, seq: await side.newestSeq() });
+      await side.raw("policy", "set", "feeBps=66", "--yes");
+      expect(JSON.parse((await side.raw(...keyed)).stdout)).toMatchObject([
+        { ...rolledBack, changes: [], left: ["policy.feeBps"] },
+      ]);
+      expect(await side.raw(...keyed, "--accept-rule", "other")).toMatchObject({ code: 7 });
       await side.edit((text) => text.replace("feeBps: 70", "feeBps: 60"));
       expect(await side.raw(...line)).toMatchObject({ code: 7, stdout: "" });
     }

@@ -43,10 +43,11 @@ test("an apply is one entry by the key's name with its reason and receipt, and i
   const body = configInput({ ifVersion: version, policy: { feeBps: 33 } });
   const headers = { "idempotency-key": "apply-1", "audit-reason": "by pipeline" };
   const first = await send("/v1/config", body, headers);
-  expect([first.status, await first.json()]).toEqual([200, { changed: true }]);
+  const written = { changed: true, seq: Number(first.headers.get("audit-seq")) };
+  expect([first.status, await first.json()]).toEqual([200, written]);
   expect(first.headers.get("audit-seq")).toMatch(/^\d+$/);
   const again = await send("/v1/config", body, headers);
-  expect([again.status, await again.json()]).toEqual([200, { changed: true }]);
+  expect([again.status, await again.json()]).toEqual([200, written]);
   expect(again.headers.get("idempotent-replayed")).toBe("true");
   const entries = await applied();
   expect(entries).toHaveLength(before + 1);
@@ -192,7 +193,7 @@ test("the repeat of an apply that created markets is the first answer too", asyn
   const body = configInput({ ifVersion: version, markets: [{ ...MARKET, key: "repeated" }] });
   for (const replayed of [null, "true"]) {
     const answer = await send("/v1/config", body, { "idempotency-key": "apply-markets" });
-    expect([answer.status, await answer.json()]).toEqual([200, { changed: true }]);
+    expect([answer.status, await answer.json()]).toEqual([200, { changed: true, seq: expect.any(Number) }]);
     expect(answer.headers.get("idempotent-replayed")).toBe(replayed);
   }
 });

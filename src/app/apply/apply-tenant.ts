@@ -1,6 +1,7 @@
 import { ConfigError } from "../../config/config-error.ts";
-import type { Api } from "../../contract/operations.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
 import { keyFingerprint } from "../../domain/access/api-key.ts";
+import { fingerprintOfAsked } from "../../domain/access/idempotency.ts";
 import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes, written } from "../../plan/plan-decision.ts";
@@ -11,7 +12,7 @@ import { olderServersAfter } from "../database/older-servers.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { keepLastMarket } from "../tenant/last-market.ts";
 import { commitOfFiles } from "./git-commit.ts";
-import { applyInputOf } from "./live-config.ts";
+import { applyInputOf, repeatInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
 
 /**
@@ -42,6 +43,8 @@ export interface CarriedOut {
   gitCommit: string | null;
   plan: Plan;
   desired: Desired;
+  /** The audit entry of a change under an idempotency key, which the first of several requests may have made. */
+  entry?: Pick<WireResult<"getApply">, "seq" | "hash" | "fileSha256"> | undefined;
 }
 
 /**
@@ -50,17 +53,21 @@ export interface CarriedOut {
  * read before the schema is migrated.
  * @param choose asked once more when another apply came between the plan and its commit
  * @param targets the fields that alone are applied
+ * @param repeatable what the line accepts, given with an idempotency key: a repeat of files, targets and this gets the first
+ * result, whatever is live by then
  * @throws ConfigError naming the keys whose values are missing; Fault REFUSED, with nothing of the plan written, when the
  * plan has questions that were not answered, or is stale again
  */
 export async function applyTenant(
   session: ConfigSession,
   choose: Chooser,
-  targets?: readonly string[],
+  { targets, repeatable }: { targets?: readonly string[] | undefined; repeatable?: Choices | undefined } = {},
 ): Promise<Applied> {
-  const asked = { choose, source: fromFiles(session, session.keys(), targets) };
+  const asked = { choose, source: fromFiles(session, session.keys(), targets), repeatable };
   await session.requireOwner();
   const before = await openUnlessOlder(session);
+  const first = before && before !== "older" ? await firstResult(session, before, asked) : undefined;
+  if (first) return { ...first, migrations: [] };
   const decided = before === "older" ? undefined : await decideOn(session, before, asked);
   const { migrations, recorded, ...live } = await session.prepare();
   let decision =
@@ -144,7 +151,10 @@ export async function applyOn(
   live: LiveTenant,
   { rollbackTo, ...asked }: Asked & { rollbackTo: number },
 ): Promise<CarriedOut> {
-  return carryOut(session, live, await decideOn(session, live, asked), rollbackTo);
+  return (
+    (await firstResult(session, live, asked)) ??
+    carryOut(session, live, await decideOn(session, live, asked), rollbackTo)
+  );
 }
 
 type Place = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
@@ -152,6 +162,8 @@ type Place = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
 interface Asked {
   choose: Chooser;
   source: Source;
+  /** What the line accepts; undefined without an idempotency key. */
+  repeatable?: Choices | undefined;
 }
 
 interface Decision {
@@ -160,30 +172,64 @@ interface Decision {
   /** What is written. */
   items: PlanItem[];
   writes: Writes;
+  /** Names the request under an idempotency key. */
+  fingerprint: string | undefined;
 }
 
 /** @param live undefined for a tenant that was never applied */
-async function decideOn(session: Place, live: LiveTenant | undefined, { choose, source }: Asked): Promise<Decision> {
+async function decideOn(
+  session: Place,
+  live: LiveTenant | undefined,
+  { choose, source, repeatable }: Asked,
+): Promise<Decision> {
   const planned = await planOn(live, source, session);
   const { plan, desired } = planned;
   const choices = await choose(plan, live?.api);
   const writes = decide(plan, desired, planned.live, choices);
-  return { plan, desired, items: written(plan, choices), writes };
+  return { plan, desired, items: written(plan, choices), writes, fingerprint: fingerprintOfLine(desired, repeatable) };
+}
+
+function fingerprintOfLine({ asked = null }: Desired, repeatable: Choices | undefined): string | undefined {
+  if (repeatable === undefined) return undefined;
+  const { acceptedRules = [], breakFreeze = false, ...choices } = repeatable;
+  return fingerprintOfAsked({ asked, choices: { ...choices, acceptedRules: [...acceptedRules], breakFreeze } });
+}
+
+/** What came of the first request under the idempotency key. It is asked before anything is decided: what is live may differ by now. */
+async function firstResult(
+  session: Place,
+  live: LiveTenant,
+  { source, repeatable }: Asked,
+): Promise<CarriedOut | undefined> {
+  if (repeatable === undefined) return undefined;
+  const { plan, desired } = await planOn(live, source, session);
+  const answer = await live.api
+    .applyConfig(repeatInputOf({ plan, desired }), fingerprintOfLine(desired, repeatable))
+    .catch((error: unknown) => {
+      if (error instanceof Fault && (error.code === "REFUSED" || error.code === "FROZEN")) return undefined;
+      throw error;
+    });
+  if (!answer) return undefined;
+  const entry = await entryOf(live.api, answer);
+  return { changed: answer.changed, items: [], gitCommit: entry?.gitCommit ?? null, plan, desired, entry };
+}
+
+/** A server of an older version does not tell of the entry. */
+async function entryOf(api: Api, { seq }: Partial<WireResult<"applyConfig">>) {
+  return typeof seq === "number" ? api.getApply({ seq }) : undefined;
 }
 
 async function carryOut(
   session: Place,
   { api }: LiveTenant,
-  { plan, desired, items, writes }: Decision,
+  { plan, desired, items, writes, fingerprint }: Decision,
   rollbackTo?: number,
 ): Promise<CarriedOut> {
   // What comes from an earlier apply is of that one's commit, whatever stands in the directory by now.
   const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
   const facts = { gitCommit, rollbackTo, hashes: session.feeds.hashes };
-  const { changed } = await api.applyConfig(applyInputOf(writes, { plan, desired }, facts)).catch((error: unknown) => {
-    // The apply that was made under this idempotency key left nothing for its repeat to do.
-    if (plan.empty && error instanceof Fault && error.code === "IDEMPOTENCY_MISMATCH") return { changed: false };
-    throw error;
-  });
-  return { changed, items: changed ? items : [], gitCommit, plan, desired };
+  const answer = await api.applyConfig(applyInputOf(writes, { plan, desired }, facts), fingerprint);
+  const { changed } = answer;
+  const entry = fingerprint === undefined ? undefined : await entryOf(api, answer);
+  return { changed, items: changed ? items : [], gitCommit, plan, desired, entry };
 }

@@ -78,6 +78,32 @@ interface ApplyFacts {
   hashes: FeedHashes;
 }
 
+/** A version that no tenant has. */
+const NO_VERSION = Number.MAX_SAFE_INTEGER;
+
+/** The input of a request that the first answer to its idempotency key answers; where there is none, it is refused as stale. */
+export function repeatInputOf({ plan, desired }: { plan: Plan; desired: Desired }): WireInput<"applyConfig"> {
+  const { document, stored = document } = desired;
+  return {
+    tenant: plan.tenant,
+    ifVersion: NO_VERSION,
+    policy: {},
+    kycRequired: document.kyc.required,
+    liquidityUsd: document.markets.liquidityUsd,
+    capitalUsd: 0,
+    keys: [],
+    revoke: [],
+    markets: [],
+    feeds: {},
+    marketStates: [],
+    document: JSON.parse(canonicalJson(stored)) as WireInput<"applyConfig">["document"],
+    documentSha256: desired.fileSha256,
+    gitCommit: null,
+    rollbackTo: null,
+    adopted: [],
+  };
+}
+
 /** The input of `POST /v1/config` for the writes of a plan. */
 export function applyInputOf(
   writes: Writes,

@@ -50,13 +50,9 @@ export function fromFiles(
       return { ...key, hash, fingerprint, expiresAt: expires ?? null };
     });
     const document = documentOf(config, markets, keys);
-    const whole = {
-      document,
-      keys,
-      fileSha256: config.source.sha256,
-      moved: movedOf(markets),
-      imports: importsOf(markets),
-    };
+    const { sha256: fileSha256 } = config.source;
+    const asked = { fileSha256, document, targets: targets === undefined ? null : [...targets] };
+    const whole = { document, keys, fileSha256, moved: movedOf(markets), imports: importsOf(markets), asked };
     return targets ? onlyTargets(whole, live, targets) : whole;
   };
 }
@@ -81,6 +77,7 @@ export function fromHistory(seq: number): Source {
       moved: movedBack(stored, live),
       fileSha256: String(fileSha256),
       gitCommit,
+      asked: { rollbackTo: seq },
     };
   };
 }

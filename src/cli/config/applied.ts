@@ -21,19 +21,19 @@ export interface AppliedTenant {
 
 export const APPLIED_FIELDS = "tenant changed seq hash gitCommit fileSha256 changes migrations";
 
-/** @param seal of the last change that the command made */
+/** @param seal of the last change that the command made; a repeat under an idempotency key makes none */
 export function appliedTenant(
-  { plan, changed, items, gitCommit }: CarriedOut,
+  { plan, changed, items, gitCommit, entry: kept }: CarriedOut,
   { seal, migrations }: { seal: Seal | undefined; migrations: string[] },
 ): AppliedTenant {
-  const entry = changed ? seal : undefined;
+  const entry = changed ? (kept ?? seal) : undefined;
   return {
     tenant: plan.tenant,
     changed,
     seq: entry ? Number(entry.seq) : null,
     hash: entry?.hash ?? null,
     gitCommit,
-    fileSha256: plan.fileSha256,
+    fileSha256: kept?.fileSha256 ?? plan.fileSha256,
     changes: items.map(shownItem),
     migrations,
   };

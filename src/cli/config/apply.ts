@@ -26,6 +26,7 @@ import {
   choicesOf,
   chooserOf,
   onDriftOption,
+  repeatableBy,
   requireReasonToBreak,
   targetOption,
 } from "./plan-choices.ts";
@@ -96,7 +97,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
               choices = approved(await choose(planned), acceptedRules);
               return choices;
             },
-            targets,
+            { targets, repeatable: repeatableBy(options, acceptedRules) },
           ),
       );
       const title = `${tenant}: ${done.changed ? "applied" : "nothing to do"}`;

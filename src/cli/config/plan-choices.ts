@@ -58,6 +58,14 @@ export function approved(choices: Choices, acceptedRules: readonly string[] = []
   return { ...choices, acceptedRules: [...(choices.acceptedRules ?? []), ...acceptedRules] };
 }
 
+/** What a line with an idempotency key accepts; undefined without a key. */
+export function repeatableBy(
+  options: ChoiceOptions & { idempotencyKey?: string | undefined },
+  acceptedRules?: readonly string[],
+): Choices | undefined {
+  return options.idempotencyKey === undefined ? undefined : approved(choicesOf(options), acceptedRules);
+}
+
 /**
  * Answers by flags and, on a terminal, by questions; either way the plan is shown first. Without a terminal, what no flag
  * allows is refused.

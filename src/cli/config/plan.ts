@@ -81,7 +81,8 @@ export function requireOneAddress(targets: readonly Target[], { url }: Pick<Sess
 /**
  * Plans each tenant on its own: one that cannot be planned does not hide the others. A saved plan holds all that was asked
  * for, or is not written.
- * @throws Fault REFUSED, once everything is printed and saved, when an unattended apply with the same flags would refuse
+ * @throws Fault REFUSED, or FROZEN where only a freeze stands against it, once everything is printed and saved, when an
+ * unattended apply with the same flags would refuse
  */
 export async function planTargets(
   { directory }: Workspace,
@@ -137,6 +138,8 @@ export async function planTargets(
   }
   if (failure !== undefined) return failure;
   const refused = plans.flatMap((plan) => refusalLines(plan));
-  if (refused.length > 0) throw new Fault("REFUSED", ["An apply would refuse this:", ...refused].join("\n"));
+  const reasons = new Set(plans.flatMap(({ refusals }) => refusals.map(({ reason }) => reason)));
+  const code = reasons.size === 1 && reasons.has("freeze") ? "FROZEN" : "REFUSED";
+  if (refused.length > 0) throw new Fault(code, ["An apply would refuse this:", ...refused].join("\n"));
   return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
 }

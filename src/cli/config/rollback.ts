@@ -16,6 +16,7 @@ import {
   type ChoiceOptions,
   chooserOf,
   onDriftOption,
+  repeatableBy,
   requireReasonToBreak,
 } from "./plan-choices.ts";
 
@@ -77,7 +78,12 @@ async function runRollback({ options, args, io, interrupts }: CommandContext<Rol
       const live = await session.open();
       if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
       const choose = chooserOf(options, io);
-      const done = await applyOn(session, live, { choose, source: fromHistory(to), rollbackTo: to });
+      const done = await applyOn(session, live, {
+        choose,
+        source: fromHistory(to),
+        rollbackTo: to,
+        repeatable: repeatableBy(options),
+      });
       const { document, stored = document } = done.desired;
       const left = leftBy(
         { ...document, keyring: stored.keyring },

@@ -197,7 +197,10 @@ export const configOperations = {
     summary:
       "Apply a plan in one commit. Also needs the scope `markets` to create, suspend or resume markets, `funds` to add capital, and `keys` to change keys.",
     input: ConfigInput,
-    output: z.object({ changed: z.boolean() }),
+    output: z.object({
+      changed: z.boolean(),
+      seq: seq.nullable().meta({ description: "Of the audit entry; null when nothing changed." }),
+    }),
     refusals: [
       "FROZEN",
       "KEY_IN_USE",

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { canonicalJson, type Json } from "../audit/audit-link.ts";
 
 /** A request whose repeats get its first answer. */
 export interface Idempotency {
@@ -25,6 +26,11 @@ export function fingerprintOf(body: string, said: RelativeTimes | undefined): st
   let words = body;
   for (const [instant, word] of said ?? []) words = words.replaceAll(instant, word);
   return words === body ? undefined : createHash("sha256").update(words).digest("hex");
+}
+
+/** Names a request by what was asked, where the body also holds what was live then. */
+export function fingerprintOfAsked(asked: Json): string {
+  return createHash("sha256").update(canonicalJson(asked)).digest("hex");
 }
 
 /** The holder of an idempotency key: the API key of the request, and the user for whom it acts. */

@@ -19,8 +19,11 @@ export interface Submission<C extends Command = Command> {
   actor: string;
   /** An operator's words, into the audit entry. */
   reason?: string | undefined;
-  /** Makes the answer, before anything is written: a command whose answer cannot be made is refused. */
-  render?: ((result: Results[C["type"]]) => Rendered) | undefined;
+  /**
+   * Makes the answer, before anything is written: a command whose answer cannot be made is refused. `seq` is that of the last
+   * entry that the command writes, undefined where it writes none.
+   */
+  render?: ((result: Results[C["type"]], seq: bigint | undefined) => Rendered) | undefined;
   idempotency?: Idempotency | undefined;
 }
 
@@ -97,9 +100,10 @@ export function prepareBatch(
       const replay = findAnswer(overlay, submission, now);
       if (replay) return { kind: "replayed", answer: replay };
       const { result, draft } = execute(overlay, submission.command, now, ts);
-      const rendered = submission.render?.(result);
-      storeAnswer(draft, submission, rendered, now);
       const sealed = draft.audit.length > 0;
+      const seq = sealed ? batch.next.seq + BigInt(draft.audit.length) : undefined;
+      const rendered = submission.render?.(result, seq);
+      storeAnswer(draft, submission, rendered, now);
       if (!sealed)
         for (const { table } of draft.writes()) invariant(QUIET.has(table), `a change of ${table} has an audit entry`);
       append(batch, draft, submission, isoTs, key);

@@ -224,7 +224,7 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
     "applyConfig",
     { ...applyCommandOf(input, () => newId("mkt")), ...keyInHand(caller), takenKey },
     caller,
-    (applied) => applied,
+    ({ changed }, seq) => ({ changed, seq: changed && seq !== undefined ? Number(seq) : null }),
   );
   // The change is committed. If the search cannot follow now, it does when a process next opens the tenant.
   await context.pool.write(followMarketSearch).catch(() => undefined);
