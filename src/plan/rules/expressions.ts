@@ -60,7 +60,8 @@ export function evaluate(expression: string, facts: Readonly<Record<string, unkn
     const parsed = celEnvironment().parse(expression);
     const { valid, type, error } = parsed.check();
     if (!valid) return { problem: problemOfRule(error, expression, facts) };
-    if (type !== "bool" && type !== "dyn") return { problem: `it is ${typed(type ?? "")}, and a rule is true or false` };
+    if (type !== "bool" && type !== "dyn")
+      return { problem: `it is ${typed(type ?? "")}, and a rule is true or false` };
     if (!("plan" in facts) && namesIn(parsed.ast).has("plan")) return undefined;
     const value: unknown = parsed(facts);
     return typeof value === "boolean" ? { value } : { problem: "it is neither true nor false" };
