@@ -97,7 +97,7 @@ export function checkMarketFile(
         message: "must be the key that the market had before",
         code: "CONFLICT",
       });
-    if (feeds) findings.push(...unknownFeed(market, feeds, path));
+    findings.push(...unknownFeed(market, feeds, path));
     markets.push({ ...market, source: { file: yaml.file, ...position } });
   }
   return { markets, problems: yaml.problems(findings) };
@@ -114,8 +114,13 @@ function repeatedImport({ import: id }: MarketEntry, place: string, path: Path, 
   return [{ path: [...path, "import"], message: `must be unique: it is imported at ${earlier}`, code: "CONFLICT" }];
 }
 
-/** A reference that compares the price of a feed which is not there: the market would wait for a person. */
-function unknownFeed({ resolutionRef, meta }: MarketEntry, feeds: readonly string[], path: Path): Finding[] {
+/** A reference that compares the price of a feed which is not there: the market would wait for a person. @param feeds as in {@link MarketContext} */
+export function unknownFeed(
+  { resolutionRef, meta }: { resolutionRef: string; meta?: Readonly<Record<string, unknown>> | undefined },
+  feeds: readonly string[] | undefined,
+  path: Path,
+): Finding[] {
+  if (feeds === undefined) return [];
   const parsed = parseReference(resolutionRef);
   const feed = parsed.kind === "reference" ? parsed.reference.feed : parsed.kind === "key" ? parsed.feed : undefined;
   const isCompared = parsed.kind === "reference" || meta?.strike !== undefined;

@@ -159,7 +159,7 @@ describe("a tenant's own rules", () => {
     for (const verb of ["validate", "plan"]) {
       const { exitCode, stderr } = await operator.run(verb, "ruled", "-o", "table");
       expect([verb, exitCode]).toEqual([verb, 6]);
-      expect(stderr).toContain("Unknown variable: feeBsp");
+      expect(stderr).toContain("there is no feeBsp; did you mean feeBps?");
     }
   });
 });

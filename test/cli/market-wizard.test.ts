@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { marketInput } from "../../src/cli/market/market-input.ts";
 import { askMarket, confirmMarket } from "../../src/cli/market/market-wizard.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import { wallClockMs } from "../../src/domain/time/clock.ts";
 import { HOUR_MS } from "../../src/domain/time/units.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { testIo } from "./support/io.ts";
 import { operatorDirectory, pmctlHere } from "./support/pmctl.ts";
 
+const TENANT = {
+  liquidityUsd: 1000,
+  checkReference: (reference: string) => {
+    if (reference.startsWith("pm:bct")) throw new Fault("USAGE", "there is no feed pm:bct");
+  },
+};
 const [[, open]] = doors as [(typeof doors)[number]];
 let door: TestDoor;
 beforeAll(async () => {
@@ -16,7 +23,7 @@ afterAll(() => door.close());
 
 test("market create asks for all that a market needs; Enter takes what is shown", async () => {
   const io = testIo({ terminal: 80, answers: ["Will it rain?", "", "cpmm", "", "", "2h", "weather service", "rain"] });
-  const flags = await askMarket({}, 1000, io);
+  const flags = await askMarket({}, TENANT, io);
   expect(io.questions).toHaveLength(8);
   expect(flags).toMatchObject({
     ...{ question: "Will it rain?", category: "general", kind: "cpmm", p0: 0.5, liquidity: 1000 },
@@ -28,11 +35,13 @@ test("market create asks for all that a market needs; Enter takes what is shown"
 test("it asks for nothing that the line states, and takes no answer that the market could not have", async () => {
   const stated = { question: "Rain?", category: "x", kind: "lmsr", closeAt: "2030-01-01T00:00:00Z" } as const;
   const io = testIo({ terminal: 80, answers: ["0.25", "500", "judge", ""] });
-  const flags = await askMarket(stated, 1000, io);
+  const flags = await askMarket(stated, TENANT, io);
   expect(flags).toEqual({ ...stated, p0: 0.25, liquidity: 500, resolutionRef: "judge" });
-  const wrong = (answers: string[]) => askMarket(stated, 1000, testIo({ terminal: 80, answers }));
+  const wrong = (answers: string[]) => askMarket(stated, TENANT, testIo({ terminal: 80, answers }));
   await expect(wrong(["1.5"])).rejects.toThrow("must be at most 0.999");
-  await expect(wrong(["x"])).rejects.toThrow("It must be a number such as 12.50.");
+  await expect(wrong(["x"])).rejects.toThrow("It must be a number such as 0.35.");
+  await expect(wrong(["0.5", "x"])).rejects.toThrow("It must be a number such as 1000.");
+  await expect(wrong(["0.5", "500", "pm:bct > 5"])).rejects.toThrow("there is no feed pm:bct");
   await expect(wrong(["0.5", "500", "judge", "Not A Key"])).rejects.toThrow("must be lower-case letters");
 });
 

@@ -39,12 +39,32 @@ describe("a rule's expression", () => {
   });
 
   test.each([
-    ["feeBps <", "Unexpected token: EOF"],
-    ["feebps < 1", "Unknown variable: feebps"],
-    ["labels.team == 1", "No such key: team"],
-    ["feeBps", "is double, and a rule is true or false"],
-    ["tenant.tenant", "is neither true nor false"],
-    ['feeBps < "3"', "no such overload: double < string"],
+    ["feeBps <", "it ends too early: something is missing after its last character"],
+    ["feeBps = 1", "it cannot be read at character 8: == compares"],
+    ["feebps < 1", "there is no feebps; did you mean feeBps?"],
+    ["labels.x == 1", "there is no labels.x; there are: region; has(labels.x) asks whether it is there"],
+    ["tenant.policy.feebps > 1", "there is no tenant.policy.feebps; did you mean tenant.policy.feeBps?"],
+    ["markets[9].p0 > 1", "there is no `markets[9]`: the list has 2 entries, from [0]"],
+    ["feeBps.x == 1", "there is no .x of a number"],
+    ["feeBps", "it is a number, and a rule is true or false"],
+    ["tenant.tenant", "it is neither true nor false"],
+    ['feeBps < "3"', '`feeBps < "3"` cannot be evaluated: < does not go between a number and a text'],
+    ['now > "x"', '`now > "x"` cannot be evaluated: > does not go between a time and a text'],
+    ["!feeBps", "`!feeBps` cannot be evaluated: ! does not go with a number"],
+    ["size(feeBps) > 1", "`size(feeBps)` cannot be evaluated: size does not take a number"],
+    [
+      'labels.region.startswith("e")',
+      '`labels.region.startswith("e")` cannot be evaluated: there is no function startswith; did you mean startsWith?',
+    ],
+    [
+      'duration("abc") > now',
+      '`duration("abc") > now` cannot be evaluated: > does not go between a duration and a time',
+    ],
+    [
+      'duration("abc") > duration("1s")',
+      '`duration("abc")` cannot be evaluated: a duration is a text such as "90s" or "1h30m"',
+    ],
+    ["1/0 > 1", "`1/0` cannot be evaluated: it divides by zero"],
   ])("%s is refused: %s", (expression, problem) => {
     expect(evaluate(expression, { ...facts })).toEqual({ problem });
   });
@@ -72,7 +92,13 @@ describe("rules", () => {
       { name: "shown", effect: "warn", message: "fees rise", index: 1 },
       { name: "asked", effect: "approve", message: "feeBps <= 200", index: 2 },
     ]);
-    expect(invalid).toMatchObject([{ path: ["rules", 4, "expr"], code: "RULE_INVALID" }]);
+    expect(invalid).toMatchObject([
+      {
+        path: ["rules", 4, "expr"],
+        message: expect.stringContaining("the rule wrong cannot be judged: there is no nope"),
+        code: "RULE_INVALID",
+      },
+    ]);
   });
 
   test("of the files alone are errors where they deny or cannot be read, and warnings where they warn or ask", () => {

@@ -72,7 +72,7 @@ function referenceWarnings(
   if (outcome.kind === "text") return [];
   if (outcome.kind === "problem") {
     const { at, message } = outcome.problem;
-    return [`This reference settles nothing by itself: at character ${at + 1}, ${message}. ${resolutionRef}`];
+    return [`"${resolutionRef}" settles nothing by itself: at character ${at + 1}, ${message}`];
   }
   const { terms } = outcome;
   const feed = setup.feeds.get(terms.feed);

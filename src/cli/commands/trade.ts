@@ -5,7 +5,7 @@ import { HedgeRef } from "../../contract/resources/trading.ts";
 import type { Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { resolveId } from "../input/names.ts";
-import { decimal, identifier, jsonObject } from "../input/parsers.ts";
+import { decimal, identifier, jsonObject, sharePrice } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
 
 type Hedge = NonNullable<WireInput<"placeTrade">["hedgeRef"]>;
@@ -34,9 +34,9 @@ function withTerms(command: Command): Command {
     .addOption(new Option("--side <side>", "which shares").choices(["yes", "no"]).makeOptionMandatory())
     .option("--amount <usd>", "buy for this much, fee included; this or --shares", decimal)
     .option("--shares <number>", "sell this many instead", decimal)
-    .option("--max-avg-price <price>", "do not buy at a higher average price", decimal)
+    .option("--max-avg-price <price>", "do not buy at a higher average price", sharePrice)
     .option("--min-shares <number>", "do not buy fewer", decimal)
-    .option("--min-avg-price <price>", "do not sell at a lower average price", decimal);
+    .option("--min-avg-price <price>", "do not sell at a lower average price", sharePrice);
 }
 
 /** Checked before the tenant is opened, with the words of the interface. */

@@ -57,11 +57,23 @@ export function count(value: string): number {
   return number;
 }
 
-/** A plain decimal such as 12.50; no exponents, no separators. As many digits as a JSON number may be written with. */
-export function decimal(value: string): number {
-  if (!/^-?\d{1,15}(\.\d{1,30})?$/.test(value)) throw new InvalidArgumentError("It must be a number such as 12.50.");
-  return Number(value);
-}
+/**
+ * A plain decimal; no exponents, no separators. As many digits as a JSON number may be written with.
+ * @param example one that the place would take
+ */
+const decimalSuchAs =
+  (example: string) =>
+  (value: string): number => {
+    if (!/^-?\d{1,15}(\.\d{1,30})?$/.test(value))
+      throw new InvalidArgumentError(`It must be a number such as ${example}.`);
+    return Number(value);
+  };
+
+export const decimal = decimalSuchAs("12.50");
+/** What a house puts into a market. */
+export const dollars = decimalSuchAs("1000");
+/** A price of a share, of which YES and NO together cost 1. */
+export const sharePrice = decimalSuchAs("0.35");
 
 /** `90s`, `10m`, `1h` or `2d` in milliseconds. */
 export function timeSpan(value: string): number {

@@ -5,7 +5,7 @@ import type { Api, WireInput } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Io } from "../command.ts";
-import { decimal, timeAhead } from "../input/parsers.ts";
+import { dollars, sharePrice, timeAhead } from "../input/parsers.ts";
 import { declined } from "../input/prompts.ts";
 import { instant, orDash, price, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -41,32 +41,46 @@ const offerView: View<Offer, Offer> = {
   ],
 };
 
-/**
- * Asks on a terminal for what the line leaves out.
- * @param usualUsd what the house puts into a market that does not say
- */
-export async function askMarket(flags: MarketFlags, usualUsd: number, io: Pick<Io, "prompts">): Promise<MarketFlags> {
+/** What the tenant says of its markets. */
+interface MarketTenant {
+  /** What the house puts into a market that does not say. */
+  liquidityUsd: number;
+  /** @throws Fault USAGE for a reference to a feed that the tenant lacks */
+  checkReference: (reference: string) => void;
+}
+
+/** Asks on a terminal for what the line leaves out. */
+export async function askMarket(
+  flags: MarketFlags,
+  { liquidityUsd, checkReference }: MarketTenant,
+  io: Pick<Io, "prompts">,
+): Promise<MarketFlags> {
   const { prompts } = io;
   const { shape } = MarketInput;
   const text = (question: string, schema: ZodType, fallback?: string) =>
     prompts.ask(question, { fallback, problem: problemOf((answer) => check(schema, answer)) });
-  const number = async (question: string, schema: ZodType, fallback: string) => {
-    const problem = problemOf((answer) => check(schema, decimal(answer)));
-    return decimal(await prompts.ask(question, { fallback, problem }));
+  const number = async (question: string, schema: ZodType, fallback: string, read: (answer: string) => number) => {
+    const problem = problemOf((answer) => check(schema, read(answer)));
+    return read(await prompts.ask(question, { fallback, problem }));
   };
   return {
     ...flags,
     question: flags.question ?? (await text("What are traders asked?", shape.question)),
     category: flags.category ?? (await text("Which category?", shape.category, "general")),
     kind: flags.kind ?? (await prompts.choose("How are prices made?", KINDS, "lmsr")),
-    p0: flags.p0 ?? (await number("At what price does YES begin?", shape.p0, "0.5")),
+    p0: flags.p0 ?? (await number("At what price does YES begin?", shape.p0, "0.5", sharePrice)),
     liquidity:
       flags.liquidity ??
-      (await number("How many USD does the house risk at most?", shape.liquidityUsd, String(usualUsd))),
+      (await number("How many USD does the house risk at most?", shape.liquidityUsd, String(liquidityUsd), dollars)),
     closeAt: flags.closeAt ?? (await askTime(io)),
     resolutionRef:
       flags.resolutionRef ??
-      (await text("What decides it? (pm:btc > 100000 settles by itself; else you do)", shape.resolutionRef)),
+      (await prompts.ask("What decides it? (pm:btc > 100000 settles by itself; else you do)", {
+        problem: problemOf((answer) => {
+          check(shape.resolutionRef, answer);
+          checkReference(answer);
+        }),
+      })),
     ...(flags.key === undefined ? await askKey(io) : {}),
   };
 }

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { decimal, identifier, jsonObject, timeAhead } from "../input/parsers.ts";
+import { dollars, identifier, jsonObject, sharePrice, timeAhead } from "../input/parsers.ts";
 import { cents, instant, orDash, price, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
@@ -52,7 +53,7 @@ function registerCreate(noun: Command, host: Host): void {
       .option("--question <text>", "what traders are asked")
       .option("--category <slug>", "such as crypto")
       .addOption(new Option("--kind <kind>", "the mechanism").choices(MARKET_KINDS))
-      .option("--p0 <price>", "first price of YES, 0.001 to 0.999", decimal)
+      .option("--p0 <price>", "first price of YES, 0.001 to 0.999", sharePrice)
       .option(
         "--close-at <time>",
         "when trading ends: 2h, 2030-01-31T18:00:00Z or tomorrow 18:00 Europe/Berlin",
@@ -60,7 +61,7 @@ function registerCreate(noun: Command, host: Host): void {
       )
       .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
       .option("--meta <json>", "anything else, a JSON object", jsonObject)
-      .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", decimal),
+      .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", dollars),
     { operation: "createMarket" },
     async ({ options, io }) => {
       // Before the tenant is opened: what is wrong with the input needs no server to say so.
@@ -75,13 +76,22 @@ function registerCreate(noun: Command, host: Host): void {
         isCreated = true;
       };
       return withSession({ ...options, key: undefined }, { ...io, onSealed }, async (session) => {
-        const [{ marketWarnings }, { keepLastMarket }] = await Promise.all([
+        const [{ marketWarnings }, { unknownFeed }, { feedsThatSettle }, { keepLastMarket }] = await Promise.all([
           import("../../app/apply/market-warnings.ts"),
+          import("../../config/market-files.ts"),
+          import("../../config/tenant-file.ts"),
           import("../../app/tenant/last-market.ts"),
         ]);
         const wizard = asks ? await import("./market-wizard.ts") : undefined;
-        const { liquidityUsd } = session.tenant.config.markets;
-        const input = stated ?? marketInput((await wizard?.askMarket(options, liquidityUsd, io)) ?? options);
+        const { config } = session.tenant;
+        const { liquidityUsd } = config.markets;
+        const checkReference = (resolutionRef: string, meta?: Readonly<Record<string, unknown>>) => {
+          const [unknown] = unknownFeed({ resolutionRef, meta }, feedsThatSettle(config), []);
+          if (unknown) throw new Fault("USAGE", `resolutionRef: ${unknown.message}`);
+        };
+        const input =
+          stated ?? marketInput((await wizard?.askMarket(options, { liquidityUsd, checkReference }, io)) ?? options);
+        checkReference(input.resolutionRef, input.meta);
         for (const warning of await marketWarnings(input, session)) io.output.note(warning);
         await wizard?.confirmMarket(input, liquidityUsd, session.api(), io);
         return runMarketCreate(input, session.api(), io, async (id) => {

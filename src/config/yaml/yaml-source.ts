@@ -41,7 +41,10 @@ export class YamlSource {
       prettyErrors: false,
       logLevel: "error",
     });
-    const errors = [...this.#document.errors, ...this.#document.warnings];
+    const all = [...this.#document.errors, ...this.#document.warnings];
+    const tab = all.find(({ code }) => code === "TAB_AS_INDENT");
+    // What else the parser says of a text with such a tab follows from it.
+    const errors = tab ? [tab] : all;
     if (errors.length > 0) {
       this.#visibility = visibleWords(text, guide);
       this.syntaxProblems = errors.slice(0, MAX_PROBLEMS).map((error) => this.#syntaxProblem(error));

@@ -1,5 +1,6 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { isSimple, POLICY_FIELDS, rowOf } from "../../domain/policy/fields.ts";
+import { problemOfRule, typed } from "./rule-problem.ts";
 
 /** The names that an expression may use, with the type that CEL checks them by. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -58,19 +59,15 @@ export function evaluate(expression: string, facts: Readonly<Record<string, unkn
   try {
     const parsed = celEnvironment().parse(expression);
     const { valid, type, error } = parsed.check();
-    if (!valid) return { problem: error?.summary ?? "cannot be read" };
-    if (type !== "bool" && type !== "dyn") return { problem: `is ${type}, and a rule is true or false` };
+    if (!valid) return { problem: problemOfRule(error, expression, facts) };
+    if (type !== "bool" && type !== "dyn")
+      return { problem: `it is ${typed(type ?? "")}, and a rule is true or false` };
     if (!("plan" in facts) && namesIn(parsed.ast).has("plan")) return undefined;
     const value: unknown = parsed(facts);
-    return typeof value === "boolean" ? { value } : { problem: "is neither true nor false" };
+    return typeof value === "boolean" ? { value } : { problem: "it is neither true nor false" };
   } catch (error) {
-    return { problem: error instanceof Error ? summaryOf(error) : "cannot be read" };
+    return { problem: problemOfRule(error, expression, facts) };
   }
-}
-
-/** Without the drawing of the place, which the library puts into its messages. */
-function summaryOf(error: Error): string {
-  return "summary" in error && typeof error.summary === "string" ? error.summary : error.message;
 }
 
 function namesIn(node: unknown, names = new Set<string>()): Set<string> {

@@ -81,11 +81,11 @@ export function evaluateRules(
     broken: outcomes.flatMap(({ rule: { name, effect, expr, message = expr }, index, outcome }) =>
       outcome && "value" in outcome && !outcome.value ? [{ name, effect, message, index }] : [],
     ),
-    invalid: outcomes.flatMap(({ index, outcome }): Finding[] =>
-      outcome && "problem" in outcome
-        ? [{ path: ["rules", index, "expr"], message: outcome.problem, code: "RULE_INVALID" }]
-        : [],
-    ),
+    invalid: outcomes.flatMap(({ rule, index, outcome }): Finding[] => {
+      if (!outcome || !("problem" in outcome)) return [];
+      const message = `the rule ${rule.name} cannot be judged: ${outcome.problem}`;
+      return [{ path: ["rules", index, "expr"], message, code: "RULE_INVALID" }];
+    }),
   };
 }
 
