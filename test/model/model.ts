@@ -109,5 +109,9 @@ export function remember(state: State, request: Request, answer: Record<string, 
 }
 
 const UNKEPT = ["quoteTrade", "updatePolicy"];
-const callerKey = ({ key, user, idempotencyKey }: Request) => JSON.stringify([key, user, idempotencyKey]);
-const textOf = ({ operation, params, body }: Request) => JSON.stringify([operation, params, body]);
+const isOperators = ({ key }: Request) => key !== "web";
+/** An operator's key is the operator's, and the user a part of the request; a user's key is that user's alone. */
+const callerKey = (request: Request) =>
+  JSON.stringify([request.key, isOperators(request) ? null : request.user, request.idempotencyKey]);
+const textOf = (request: Request) =>
+  JSON.stringify([request.operation, request.params, request.body, isOperators(request) ? request.user : null]);
