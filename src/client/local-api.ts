@@ -50,14 +50,15 @@ function idempotencyOf(
   if (!writes) return undefined;
   const { method, target, body = "" } = wireRequest(id, input);
   const actsForUser = auth === "user" || optionalUser === true;
+  const { caller, onBehalfOf } = keyHolder(
+    adminKey === undefined ? undefined : { type: "admin", name: adminKey },
+    actsForUser ? user?.id : undefined,
+  );
   return {
-    caller: keyHolder(
-      adminKey === undefined ? undefined : { type: "admin", name: adminKey },
-      actsForUser ? user?.id : undefined,
-    ),
+    caller,
     key,
     requestHash: requestHash(
-      { method, target },
+      { method, target, onBehalfOf },
       named ?? fingerprintOf(body, relativeTimes) ?? body,
       temporary ? policyTtlMs : undefined,
     ),

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
+import { areOwn } from "./selection/own-files.ts";
 
 /** Variables by name. Only this file reads `process.env`; all other code is passed what it needs. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -24,13 +25,16 @@ const URL_PREFIX = "PMCTL_URL_";
 export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
 
 /**
- * The process's variables over those of `.env` in the operator's directory, when there is one, over those of the demo.
+ * The process's variables over those of `.env` in the operator's directory, when there is one, over those of the demo that
+ * this user began there: another user's would choose the secrets of the tenant.
  * A variable that is set for the process wins even when it is empty: that is how a file's value is switched off.
  *
  * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
  */
 export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
-  const [demo, file] = [DEMO_ENVIRONMENT, ".env"].map((name) => permitted(readDotEnv(join(directory, name))));
+  const [demoFile, ownFile] = [join(directory, DEMO_ENVIRONMENT), join(directory, ".env")];
+  const demo = areOwn([dirname(demoFile), demoFile]) ? permitted(readDotEnv(demoFile)) : {};
+  const file = permitted(readDotEnv(ownFile));
   return { ...demo, ...file, ...own };
 }
 

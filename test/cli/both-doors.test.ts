@@ -232,8 +232,13 @@ describe("over the database and over HTTP", () => {
         expect(await side.raw(...line, "--via", via)).toMatchObject({ code: 0, stdout: first.stdout });
       expect(await side.newestSeq()).toBe(seq);
     }
+    const withdrawal = (user: string) => [
+      ...["funding", "request", "--user", user, "--amount", "1", "--yes", "--idempotency-key", "out"],
+    ];
+    expect((await side.raw(...withdrawal("kim"))).code).toBe(0);
     const others = [
       credit("opening", 8),
+      withdrawal("bob"),
       [...policy.slice(0, 5), "3h", ...policy.slice(6)],
       ["user", "restrict", "kim", "--idempotency-key", "calm"],
     ];

@@ -27,7 +27,7 @@ describe("in bash", () => {
     await new SeenValues(cwd, "acme").note({
       markets: ["rain", "mkt_1"],
       keys: ["ops"],
-      users: ["ann", "$(touch run)"],
+      users: ["ann", "$(id>run)", "--yes", "two words", "\u001b[31mred"],
     });
   });
   afterAll(() => rm(cwd, { recursive: true, force: true }));
@@ -62,7 +62,7 @@ describe("in bash", () => {
     ["tenants of --tenant", ["market", "list", "--tenant", "a"], ["acme"]],
     ["markets by id and key", ["market", "show", "-t", "acme", ""], ["rain", "mkt_1"]],
     ["markets of an option", ["-t", "acme", "trade", "place", "--market", "r"], ["rain"]],
-    ["users, and runs nothing that one holds", ["-t", "acme", "user", "show", ""], ["ann", "\\$\\(touch\\ run\\)"]],
+    ["users, and runs nothing that one holds", ["-t", "acme", "user", "show", ""], ["ann", "\\$\\(id\\>run\\)"]],
     ["keys", ["-t", "acme", "key", "rotate", ""], ["ops"]],
     ["no key where a new market's is named", ["-t", "acme", "market", "create", "--key", ""], []],
     ["policy fields with their sign", ["policy", "set", "fee"], ["feeBps="]],

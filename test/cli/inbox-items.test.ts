@@ -117,6 +117,10 @@ test("withdrawals, overrides, keys, receivers and backups wait with their time, 
     { kind: "key", id: "now", severity: "critical", dueAt: at(1) },
     { kind: "key", id: "soon", severity: "warn" },
   ]);
+  // A rotated key's old value ends as it should; the newest is what stops something.
+  expect(expiringKeys("acme", [key("ops", at(1)), key("ops", null)], limits)).toEqual([]);
+  expect(expiringKeys("acme", [key("ops", at(1)), key("ops", at(9))], limits)).toMatchObject([{ dueAt: at(9) }]);
+  expect(expiringKeys("acme", [key("ops", at(1)), { ...key("ops", null), type: "public" }], limits)).toHaveLength(1);
   const receiver = { name: "desk", enabled: true, disabledAt: null, sequence: 1, pending: 2, dead: 0 };
   expect(failingReceivers("acme", [receiver])).toEqual([]);
   expect(failingReceivers("acme", [{ ...receiver, dead: 3 }])[0]?.title).toContain("3 events given up");

@@ -1,5 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type LogFilter, readLogs } from "../../src/app/logs/read-logs.ts";
@@ -67,6 +68,16 @@ test("lines are kept in order, filtered by what they hold, and read on from wher
   journal.add(lineOf({ requestId: "req_3" }));
   await journal.close();
   expect((await read(at, {}, from)).map(({ requestId }) => requestId)).toEqual(["req_3"]);
+});
+
+test("what is no file of a server's lines is passed over: a link, a pipe, a line without an end", async () => {
+  const at = join(folder, "strange");
+  await mkdir(at);
+  await symlink("/dev/zero", join(at, "1000000000000-1.ndjson"));
+  await execa("mkfifo", [join(at, "1000000000001-1.ndjson")]);
+  await writeFile(join(at, "1000000000002-1.ndjson"), `${" ".repeat(3_000_000)}${lineOf({ requestId: "long" })}\n`);
+  await writeFile(join(at, "1000000000003-1.ndjson"), `${lineOf()}\n${lineOf({ requestId: "half" }).slice(0, -1)}`);
+  expect((await read(at)).map(({ requestId }) => requestId)).toEqual(["req_1"]);
 });
 
 test("files are bounded in bytes and days: the oldest go first", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { asksAbout, type ChoiceOptions, chooserOf } from "../../src/cli/config/plan-choices.ts";
 import { planView, shownPlan } from "../../src/cli/config/plan-view.ts";
 import { planMarkdown, refusalMarkdown } from "../../src/cli/config/step-summary.ts";
+import { markdownCell } from "../../src/cli/output/markdown.ts";
 import { Output } from "../../src/cli/output/output.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Plan } from "../../src/plan/plan-types.ts";
@@ -96,6 +97,13 @@ describe("Markdown of a plan", () => {
       .split("\n")
       .find((line) => line.includes("markets.rain"));
     expect(row).toBe("| `markets.rain` | create | `-` | `a \\| b 'c' &lt;script>` |  |");
+  });
+
+  test("holds no link, picture, emphasis, mention or issue that a text of a file begins", () => {
+    expect(markdownCell("![a](http://e/p.png) @team [c](http://evil) `x` **b** _i_ # #12 &#64;team a\\|b")).toBe(
+      "!\\[a\\](http://e/p.png) @&#8203;team \\[c\\](http://evil) \\`x\\` \\*\\*b\\*\\* \\_i\\_ \\# \\#&#8203;12 &amp;\\#&#8203;64;team a\\\\\\|b",
+    );
+    expect(markdownCell("mkt_019f ann@example.com R & D 50 %")).toBe("mkt_019f ann@example.com R & D 50 %");
   });
 
   test("of a refusal is its message, indented so that nothing in it is markup", () => {

@@ -1,5 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signStory, storyPage, verifyPage } from "../../src/app/story/story-page.ts";
 import { type Story, tellMarket, tellUser } from "../../src/app/story/tell-story.ts";
@@ -101,6 +102,16 @@ describe("the page of a story", () => {
     ["another kind of page", "<html></html>", "USAGE"],
   ])("is refused with %s", async (_, text, code) => {
     await expect(verified(text)).rejects.toMatchObject({ code });
+  });
+
+  test("is a file: a pipe or a folder is refused at once", async () => {
+    const pipe = join(directory, "pipe");
+    await execa("mkfifo", [pipe]);
+    for (const file of [pipe, directory])
+      await expect((async () => verifyPage(file, [KEY]))()).rejects.toMatchObject({
+        code: "USAGE",
+        message: `${file} is not a file`,
+      });
   });
 
   test("of another key names both", async () => {

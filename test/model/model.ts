@@ -68,9 +68,9 @@ const KEYS_KNOWN_WITHIN_MS = 1500;
 /** A stored answer goes before the operation itself. */
 function judgeAdmitted(state: State, request: Request, rule: Rule): Outcome[] {
   const { idempotencyKey } = request;
-  const stored = idempotencyKey === undefined ? undefined : state.answers[callerKey(request)];
+  const stored = idempotencyKey === undefined ? undefined : state.answers[callerKey(state, request)];
   if (!stored) return rule(state, request);
-  if (stored.request !== textOf(request)) {
+  if (stored.request !== textOf(state, request)) {
     // What cannot be read at all is told before what the key stands for; what only the moment makes bad, such as a closing
     // time that has passed, after it.
     const fresh = rule(state, request);
@@ -105,9 +105,14 @@ export function remember(state: State, request: Request, answer: Record<string, 
   // Only what is posted and changes something is kept.
   if (request.idempotencyKey === undefined || UNKEPT.includes(request.operation)) return;
   const kept = "key" in answer ? { ...answer, key: null } : answer;
-  state.answers[callerKey(request)] ??= { request: textOf(request), answer: kept };
+  state.answers[callerKey(state, request)] ??= { request: textOf(state, request), answer: kept };
 }
 
 const UNKEPT = ["quoteTrade", "updatePolicy"];
-const callerKey = ({ key, user, idempotencyKey }: Request) => JSON.stringify([key, user, idempotencyKey]);
-const textOf = ({ operation, params, body }: Request) => JSON.stringify([operation, params, body]);
+const isOperators = (state: State, { key }: Request) =>
+  state.keys.some(({ name, type }) => name === key && type === "admin");
+/** An operator's key is the operator's, and the user a part of the request; a user's key is that user's alone. */
+const callerKey = (state: State, request: Request) =>
+  JSON.stringify([request.key, isOperators(state, request) ? null : request.user, request.idempotencyKey]);
+const textOf = (state: State, request: Request) =>
+  JSON.stringify([request.operation, request.params, request.body, isOperators(state, request) ? request.user : null]);

@@ -69,6 +69,20 @@ describe("a rule's expression", () => {
     expect(evaluate(expression, { ...facts })).toEqual({ problem });
   });
 
+  const nested = [0, 1, 2, 3, 4, 5, 6, 7].reduce(
+    (inner, level) => `[0,1,2,3,4,5,6,7,8,9].all(n${level}, ${inner})`,
+    "true",
+  );
+  test("that would not come to an end is ended, and the one after it is evaluated as ever", () => {
+    for (const endless of [`"${"a".repeat(36)}!".matches("^(a+)+$")`, nested]) {
+      expect(evaluate(endless, { ...facts }, performance.now() + 50)).toEqual({
+        problem: "took longer than the 1 s that all rules of a tenant have",
+        isLate: true,
+      });
+      expect(evaluate("feeBps == 250", { ...facts })).toEqual({ value: true });
+    }
+  });
+
   test("one about the plan is left out where nothing is planned, a name of its own notwithstanding", () => {
     expect(evaluate("plan.newMarkets <= 3", { ...facts })).toBeUndefined();
     expect(evaluate("plan.newMarkets <= 3", { ...facts, plan: { newMarkets: 4 } })).toEqual({ value: false });
@@ -99,6 +113,17 @@ describe("rules", () => {
         code: "RULE_INVALID",
       },
     ]);
+  });
+
+  test("have one second together, and the one that is ended is the last one told of", () => {
+    const rule = (name: string, expr: string) => ({ name, expr, effect: "deny" as const });
+    const endless = `"${"a".repeat(36)}!".matches("^(a+)+$")`;
+    const { broken, invalid } = evaluateRules(
+      [rule("low", "feeBps < 1"), rule("endless", endless), rule("again", endless), rule("after", "false")],
+      facts,
+    );
+    expect(broken).toMatchObject([{ name: "low" }]);
+    expect(invalid).toMatchObject([{ path: ["rules", 1, "expr"], code: "RULE_INVALID" }]);
   });
 
   test("of the files alone are errors where they deny or cannot be read, and warnings where they warn or ask", () => {

@@ -109,14 +109,18 @@ export function standingFreeze(tenant: string, freeze: WireResult<"getConfig">["
   ];
 }
 
-/** API keys that expire before `until`. */
+/** API keys that expire before `until`, without those of whose name a value lasts longer: they were rotated. */
 export function expiringKeys(
   tenant: string,
   keys: WireResult<"getConfig">["keys"],
   { now, until }: { now: number; until: number },
 ): Waiting[] {
+  const endOf = (expiresAt: string | null) => (expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt));
+  const lasts = Map.groupBy(keys, ({ type, name }) => `${type}:${name}`);
   return keys.flatMap(({ name, type, expiresAt }): Waiting[] => {
     if (expiresAt === null || Date.parse(expiresAt) > until) return [];
+    const values = lasts.get(`${type}:${name}`) ?? [];
+    if (values.some((value) => endOf(value.expiresAt) > Date.parse(expiresAt))) return [];
     return [
       {
         ...NOTHING,

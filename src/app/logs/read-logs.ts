@@ -1,6 +1,7 @@
-import { createReadStream, readdirSync } from "node:fs";
+import { constants, readdirSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { isErrno } from "../../config/environment.ts";
 import { parseJson } from "../../domain/parse-json.ts";
 import { JOURNAL_FILE, type JournalLine } from "../../server/observe/journal.ts";
 
@@ -36,16 +37,48 @@ export async function* readLogs(
 ): AsyncGenerator<JournalLine> {
   for (const name of filesOf(folder)) {
     let at = from.get(name) ?? 0;
-    const input = createReadStream(join(folder, name), { start: at });
-    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const bytes of linesOf(join(folder, name), at)) {
+      const text = bytes.toString();
       const line = parseJson(text);
-      // A line that is being written is read as a whole the next time.
       if (!isLine(line)) break;
-      at += Buffer.byteLength(text) + 1;
+      at += bytes.length + 1;
       if (matches(line, text, filter)) yield line;
     }
     from.set(name, at);
   }
+}
+
+/** A line holds names and codes: what is longer was not written by a server. */
+const MOST_LINE_BYTES = 1024 * 1024;
+
+/** The whole lines of a file from a place on; one that is being written is read the next time. */
+async function* linesOf(path: string, start: number): AsyncGenerator<Buffer> {
+  await using file = await openRegular(path);
+  if (!file) return;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of file.createReadStream({ start, autoClose: false })) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let end = rest.indexOf("\n"); end !== -1; end = rest.indexOf("\n")) {
+      yield rest.subarray(0, end);
+      rest = rest.subarray(end + 1);
+    }
+    if (rest.length > MOST_LINE_BYTES) return;
+  }
+}
+
+/** Undefined for what is gone, a link, a pipe or a device: others may put those into the folder, and they have no end. */
+async function openRegular(path: string): Promise<FileHandle | undefined> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let file: FileHandle;
+  try {
+    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (isErrno(error) && ["ENOENT", "ELOOP", "ENXIO"].includes(error.code ?? "")) return undefined;
+    throw error;
+  }
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  return undefined;
 }
 
 function filesOf(folder: string): string[] {

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -69,9 +69,7 @@ function html(text: string): string {
  * @throws Fault USAGE for what is no such page, CONFIG_INVALID for the page of another key, STORY_CHANGED
  */
 export async function verifyPage(file: string, keys: readonly AuditKey[]): Promise<SignedStory> {
-  const page = await readFile(file, "utf8").catch((cause: Error) => {
-    throw new Fault("USAGE", `${file} cannot be read: ${cause.message}`, { cause });
-  });
+  const page = readPage(file);
   const story = parseJson(SCRIPT.exec(page)?.[1] ?? "");
   if (!isSigned(story)) throw new Fault("USAGE", `${file} is no story that pmctl wrote`);
   const { signature, ...told } = story;
@@ -89,6 +87,18 @@ export async function verifyPage(file: string, keys: readonly AuditKey[]): Promi
       `${file} shows something else than what is signed in it: it was changed, or another version of pmctl wrote it`,
     );
   return story;
+}
+
+/** Larger than the page of any market or user. */
+const MOST_KIB = 256 * 1024;
+
+function readPage(file: string): string {
+  try {
+    return readBounded(file, MOST_KIB).bytes.toString();
+  } catch (cause) {
+    if (!(cause instanceof UnusableFile)) throw cause;
+    throw new Fault("USAGE", `${file} ${cause.message}`, { cause });
+  }
 }
 
 /** What else a story holds is covered by the signature. */

@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, type Stats, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
+import { areOwn, isOwn } from "../../config/selection/own-files.ts";
 import { parseJson } from "../../domain/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 
@@ -11,6 +13,7 @@ export type SeenKind = (typeof SEEN_KINDS)[number];
 const LIFE_MS = 60_000;
 /** Values of each kind that are kept, those seen last. */
 const MOST_VALUES = 5000;
+const MOST_KIB = 16 * 1024;
 
 interface Seen {
   /** When all values were read last. */
@@ -25,7 +28,7 @@ const nothing = (): Seen => ({ refreshedAt: 0, askedAt: 0, values: { markets: {}
 
 /**
  * Names and ids of a tenant that commands of a directory have seen, in `.pmctl/completion`, for the shell's completion. A
- * help for typing and no more: a file that cannot be written or read is none.
+ * help for typing and no more: a file that cannot be written or read, or that another user wrote, is none.
  */
 export class SeenValues {
   readonly #root: string;
@@ -42,7 +45,7 @@ export class SeenValues {
   list(kind: SeenKind, prefix: string): string[] {
     const since = wallClockMs() - LIFE_MS;
     const seen = Object.entries(this.#read().values[kind]);
-    return seen.flatMap(([value, at]) => (at >= since && value.startsWith(prefix) ? [value] : []));
+    return seen.flatMap(([value, at]) => (at >= since && value.startsWith(prefix) && isWord(value) ? [value] : []));
   }
 
   /**
@@ -76,7 +79,8 @@ export class SeenValues {
 
   #read(): Seen {
     try {
-      const seen = parseJson(readFileSync(this.#file, "utf8"));
+      const { bytes } = readBounded(this.#file, MOST_KIB, requireOwn);
+      const seen = parseJson(bytes.toString());
       return isSeen(seen) ? seen : nothing();
     } catch {
       return nothing();
@@ -87,6 +91,8 @@ export class SeenValues {
     const fresh = `${this.#file}.${process.pid}`;
     try {
       if (!existsSync(this.#folder)) mkdirSync(this.#folder, { mode: 0o700 });
+      // In another user's folder a link could lead the writing elsewhere.
+      if (!areOwn([this.#root, this.#folder])) return false;
       writeFileSync(fresh, JSON.stringify(change(this.#read())), { mode: 0o600 });
       renameSync(fresh, this.#file);
       return true;
@@ -96,12 +102,21 @@ export class SeenValues {
   }
 }
 
-/** The values that are offered, with those just seen at the end. What breaks a line, or is none, is left out. */
+function requireOwn(found: Stats): void {
+  if (!isOwn(found)) throw new UnusableFile("belongs to another user");
+}
+
+/** Whether a shell takes a value for one word and no command for an option. */
+function isWord(value: string): boolean {
+  return /^[^-\p{C}\p{Z}][^\p{C}\p{Z}]{0,254}$/u.test(value);
+}
+
+/** The values that are offered, with those just seen at the end. What is no word is left out. */
 function added(before: Record<string, number>, shown: readonly string[] = [], now: number): Record<string, number> {
   const values = new Map(Object.entries(before).filter(([, at]) => at >= now - LIFE_MS));
   for (const value of shown) {
     values.delete(value);
-    if (/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u.test(value)) values.set(value, now);
+    if (isWord(value)) values.set(value, now);
   }
   return Object.fromEntries([...values].slice(-MOST_VALUES));
 }
@@ -113,6 +128,6 @@ function isSeen(value: unknown): value is Seen {
     "values" in value &&
     typeof value.values === "object" &&
     value.values !== null &&
-    SEEN_KINDS.every((kind) => kind in Object(value.values))
+    SEEN_KINDS.every((kind) => typeof Object(value.values)[kind] === "object" && Object(value.values)[kind] !== null)
   );
 }

@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { isErrno, stepSummaryFile } from "../../config/environment.ts";
 import { replayMarkdown } from "../audit/replay-view.ts";
 import { failureOf } from "../errors.ts";
-import { markdownCell } from "../output/markdown.ts";
+import { markdownCell, markdownCode } from "../output/markdown.ts";
 import type { Output } from "../output/output.ts";
 import { actionOf, type JudgedPlan, refusalLines, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
 
@@ -30,7 +30,7 @@ export function planMarkdown(plan: ShownPlan | JudgedPlan, title = `Plan for ${p
     for (const item of plan.items) {
       const { field, live, desired, mark } = item;
       lines.push(
-        `| \`${markdownCell(field)}\` | ${actionOf(item)} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`,
+        `| ${markdownCode(field)} | ${actionOf(item)} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`,
       );
     }
   }
@@ -53,5 +53,5 @@ export function refusalMarkdown(tenant: string, error: unknown, done: "applied" 
 }
 
 function code(value: Parameters<typeof shownValue>[0]): string {
-  return `\`${markdownCell(shownValue(value)).replaceAll("`", "'")}\``;
+  return markdownCode(shownValue(value));
 }

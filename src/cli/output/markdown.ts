@@ -11,7 +11,21 @@ export function markdownTable<Row>(rows: readonly Row[], columns: readonly Colum
   ].join("\n");
 }
 
-/** Escapes what would begin a new column, a new line or HTML. */
+/**
+ * Text that Markdown shows as it stands: no column, line, HTML, link, picture or emphasis begins in it. Pages of pull
+ * requests look for people and issues in what was rendered, where no backslash is left: an invisible space parts those.
+ */
 export function markdownCell(text: string): string {
-  return text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;");
+  return text
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/&(?=[#a-z])/gi, "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(/[\\`*~[\]|]|#|(?<![a-z0-9])_|_(?![a-z0-9])/gi, "\\$&")
+    .replaceAll(/(?<!\w)@(?=\w)|[#!](?=\d)/g, "$&&#8203;");
+}
+
+/** Text between backticks, where nothing is markup but the end of the column and the backtick itself. */
+export function markdownCode(text: string): string {
+  const held = text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;").replaceAll("`", "'");
+  return `\`${held}\``;
 }

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isErrno } from "../environment.ts";
+import { areOwn } from "./own-files.ts";
 
 export const DEMO_TENANT = "demo";
 
@@ -13,10 +14,13 @@ export function serversFolder(directory: string): string {
   return join(directory, ".pmctl", "servers");
 }
 
-/** Whether a `pmctl demo` runs in the directory. */
+/**
+ * Whether a `pmctl demo` of this user runs in the directory. In a folder that everyone may write to another user's files
+ * could say so, and choose the database that is started and the secrets that are used.
+ */
 export function demoRuns(directory: string): boolean {
   const folder = serversFolder(directory);
-  if (!existsSync(folder)) return false;
+  if (!areOwn([join(directory, ".pmctl"), folder])) return false;
   const pids = readdirSync(folder).flatMap(
     (name) => new RegExp(`^${DEMO_TENANT}-(\\d+)\\.json$`).exec(name)?.[1] ?? [],
   );

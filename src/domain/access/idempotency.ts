@@ -33,23 +33,33 @@ export function fingerprintOfAsked(asked: Json): string {
   return createHash("sha256").update(canonicalJson(asked)).digest("hex");
 }
 
-/** The holder of an idempotency key: the API key of the request, and the user for whom it acts. */
-export function keyHolder(apiKey: { type: string; name: string } | undefined, userId: string | undefined): string {
-  return `${apiKey?.type}:${apiKey?.name}:${userId ?? ""}`;
+/**
+ * The holder of an idempotency key: the API key of the request and, behind a public one, the user. An operator who acts for
+ * a user is the one who repeats: the user is then part of the request, and another user's is another request.
+ */
+export function keyHolder(
+  apiKey: { type: string; name: string } | undefined,
+  userId: string | undefined,
+): { caller: string; onBehalfOf?: string | undefined } {
+  const holder = `${apiKey?.type}:${apiKey?.name}:`;
+  return apiKey?.type === "public" ? { caller: `${holder}${userId ?? ""}` } : { caller: holder, onBehalfOf: userId };
 }
 
 /**
  * What tells one request from another, in hex.
- * @param line method and path, with the query of an operation that has its fields there
+ * @param line method and path, with the query of an operation that has its fields there, and the user for whom an operator acts
  * @param body the bytes as they were sent, or the fingerprint that names them
  * @param policyTtlMs how long a change of the policy holds; undefined for one that stays
  */
 export function requestHash(
-  line: { method: string; target: string },
+  line: { method: string; target: string; onBehalfOf?: string | undefined },
   body: Buffer | string,
   policyTtlMs?: number,
 ): string {
-  const hash = createHash("sha256").update(`${line.method}\n${line.target}\n`).update(body);
+  const { method, target, onBehalfOf } = line;
+  const hash = createHash("sha256").update(`${method}\n${target}\n`);
+  if (onBehalfOf !== undefined) hash.update(`user:${onBehalfOf}\n`);
+  hash.update(body);
   if (policyTtlMs !== undefined) hash.update(`\n${policyTtlMs}`);
   return hash.digest("hex");
 }

@@ -1,3 +1,4 @@
+import { createContext, Script } from "node:vm";
 import { Environment } from "@marcbachmann/cel-js";
 import { isSimple, POLICY_FIELDS, rowOf } from "../../domain/policy/fields.ts";
 import { problemOfRule, typed } from "./rule-problem.ts";
@@ -47,15 +48,56 @@ function celEnvironment(): Environment {
   return made;
 }
 
-/** What an expression came to: a boolean, or why it has none. */
-export type Evaluated = { value: boolean } | { problem: string };
+/** What an expression came to: a boolean, or why it has none; `isLate` where the time was over. */
+export type Evaluated = { value: boolean } | { problem: string; isLate?: true };
+
+/** The time that all rules of a tenant have together. */
+export const RULES_MS = 1000;
+
+/** Node ends only scripts at a deadline: this one calls the function of its context. */
+const script = new Script("run()");
+const bounded = { run: (): void => {} };
+createContext(bounded);
 
 /**
- * Evaluates an expression. Undefined for one that asks about `plan` where there is none.
+ * Evaluates an expression. Undefined for one that asks about `plan` where there is none. CEL has no endless loops, but
+ * nested macros and regular expressions may take years: at the deadline the evaluation is ended.
  *
  * @param facts the values of the names; `plan` may be missing
+ * @param deadline on the clock of `performance.now()`
  */
-export function evaluate(expression: string, facts: Readonly<Record<string, unknown>>): Evaluated | undefined {
+export function evaluate(
+  expression: string,
+  facts: Readonly<Record<string, unknown>>,
+  deadline = performance.now() + RULES_MS,
+): Evaluated | undefined {
+  const left = Math.ceil(deadline - performance.now());
+  let evaluated: Evaluated | undefined = {
+    problem: `took longer than the ${RULES_MS / 1000} s that all rules of a tenant have`,
+    isLate: true,
+  };
+  if (left <= 0) return evaluated;
+  bounded.run = () => {
+    evaluated = evaluateNow(expression, facts);
+  };
+  try {
+    script.runInContext(bounded, { timeout: left });
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    // It was left in the middle of something.
+    environment = undefined;
+  }
+  return evaluated;
+}
+
+/** The error comes from the script's context, where `Error` is another one. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === "object" && error !== null && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
+  );
+}
+
+function evaluateNow(expression: string, facts: Readonly<Record<string, unknown>>): Evaluated | undefined {
   try {
     const parsed = celEnvironment().parse(expression);
     const { valid, type, error } = parsed.check();

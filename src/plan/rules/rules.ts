@@ -6,7 +6,7 @@ import { DEFAULT_POLICY, mergePolicy, type Policy } from "../../domain/policy/po
 import { written } from "../plan-decision.ts";
 import { termsOf } from "../plan-money.ts";
 import type { BrokenRule, Desired, LiveConfig, Plan, PlanMoney } from "../plan-types.ts";
-import { evaluate } from "./expressions.ts";
+import { evaluate, RULES_MS } from "./expressions.ts";
 
 /** What rules are evaluated over: the values of the names that an expression may use. */
 export interface RuleFacts extends Policy {
@@ -70,13 +70,19 @@ export function factsOfPlan(
   };
 }
 
-/** The rules that do not hold, and what is wrong with those that cannot be evaluated, at their places in the file. */
+/**
+ * The rules that do not hold, and what is wrong with those that cannot be evaluated, at their places in the file. When the
+ * time of all is over, the rule that was being evaluated is the last one told of.
+ */
 export function evaluateRules(
   rules: readonly Rule[],
   facts: RuleFacts,
 ): { broken: (BrokenRule & { index: number })[]; invalid: Finding[] } {
   const values = { ...facts };
-  const outcomes = rules.map((rule, index) => ({ rule, index, outcome: evaluate(rule.expr, values) }));
+  const deadline = performance.now() + RULES_MS;
+  const all = rules.map((rule, index) => ({ rule, index, outcome: evaluate(rule.expr, values, deadline) }));
+  const late = all.findIndex(({ outcome }) => outcome && "isLate" in outcome);
+  const outcomes = late === -1 ? all : all.slice(0, late + 1);
   return {
     broken: outcomes.flatMap(({ rule: { name, effect, expr, message = expr }, index, outcome }) =>
       outcome && "value" in outcome && !outcome.value ? [{ name, effect, message, index }] : [],

@@ -157,11 +157,13 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   if (idempotencyKey !== undefined) {
     if (!IDEMPOTENCY_KEY.test(idempotencyKey))
       throw new Fault("BAD_REQUEST", "Idempotency-Key must be 1 to 255 printable characters");
+    const holder = keyHolder(key, user?.id);
+    const target = `${exchange.pathname}${operation.inQuery ? exchange.search : ""}`;
     caller.idempotency = {
-      caller: keyHolder(key, user?.id),
+      caller: holder.caller,
       key: idempotencyKey,
       requestHash: requestHash(
-        { method: operation.method, target: `${exchange.pathname}${operation.inQuery ? exchange.search : ""}` },
+        { method: operation.method, target, onBehalfOf: holder.onBehalfOf },
         readFingerprint(exchange.header("idempotency-fingerprint")) ?? rawBody,
         caller.policyTtlMs,
       ),
