@@ -102,13 +102,12 @@ const describe = ({ status, code, body }: Observed) => `${status} ${code ?? ""} 
 
 /** Keeps the first answer to a change under its key. A key's value is never kept. */
 export function remember(state: State, request: Request, answer: Record<string, unknown>): void {
-  // Only what is posted and changes something is kept.
-  if (request.idempotencyKey === undefined || UNKEPT.includes(request.operation)) return;
+  // A quote changes nothing.
+  if (request.idempotencyKey === undefined || request.operation === "quoteTrade") return;
   const kept = "key" in answer ? { ...answer, key: null } : answer;
   state.answers[callerKey(state, request)] ??= { request: textOf(state, request), answer: kept };
 }
 
-const UNKEPT = ["quoteTrade", "updatePolicy"];
 const isOperators = (state: State, { key }: Request) =>
   state.keys.some(({ name, type }) => name === key && type === "admin");
 /** An operator's key is the operator's, and the user a part of the request; a user's key is that user's alone. */
