@@ -365,6 +365,13 @@ describe("a tenant as code", () => {
     expect((await run("history", "show", "x", "-t", "acme")).exitCode).toBe(6);
     await replace("maxTradeUsd: 23", "maxTradeUsd: 24");
     expect((await run("apply", "acme", "--accept-loosening")).exitCode).toBe(0);
+    await writeFile(join(markets, "rain.yaml"), rain.join("\n").replace("rain?", "snow?"));
+    const annotated = await run("plan", "acme", "-o", "github");
+    expect(annotated.stdout).toMatch(
+      /^::error file=tenants\/acme\/markets\/rain\.yaml,line=1,col=\d+,title=CONFLICT::markets\.rain[.\w]*: a market's question never changes/,
+    );
+    expect(annotated.exitCode).toBe(3);
+    await writeFile(join(markets, "rain.yaml"), rain.join("\n"));
   });
 
   test("GITHUB_STEP_SUMMARY gets Markdown of plan, apply and refusal, one behind the other", async () => {
@@ -434,8 +441,8 @@ describe("a tenant as code", () => {
     await writeFile(market, text.replace("Will Bitcoin", "Shall Bitcoin"));
     expect(await run("apply", "acme", "--accept-loosening", "--on-drift", "overwrite")).toMatchObject({ exitCode: 3 });
     await writeFile(market, text);
-    const [{ id }] = await json("market", "list", "-t", "acme");
-    expect((await run("market", "suspend", id, "-t", "acme")).exitCode).toBe(0);
+    const [, key = ""] = /^key: "?([\w-]+)/m.exec(text) ?? [];
+    expect((await run("market", "suspend", key, "-t", "acme")).exitCode).toBe(0);
     expect((await run("drift", "acme", "--write")).exitCode).toBe(0);
     expect(await readFile(market, "utf8")).toBe(`${text}state: "suspended"\n`);
     expect((await json("plan", "acme"))[0].items).toEqual([]);

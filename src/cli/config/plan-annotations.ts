@@ -19,7 +19,7 @@ export function annotationsAt(said: readonly Said[], { config, markets }: Files)
       return config.source.problems([{ path: pathOf(field, config), message, code }]).map(annotationOf);
     const { file, line, column } = market.source;
     const place = { file, line, column, endLine: line, endColumn: column };
-    return [{ ...place, path: "", code, severity: "error" as const, message, fix: null }];
+    return [{ ...place, path: "", code, severity: "error" as const, message: `${field}: ${message}`, fix: null }];
   });
 }
 
