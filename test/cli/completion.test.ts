@@ -56,6 +56,7 @@ describe("in bash", () => {
     ["choices of an option", ["market", "create", "--kind", ""], ["cpmm", "lmsr"]],
     ["choices of a global option", ["market", "list", "-o", "n"], ["ndjson"]],
     ["choices after an equals sign", ["market", "list", "--output", "=", "ya"], ["yaml"]],
+    ["the rest of a value with a colon", ["webhook", "send", "stripe", ":", "pa"], ["payment_intent.succeeded"]],
     ["choices of an argument", ["completion", "values", ""], [...VALUE_KINDS]],
     ["tenants as an argument", ["serve", ""], ["acme", "zeta"]],
     ["tenants as each of several arguments", ["validate", "acme", "z"], ["zeta"]],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { changesByKind, countChanges, listChanges } from "../../src/domain/audit/document-changes.ts";
+import { changesByKind, countChanges, listChanges, withWritten } from "../../src/domain/audit/document-changes.ts";
 
 const document = {
   tenant: "acme",
@@ -43,6 +43,20 @@ describe("what differs between two applies", () => {
       { field: "kyc.required", before: true, after: false },
     ]);
     expect(listChanges(changesByKind(document, { ...document, adopted: { "policy.maxTradeUsd": 500 } }))).toEqual([]);
+  });
+
+  test("what was written over live values counts too, once and with what it replaced", () => {
+    const after = { ...document, policy: { ...document.policy, maxTradeUsd: 400 } };
+    const written = {
+      maxTradeUsd: { from: 77, to: 400 },
+      jurisdictions: { from: { allowed: [], blocked: ["US"] }, to: { allowed: ["GB"], blocked: ["US"] } },
+    };
+    const changes = withWritten(changesByKind(document, after), written);
+    expect(changes.policy).toEqual([
+      { field: "policy.jurisdictions.allowed", before: [], after: ["GB"] },
+      { field: "policy.maxTradeUsd", before: 77, after: 400 },
+    ]);
+    expect(countChanges(changes)).toMatchObject({ policy: 2, markets: 0 });
   });
 
   test("a first apply lists no defaults; a document of an older version may lack sections", () => {

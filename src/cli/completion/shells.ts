@@ -84,9 +84,20 @@ const CHOICE = `  if [[ -n $option ]]; then
   fi`;
 
 const BASH_TAIL = `_pmctl() {
-  local current=\${COMP_WORDS[COMP_CWORD]} route= option= position=0 place=() word index kind
-  for ((index = 1; index < COMP_CWORD; index++)); do
+  local words=() last=-1 current= route= option= position=0 place=() word index kind
+  for ((index = 0; index <= COMP_CWORD; index++)); do
     word=\${COMP_WORDS[index]}
+    # bash takes stripe:paid for three words.
+    if ((last > 0)) && [[ $word == :* || \${words[last]} == *: ]]; then
+      words[last]+=$word
+    else
+      ((last += 1))
+      words[last]=$word
+    fi
+  done
+  current=\${words[last]}
+  for ((index = 1; index < last; index++)); do
+    word=\${words[index]}
     # bash takes --output=json for three words.
     if [[ $word == "=" ]]; then continue; fi
 ${WALK}
@@ -112,6 +123,11 @@ ${CHOICE}
       ;;
     words*) COMPREPLY=($(compgen -W "\${kind#words }" -- "$current")) ;;
   esac
+  # What stands before the last colon is not replaced.
+  if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    word=\${current%"\${current##*:}"}
+    COMPREPLY=("\${COMPREPLY[@]#"$word"}")
+  fi
 }
 
 complete -F _pmctl pmctl

@@ -38,6 +38,18 @@ export function changesByKind(before: StoredDocument | undefined, after: StoredD
   };
 }
 
+/** Policy fields that an apply wrote, as its entry states them. */
+export type WrittenPolicy = Readonly<{ [field: string]: { from: Json; to: Json } }>;
+
+/** Adds what an apply wrote over live values that no document stated, such as drift that it took back. */
+export function withWritten(changes: ChangesByKind, written: WrittenPolicy): ChangesByKind {
+  const sideOf = (side: "from" | "to") =>
+    leavesOf(Object.fromEntries(Object.entries(written).map(([field, change]) => [field, change[side]])), "policy");
+  const live = changed(sideOf("from"), sideOf("to"));
+  const stated = changes.policy.filter(({ field }) => !live.some((each) => each.field === field));
+  return { ...changes, policy: [...stated, ...live].sort((a, b) => (a.field < b.field ? -1 : 1)) };
+}
+
 /** The names of everything that a document states. */
 export function fieldsOfDocument(document: StoredDocument): string[] {
   const parts = partsOf(document);

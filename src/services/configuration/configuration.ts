@@ -7,6 +7,8 @@ import {
   changesByKind,
   countChanges,
   listChanges,
+  withWritten,
+  type WrittenPolicy,
   type StoredDocument,
 } from "../../domain/audit/document-changes.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -180,7 +182,9 @@ async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"
 
 function changesSince(previous: ConfigurationEntry | undefined, entry: ConfigurationEntry): ChangesByKind {
   const documentOf = ({ payload }: ConfigurationEntry) => plainJson<StoredDocument>(payload.document ?? {});
-  return changesByKind(previous && documentOf(previous), documentOf(entry));
+  const changes = changesByKind(previous && documentOf(previous), documentOf(entry));
+  // A first apply states its whole policy.
+  return previous ? withWritten(changes, plainJson<WrittenPolicy>(entry.payload.policy ?? {})) : changes;
 }
 
 /** What an apply's entry states of it. */
