@@ -28,7 +28,7 @@ export async function loadFreeze(sql: ReadSql, _: string[], isSealed: IsSealed):
 
 /**
  * What the last entry about a freeze says; null where that one lifted it. One whose seal is broken counts as the longest
- * freeze: whoever forged it must not open the way to an apply.
+ * freeze: a forged entry must not open the way to an apply.
  */
 async function lastFreeze(sql: ReadSql, isSealed: IsSealed): Promise<FreezeInForce | null> {
   const [row] = await sql`

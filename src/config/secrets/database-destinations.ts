@@ -59,7 +59,7 @@ export interface SentToVariable {
 
 /**
  * Every secret beside a host from a variable whose certificate the file has checked less than by `verify-full`. The host is
- * the operator's choice, and how it is checked is the file's: its author would have the secret sent to whoever stands between.
+ * the operator's choice, and how it is checked is the file's: its author would have the secret sent to a machine in between.
  *
  * @param read the value of a reference; undefined where it is not known
  */

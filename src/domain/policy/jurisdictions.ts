@@ -51,7 +51,7 @@ const OTHER_CODES = new Map([
 ]);
 
 /**
- * Where somebody is, by a code as providers, tokens and older policies write it: `GB` for `uk` and `GBR`, `US-NY` for
+ * The place of a user, by a code as providers, tokens and older policies write it: `GB` for `uk` and `GBR`, `US-NY` for
  * `USA-NY`. Undefined for what no country of ISO 3166 is meant by for sure: it is no other country either.
  */
 export function placeOf(code: string): string | undefined {
