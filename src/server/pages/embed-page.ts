@@ -24,6 +24,8 @@ export interface EmbedOptions {
   publicKeys: readonly string[];
   /** Origins whose pages may show the frame and trade in it; empty: any may show it, none may trade. */
   allowedOrigins: readonly string[];
+  /** Whether search engines may list the tenant's pages; `index` unless given. */
+  robots?: "index" | "noindex" | undefined;
 }
 
 export interface EmbedServices {
