@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { FrameData, RefusalData } from "../../contract/resources/embed.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import { CATALOGUES, DEFAULT_LOCALE } from "../../locales/catalogues.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
 import type { Exchange } from "../exchange.ts";
@@ -89,6 +90,8 @@ async function frameData(
   return {
     view,
     name: options.name,
+    locale: DEFAULT_LOCALE,
+    messages: CATALOGUES[DEFAULT_LOCALE],
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
     now: Math.floor(wallClockMs()),
