@@ -2,7 +2,9 @@ import "./locale.ts";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
+import { speakerFor } from "../locales/speaker.ts";
 import type { Theme } from "./protocol.ts";
+import { Speech } from "./speech.ts";
 import { useSession } from "./state/session.ts";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
@@ -41,4 +43,12 @@ function Frame({ data }: { data: FrameData }) {
 
 const place = document.getElementById("app");
 const block = document.getElementById("data");
-if (place && block) render(<Frame data={JSON.parse(block.textContent ?? "{}")} />, place);
+if (place && block) {
+  const data = JSON.parse(block.textContent ?? "{}") as FrameData;
+  const frame = (
+    <Speech.Provider value={speakerFor(data.locale, data.messages)}>
+      <Frame data={data} />
+    </Speech.Provider>
+  );
+  render(frame, place);
+}

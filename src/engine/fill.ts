@@ -15,6 +15,7 @@ import {
   averagePrice,
   decimalFromMicro,
   feeOn,
+  isPriceAllowed,
   limitFromUsd,
   MAX_PRICE,
   MIN_PRICE,
@@ -205,7 +206,7 @@ function requireAdmitted(state: Reader, terms: Terms, traderId: string | undefin
 /** The YES price after the trade, six decimals. */
 function requireInBounds(market: Market, pool: Pool): number {
   const price = yesPriceOf(market, pool);
-  if (!(price >= MIN_PRICE && price <= MAX_PRICE))
+  if (!isPriceAllowed(price))
     throw new Fault("PRICE_BOUND", `The trade would move the price outside ${MIN_PRICE} to ${MAX_PRICE}`, {
       detail: { limit: `${MIN_PRICE} to ${MAX_PRICE}`, value: String(price) },
     });

@@ -7,7 +7,8 @@ const SRC = join(import.meta.dirname, "../../src");
 /** Who may import whom. `type` rows may be imported with `import type` only. */
 const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   domain: { values: [] },
-  contract: { values: ["domain"] },
+  locales: { values: ["domain"] },
+  contract: { values: ["domain"], types: ["locales"] },
   engine: { values: ["domain"] },
   replay: { values: ["domain", "engine"] },
   postgres: { values: ["domain"] },
@@ -20,10 +21,10 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   config: { values: ["contract", "domain"] },
   plan: { values: ["config", "contract", "domain"], types: ["replay"] },
   server: {
-    values: ["contract", "domain", "ledger", "outgoing", "postgres", "providers", "queries", "services"],
+    values: ["contract", "domain", "ledger", "locales", "outgoing", "postgres", "providers", "queries", "services"],
     types: ["engine"],
   },
-  embed: { values: ["domain"], types: ["contract"] },
+  embed: { values: ["domain", "locales"], types: ["contract"] },
   client: { values: ["contract", "domain", "services"] },
   app: {
     values: [
@@ -33,6 +34,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
       "domain",
       "engine",
       "ledger",
+      "locales",
       "oracle",
       "outgoing",
       "plan",

@@ -1,5 +1,6 @@
 import type { FaultCode } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market.ts";
+import type { Messages } from "../../locales/messages.ts";
 import type { WireResult } from "../operations.ts";
 
 /** Data in a frame's document: all that the view shows at first, so that its script sends no request for it. */
@@ -7,6 +8,9 @@ export interface FrameData {
   view: "market" | "markets" | "portfolio";
   /** The tenant's name. */
   name: string;
+  /** The language of the view, a BCP 47 tag, and every message in it. */
+  locale: string;
+  messages: Messages;
   /** A public key; null when the tenant has no valid one, so that the view cannot trade. */
   apiKey: string | null;
   /**

@@ -1,0 +1,94 @@
+import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
+
+/** Numbers and times as the readers of a language write them. Amounts are US dollars, prices 0 to 1, times milliseconds since the epoch or ISO 8601. */
+export interface Formats {
+  number(value: number): string;
+  dollars(usd: number): string;
+  dollarsOfMicro(micro: bigint): string;
+  /** Short from a thousand on, such as $1.2K. */
+  volume(usd: number): string;
+  /** With a sign, unless it is shown as zero. */
+  signed(usd: number): string;
+  shares(count: number): string;
+  /** A price as the chance that it states; never 0 or 100, which only a settled market is. */
+  chance(price: number): string;
+  /** A price of a share in cents, to a tenth. */
+  cents(price: number): string;
+  clock(time: number | string): string;
+  day(time: number | string): string;
+  moment(time: number | string): string;
+  /** Day, year, time and zone: when a market closes. */
+  exact(time: number | string): string;
+  /** A time on an axis whose ticks are this many milliseconds apart. */
+  axisTime(ms: number, stepMs: number): string;
+  /** "3 days", "1 hour": the largest unit alone. */
+  duration(ms: number): string;
+}
+
+export interface FormatOptions {
+  /** IANA name; the reader's own unless given. */
+  timeZone?: string | undefined;
+}
+
+/** @param locale a BCP 47 tag */
+export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Formats {
+  // Amounts and prices are typed in Latin digits everywhere, so they are shown in them too.
+  const tag = new Intl.Locale(locale, { numberingSystem: "latn" });
+  const number = (options: Intl.NumberFormatOptions) => {
+    const format = new Intl.NumberFormat(tag, options);
+    return (value: number): string => format.format(value);
+  };
+  const time = (options: Intl.DateTimeFormatOptions) => {
+    const format = new Intl.DateTimeFormat(tag, { timeZone, ...options });
+    return (at: number | string): string => format.format(new Date(at));
+  };
+  const usd = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
+  const dollars = number(usd);
+  const compact = number({ ...usd, notation: "compact", maximumFractionDigits: 1 });
+  const withSign = number({ ...usd, signDisplay: "always" });
+  const percent = number({ style: "percent", maximumFractionDigits: 0 });
+  const tenths = number({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  const clock = time({ hour: "numeric", minute: "2-digit" });
+  const day = time({ year: "numeric", month: "short", day: "numeric" });
+  const shortDay = time({ month: "short", day: "numeric" });
+  const month = time({ year: "numeric", month: "short" });
+  return {
+    number: number({}),
+    dollars,
+    dollarsOfMicro: (micro) => dollars(Number(micro) / 1e6),
+    volume: (value) => (value < 1000 ? dollars(value) : compact(value)),
+    signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),
+    shares: number({ maximumFractionDigits: 2 }),
+    chance: (price) => (price < 0.01 ? `<${percent(0.01)}` : price > 0.99 ? `>${percent(0.99)}` : percent(price)),
+    cents: (price) => `${tenths(price * 100)}¢`,
+    clock,
+    day,
+    moment: time({ month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
+    exact: time({
+      year: "numeric",
+      month: "short",
+      day: "numeric",
+      hour: "numeric",
+      minute: "2-digit",
+      timeZoneName: "short",
+    }),
+    axisTime: (ms, stepMs) => (stepMs < DAY_MS ? clock : stepMs < 28 * DAY_MS ? shortDay : month)(ms),
+    duration(ms) {
+      const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? (["second", 1000] as const);
+      return number({ style: "unit", unit, unitDisplay: "long" })(Math.max(1, Math.floor(ms / size)));
+    },
+  };
+}
+
+const UNITS: readonly [unit: string, ms: number][] = [
+  ["day", DAY_MS],
+  ["hour", HOUR_MS],
+  ["minute", 60_000],
+  ["second", 1000],
+];
+
+/** Whether an amount is shown as zero. */
+const isNothing = (usd: number): boolean => Math.abs(usd) < 0.005;
+
+/** The CSS class of a profit; none for an amount that is shown as zero. */
+export const toneOf = (usd: number): "" | "gain" | "loss" => (isNothing(usd) ? "" : usd < 0 ? "loss" : "gain");
