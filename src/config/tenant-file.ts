@@ -6,6 +6,7 @@ import { ConfigError, type Finding, fileProblem, type Problem } from "./config-e
 import { readConfigFile } from "./config-file.ts";
 import { decode } from "./issues.ts";
 import { checkMarketFiles, type PlacedMarket } from "./market-files.ts";
+import { checkMessageFiles } from "./message-files.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
 import { guideTo } from "./schema/json-schema.ts";
@@ -22,7 +23,7 @@ export interface Tenant {
 }
 
 /**
- * Reads `tenants/<id>/tenant.yaml` and its market files.
+ * Reads `tenants/<id>/tenant.yaml` and its market files; the files of its messages are checked.
  *
  * @throws ConfigError with every problem of all files
  */
@@ -34,7 +35,10 @@ export function loadTenant(file: string): Tenant {
     locate,
     feeds,
   });
-  if (!config || ofMarkets.length > 0) throw new ConfigError([...problems, ...ofMarkets]);
+  const { directory, roots } = source;
+  const { problems: ofMessages } = checkMessageFiles(draft.embed?.messages ?? {}, { directory, roots, locate });
+  if (!config || ofMarkets.length > 0 || ofMessages.length > 0)
+    throw new ConfigError([...problems, ...ofMarkets, ...ofMessages]);
   return { config, markets };
 }
 
