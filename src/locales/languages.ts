@@ -51,7 +51,8 @@ export class Languages {
     if (known) return known;
     const { words = {}, categories = {} } = this.#options;
     const messages = { ...(this.#catalogues[locale] ?? CATALOGUES[DEFAULT_LOCALE]) };
-    for (const side of ["yes", "no"] as const) messages[`common.${side}`] = textIn(words[side], locale) ?? messages[`common.${side}`];
+    for (const side of ["yes", "no"] as const)
+      messages[`common.${side}`] = textIn(words[side], locale) ?? messages[`common.${side}`];
     const names = Object.entries(categories).flatMap(([slug, name]) => {
       const text = textIn(name, locale);
       return text === undefined ? [] : [[slug, text]];
