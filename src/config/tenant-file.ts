@@ -5,8 +5,6 @@ import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
 import { decode } from "./issues.ts";
-import { checkMarketFiles, type PlacedMarket } from "./market-files.ts";
-import { checkMessageFiles } from "./message-files.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
 import { guideTo } from "./schema/json-schema.ts";
@@ -14,6 +12,8 @@ import { TenantFileSchema } from "./schema/schema.ts";
 import { secretsStayInBounds } from "./secrets/secret-rules.ts";
 import type { Labels } from "./selection/selector.ts";
 import type { TenantConfig } from "./tenant-config.ts";
+import { checkMarketFiles, type PlacedMarket } from "./tenant-files/market-files.ts";
+import { checkMessageFiles } from "./tenant-files/message-files.ts";
 import { LayeredSource } from "./yaml/layers.ts";
 
 /** A tenant with the markets that its files declare. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkMessageFiles } from "../../src/config/message-files.ts";
 import { loadTenant } from "../../src/config/tenant-file.ts";
+import { checkMessageFiles } from "../../src/config/tenant-files/message-files.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
 import { configErrorOf, directoryWith, tenantText } from "./support.ts";
 
@@ -28,7 +28,7 @@ describe("a file of embed.messages", () => {
     const { "common.back": _back, ...others } = GERMAN;
     expect(complaintsOf(others)).toEqual(["words.json:1:1 common.back is required"]);
     expect(complaintsOf({ "common.bakc": "Zurück", ...GERMAN })).toEqual([
-      expect.stringMatching(/^words\.json:2:3 common\.bakc is no key here/),
+      expect.stringMatching(/^words\.json:2:3 common\.bakc unknown key; did you mean "common\.back"/),
     ]);
   });
 

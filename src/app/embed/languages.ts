@@ -1,5 +1,5 @@
-import { readMessageFiles } from "../../config/message-files.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
+import { readMessageFiles } from "../../config/tenant-files/message-files.ts";
 import { Languages } from "../../locales/languages.ts";
 
 /**

@@ -17,7 +17,10 @@ const Message = z.union(
       other: Text,
     }),
   ],
-  { error: "must be a text, or one for each plural category, such as { one, other }" },
+  {
+    error: ({ input }) =>
+      input === undefined ? undefined : "must be a text, or one for each plural category, such as { one, other }",
+  },
 );
 
 const keys = Object.keys(CATALOGUES.en) as MessageKey[];
