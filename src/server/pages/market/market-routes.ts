@@ -1,4 +1,5 @@
 import type { Fault } from "../../../domain/fault.ts";
+import { Languages } from "../../../locales/languages.ts";
 import type { MessageKey } from "../../../locales/messages.ts";
 import type { Handlers } from "../../../services/invoke.ts";
 import type { Exchange } from "../../exchange.ts";
@@ -6,9 +7,11 @@ import { type Answer, refusal } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
 import type { EmbedOptions } from "../embed-page.ts";
 import { escapeHtml } from "../html.ts";
-import { Readers } from "../reader-locale.ts";
+import { Readers } from "../readers.ts";
+import { faviconAnswer, robotsAnswer } from "./crawlers.ts";
 import { listPage } from "./list-page.ts";
 import { marketPage } from "./market-page.ts";
+import { oembedAnswer, refusalForAll } from "./oembed.ts";
 import { pageOf, withLocale } from "./page-document.ts";
 import { pageLook } from "./page-look.ts";
 import { type MarketSite, readMarket } from "./site.ts";
@@ -16,7 +19,7 @@ import { type MarketSite, readMarket } from "./site.ts";
 /** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
 export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[] {
   const { name, baseUrl, robots = "index", theme = {}, locale } = options;
-  const readers = new Readers({ locale, words: theme.words });
+  const readers = new Readers(new Languages({ locale, words: theme.words }));
   const site: MarketSite = { name, baseUrl, robots, theme, look: pageLook(theme), readers, handlers };
   const page = (path: string, answer: Route["answer"]): Route => ({
     method: "GET",
@@ -25,7 +28,23 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
     answer,
     refuse: (exchange, fault) => refusalPage(site, exchange, fault),
   });
+  const forAll = (path: string, answer: Route["answer"]): Route => ({
+    method: "GET",
+    path,
+    forBrowsers: false,
+    answer,
+    refuse: (_, fault) => refusalForAll(fault),
+  });
+  const fixed = (path: string, answer: Answer): Route => ({
+    method: "GET",
+    path,
+    forBrowsers: false,
+    answer: async () => answer,
+  });
   return [
+    fixed("/robots.txt", robotsAnswer(robots)),
+    fixed("/favicon.ico", faviconAnswer(theme)),
+    forAll("/oembed", (exchange) => oembedAnswer(site, exchange)),
     page("/", (exchange) => listPage(site, exchange, site.readers.speakerOf(exchange))),
     page("/m/:id", async (exchange) =>
       marketPage(site, exchange, site.readers.speakerOf(exchange), await readMarket(site, exchange)),

@@ -1,8 +1,8 @@
 import { Fault } from "../../../domain/fault.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type Answer, type Header, refusal } from "../../responses.ts";
+import { tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
-import { revalidated } from "../revalidate.ts";
 import { absolute, type MarketSite, marketById, marketPath } from "./site.ts";
 
 /** Of the frame, in CSS pixels, unless the consumer has less room. */
@@ -56,13 +56,15 @@ export async function oembedAnswer(site: MarketSite, exchange: Exchange): Promis
     thumbnail_height: thumbnail.height,
     cache_age: CACHE_AGE_SEC,
   });
-  return revalidated(exchange, {
+  const tag = tagOf(body);
+  const answer: Answer = {
     status: 200,
     body,
     contentType: "application/json",
     cacheControl: `public, max-age=${CACHE_AGE_SEC}`,
-    headers: FOR_ALL,
-  });
+    headers: [...FOR_ALL, ["etag", tag]],
+  };
+  return unlessKnown(exchange, answer, tag);
 }
 
 export function refusalForAll(fault: Fault): Answer {

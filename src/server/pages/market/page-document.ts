@@ -2,8 +2,8 @@ import type { Speaker } from "../../../locales/speaker.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
 import { chooseEncoding, compressed } from "../compress.ts";
+import { tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
-import { revalidated } from "../revalidate.ts";
 import { SCRIPT } from "./page-look.ts";
 import type { MarketSite } from "./site.ts";
 
@@ -29,14 +29,18 @@ export async function pageAnswer(
   speaker: Speaker,
   parts: PageParts,
 ): Promise<Answer> {
-  const answer = revalidated(exchange, {
-    ...pageOf(site, exchange, speaker, parts),
+  const page = pageOf(site, exchange, speaker, parts);
+  const tag = tagOf(page.body);
+  const answer = {
+    ...page,
     cacheControl: `public, max-age=${MAX_AGE_SEC}`,
-    headers: [["vary", "Accept-Language"]],
-  });
-  return answer.status === 304
-    ? answer
-    : compressed(answer as typeof answer & { body: string }, chooseEncoding(exchange.header("accept-encoding")));
+    headers: [
+      ["vary", "Accept-Language"],
+      ["etag", tag],
+    ] as const,
+  };
+  const known = unlessKnown(exchange, answer, tag);
+  return known.status === 304 ? known : compressed(answer, chooseEncoding(exchange.header("accept-encoding")));
 }
 
 /** The page as it is written, for no cache. */

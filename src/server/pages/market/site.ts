@@ -3,7 +3,7 @@ import { Fault, invariant } from "../../../domain/fault.ts";
 import type { StatedTheme } from "../../../domain/theme/stated-theme.ts";
 import { type Caller, type Handlers, invoke } from "../../../services/invoke.ts";
 import type { Exchange } from "../../exchange.ts";
-import type { Readers } from "../reader-locale.ts";
+import type { Readers } from "../readers.ts";
 import type { PageLook } from "./page-look.ts";
 
 export type Market = WireResult<"getMarket">;
