@@ -1,6 +1,9 @@
 import type { WireResult } from "../contract/operations.ts";
 import type { FrameData } from "../contract/resources/embed.ts";
 import type { Side } from "../domain/market/market.ts";
+import { ServerClock } from "./clock.ts";
+import type { Pauses } from "./pauses.ts";
+import { userOf } from "./token.ts";
 
 /** A refusal: its code, the server's message, and how many seconds to wait before trying again. */
 export class Refused extends Error {
@@ -12,6 +15,42 @@ export class Refused extends Error {
     this.code = code;
     this.retryAfterSec = retryAfterSec;
   }
+}
+
+/** After these the same request may be answered soon; after any other refusal it is refused again. */
+const PASSING: readonly string[] = [
+  "UNREACHABLE",
+  "RATE_LIMITED",
+  "OVERLOADED",
+  "DATABASE_UNAVAILABLE",
+  "STANDBY_REQUIRED",
+  "INTERNAL",
+];
+
+/**
+ * Reads until it is answered: a server that cannot be reached, or that is asked too often, is asked again after a pause.
+ * @param pauses ended from outside, to try at once
+ * @param onPause told of each failure, and when the next attempt comes
+ * @returns undefined once it is no longer wanted
+ * @throws Refused where trying again is useless
+ */
+export async function readAtLast<Result>(
+  read: () => Promise<Result>,
+  pauses: Pauses,
+  { isWanted, onPause }: { isWanted(): boolean; onPause(refused: Refused, retryInMs: number): void },
+): Promise<Result | undefined> {
+  while (isWanted()) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof Refused) || !PASSING.includes(error.code)) throw error;
+      if (!isWanted()) break;
+      const { ms, isOver } = pauses.begin(error.retryAfterSec * 1000 || undefined);
+      onPause(error, Math.round(ms));
+      await isOver;
+    }
+  }
+  return undefined;
 }
 
 type MarketItems = WireResult<"listMarkets">["items"];
@@ -28,18 +67,36 @@ export interface Purchase {
 
 /** The operations that a widget uses, on its own origin. Only this object holds the token. */
 export class Api {
-  readonly #apiKey: FrameData["apiKey"];
-  token: string | null = null;
+  readonly apiKey: FrameData["apiKey"];
+  readonly clock: ServerClock;
+  /** Told of each new token. */
+  onToken = (): void => {};
+  #token: string | null = null;
 
-  constructor(apiKey: FrameData["apiKey"]) {
-    this.#apiKey = apiKey;
+  constructor({ apiKey, now }: Pick<FrameData, "apiKey" | "now">) {
+    this.apiKey = apiKey;
+    this.clock = new ServerClock(now);
+  }
+
+  get token(): string | null {
+    return this.#token;
+  }
+
+  set token(token: string | null) {
+    this.#token = token;
+    this.onToken();
   }
 
   get headers(): Record<string, string> {
     return {
-      ...(this.#apiKey === null ? {} : { "x-api-key": this.#apiKey }),
-      ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
+      ...(this.apiKey === null ? {} : { "x-api-key": this.apiKey }),
+      ...(this.#token === null ? {} : { authorization: `Bearer ${this.#token}` }),
     };
+  }
+
+  /** What a document of this view would be made with. */
+  async view(view: FrameData["view"], query: URLSearchParams): Promise<FrameData> {
+    return (await this.#send<FrameData>("GET", `/embed/data/${view}?${query}`)).body;
   }
 
   async portfolio(): Promise<WireResult<"getPortfolio">> {
@@ -64,6 +121,7 @@ export class Api {
     body?: unknown,
     key?: string,
   ): Promise<{ body: Result; headers: Headers }> {
+    const user = userOf(this.#token);
     const response = await fetch(path, {
       method,
       headers: {
@@ -78,6 +136,9 @@ export class Api {
       throw new Refused("UNREACHABLE", cause instanceof Error ? cause.message : "unreachable");
     });
     const answer = (await response.json().catch(() => ({}))) as { error?: unknown };
+    this.clock.correct(Date.parse(response.headers.get("date") ?? ""));
+    // An answer to a user who has left meanwhile is not for the next one, nor for the page without one: it never comes.
+    if (user !== null && user !== userOf(this.#token)) return new Promise(() => {});
     if (response.ok) return { body: answer as Result, headers: response.headers };
     throw new Refused(
       response.headers.get("error-code") ?? "INTERNAL",
