@@ -54,7 +54,8 @@ const SILENCE_MS = 3000;
 const SANDBOX = "allow-scripts allow-same-origin allow-forms";
 
 const script = document.currentScript as HTMLScriptElement | null;
-const origin = new URL(script?.src || location.href, location.href).origin;
+/** Of the file that was loaded, also as a module (`bin/script-and-module.js`); an inlined one has no address. */
+const origin = new URL(import.meta.url || location.href, location.href).origin;
 let count = 0;
 
 function embed(selector: string | Element, options: EmbedOptions = {}): Embed {
@@ -186,3 +187,5 @@ function clamp(height: number): number {
 const globalName = script?.dataset.global || "PredictionMarkets";
 // Reflect.set does not throw where the page has frozen that name; an assignment would.
 Reflect.set(window, globalName, Object.freeze({ embed }));
+
+export { embed };

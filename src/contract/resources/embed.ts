@@ -1,16 +1,20 @@
 import type { FaultCode } from "../../domain/fault.ts";
-import type { MarketKind } from "../../domain/market/market.ts";
+import type { MarketKind, Side } from "../../domain/market/market.ts";
 import type { Messages } from "../../locales/messages.ts";
 import type { WireResult } from "../operations.ts";
 
 /** Data in a frame's document: all that the view shows at first, so that its script sends no request for it. */
 export interface FrameData {
-  view: "market" | "markets" | "portfolio";
+  view: "market" | "markets" | "portfolio" | "card" | "compare";
   /** The tenant's name. */
   name: string;
   /** The language of the view, a BCP 47 tag, and every message in it. */
   locale: string;
   messages: Messages;
+  /** The direction in which that language is written. */
+  dir: "ltr" | "rtl";
+  /** How the tenant calls the two sides. */
+  words: Record<Side, string>;
   /** A public key; null when the tenant has no valid one, so that the view cannot trade. */
   apiKey: string | null;
   /**
@@ -21,7 +25,12 @@ export interface FrameData {
   /** The server's clock in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
   now: number;
   limits: { feeBps: number; maxTradeUsd: number };
+  /** From this price impact on, 0 to 1, a ticket warns of it. */
+  warnImpact: number;
+  /** Of the views `market` and `card`. */
   market?: FrameMarket;
+  /** Of the view `compare`: two. */
+  compared?: FrameMarket[];
   markets?: WireResult<"listMarkets">["items"];
   /** Where the next page of markets begins; null when these are all. */
   nextCursor?: string | null;
@@ -29,6 +38,11 @@ export interface FrameData {
   sparks?: Record<string, number[]>;
   trending?: WireResult<"listTrendingMarkets">;
 }
+
+/** A page of open markets, for a list that goes on or is narrowed down. */
+export type FrameList = Required<Pick<FrameData, "nextCursor" | "sparks">> & {
+  items: WireResult<"listMarkets">["items"];
+};
 
 /** Data in the document of a refusal. */
 export interface RefusalData {
