@@ -4,7 +4,6 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { scriptAndModule } from "./script-and-module.js";
 
 /** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
 const keepLocale = {
@@ -29,6 +28,38 @@ const styleAsText = {
 async function bundle(entry, options = {}) {
   const { outputFiles } = await build({ entryPoints: [entry], plugins: [keepLocale], ...USUAL, ...options });
   return outputFiles[0].text;
+}
+
+/**
+ * Of the message files, the loader needs the few messages that its own words name; the rest are for frames.
+ * @param text the source that names them, each as a literal
+ */
+function onlyMessagesOf(text) {
+  const keys = [...text.matchAll(/"(\w+\.\w+)"/g)].map(([, key]) => key);
+  return {
+    name: "only-messages",
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]catalogue[\\/][\w-]+\.json$/ }, ({ path }) => {
+        const messages = JSON.parse(readFileSync(path, "utf8"));
+        const kept = Object.fromEntries(keys.map((key) => [key, messages[key]]));
+        return { contents: JSON.stringify(kept), loader: "json" };
+      });
+    },
+  };
+}
+
+/**
+ * Makes one file that runs as a classic script and as a module, which may not even spell `export` and `import.meta` alike. To a
+ * script `await` is a name, so that `/` divides and what follows is a comment in a list; to a module `await` takes a regular
+ * expression, after which its own statements come, up to a comment (ECMA-262, 12.7 and 13.1).
+ */
+function asScriptAndModule(text) {
+  const forModules = (statements) => `typeof await/[/*]/;${statements}//*/0];\n`;
+  return [
+    forModules("const pmctlModule={url:import.meta.url};"),
+    text,
+    forModules("export const{embed,mount,unmount}=pmctlModule.exports;"),
+  ].join("");
 }
 
 /**
@@ -70,8 +101,14 @@ export async function buildAssets(root) {
   mkdirSync(parts, { recursive: true });
   const write = (name, text) => writeFileSync(path(`dist/assets/${name}`), text);
 
-  const loader = scriptAndModule(
-    await bundle(path("src/embed/loader.ts"), { format: "esm", define: { "import.meta.url": "loadedFrom" } }),
+  const { version } = JSON.parse(readFileSync(path("package.json"), "utf8"));
+  const loader = asScriptAndModule(
+    await bundle(path("src/embed/loader.ts"), {
+      format: "iife",
+      charset: "utf8",
+      define: { PMCTL_VERSION: JSON.stringify(version) },
+      plugins: [onlyMessagesOf(readFileSync(path("src/embed/host/words.ts"), "utf8"))],
+    }),
   );
   const digest = createHash("sha384").update(loader).digest("hex");
   write("embed.js", loader);
@@ -86,8 +123,7 @@ export async function buildAssets(root) {
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
 
-  const document = path("src/embed/styles/document.css");
-  write("document.css", await bundle(existsSync(document) ? document : path("src/embed/styles/base.css")));
+  write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife", ...JSX }));
   write("playground.js", await bundle(path("src/embed/playground.ts"), { format: "iife" }));
   write("playground.css", await bundle(path("src/embed/styles/playground.css")));

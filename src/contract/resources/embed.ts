@@ -1,5 +1,6 @@
 import type { FaultCode } from "../../domain/fault.ts";
-import type { MarketKind, Side } from "../../domain/market/market.ts";
+import type { MarketKind } from "../../domain/market/market.ts";
+import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
 import type { Messages } from "../../locales/messages.ts";
 import type { WireResult } from "../operations.ts";
 
@@ -11,10 +12,6 @@ export interface FrameData {
   /** The language of the view, a BCP 47 tag, and every message in it. */
   locale: string;
   messages: Messages;
-  /** The direction in which that language is written. */
-  dir: "ltr" | "rtl";
-  /** How the tenant calls the two sides. */
-  words: Record<Side, string>;
   /** A public key; null when the tenant has no valid one, so that the view cannot trade. */
   apiKey: string | null;
   /**
@@ -24,8 +21,10 @@ export interface FrameData {
   mayTrade: boolean;
   /** The server's clock in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
   now: number;
+  /** What the tenant states of the looks: the frame lays what its page may set over it. */
+  theme?: StatedTheme | undefined;
   limits: { feeBps: number; maxTradeUsd: number };
-  /** From this price impact on, 0 to 1, a ticket warns of it. */
+  /** Traders are warned of trades that move the price by so much, 0 to 1. */
   warnImpact: number;
   /** Of the views `market` and `card`. */
   market?: FrameMarket;

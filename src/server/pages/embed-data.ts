@@ -179,7 +179,7 @@ export function curveOf(history: WireResult<"getMarketHistory">, points = CURVE_
 
 /**
  * The curve with its last part in single trades, as a page that had been open all the while would show it. A price of the
- * curve holds until the first of them; the last one stays the last, unless it only says that the price holds until now.
+ * curve holds until the first of them; the last one stays the last.
  */
 export function endingWith(
   trades: readonly { t: number; yesPpm: number }[],
@@ -188,10 +188,10 @@ export function endingWith(
   const shown = trades.slice(-LATEST_TRADES).map(({ t, yesPpm }): [number, number] => [t, yesPpm / 1e6]);
   const since = shown[0]?.[0] ?? Number.POSITIVE_INFINITY;
   const last = curve.at(-1);
-  const [until, price] = shown.at(-1) ?? [0];
+  const until = shown.at(-1)?.[0] ?? 0;
   return [
     ...curve.filter(([t]) => t < since),
     ...shown,
-    ...(last && last[0] >= since && last[0] > until && last[1] !== price ? [last] : []),
+    ...(last && last[0] >= since && last[0] > until ? [last] : []),
   ];
 }

@@ -1,8 +1,10 @@
 import type { FrameData, FrameList, RefusalData } from "../../contract/resources/embed.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { completeTheme, type StatedTheme, themeSources } from "../../domain/theme/stated-theme.ts";
+import { themeStyle } from "../../domain/theme/style.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { CATALOGUES, DEFAULT_LOCALE, matchLocale } from "../../locales/catalogues.ts";
-import { directionOf, type Speaker, speakerFor } from "../../locales/speaker.ts";
+import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
 import type { Exchange } from "../exchange.ts";
@@ -24,10 +26,16 @@ export interface EmbedOptions {
   publicKeys: readonly string[];
   /** Origins whose pages may show the frame and trade in it; empty: any may show it, none may trade. */
   allowedOrigins: readonly string[];
-  /** The language of readers whose own is not there; `en` unless given. */
+  /** How it looks; built in unless given. */
+  theme?: StatedTheme | undefined;
+  /** BCP 47 tag of the language where a page states none; `en` unless given. */
   locale?: string | undefined;
-  /** From this price impact on, 0 to 1, a ticket warns of it; 0.05 unless given. */
+  /** Traders are warned of trades that move the price by so much, 0 to 1; 0.05 unless given. */
   warnImpact?: number | undefined;
+  /** What readers call a category, by slug: in every language, or by BCP 47 tag. */
+  categories?: Readonly<Record<string, string | Readonly<Record<string, string>>>> | undefined;
+  /** Whether search engines may list the market pages; they may unless given. */
+  robots?: "index" | "noindex" | undefined;
 }
 
 export interface EmbedServices {
@@ -41,6 +49,7 @@ export interface EmbedServices {
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
 const THEMES = ["dark", "light", "auto"];
+/** The usual price impact from which on traders are warned. */
 const WARN_IMPACT = 0.05;
 
 /** The document depends on its address alone, so that any cache may keep it; a second later it asks whether it still holds. */
@@ -72,7 +81,8 @@ function documentRoute(services: EmbedServices, view: View): Route {
       const title = data.market ? `${data.market.detail.question} - ${options.name}` : options.name;
       const content = contentOf(data, request.speaker);
       const script = { tag: `<script type="module" src="${assets.framePath}"></script>`, source: "'self'" };
-      const page = { title, style: assets.documentStyle, script, content };
+      const { fontSrc: fonts, imgSrc: images } = themeSources(options.theme);
+      const page = { title, style: styleOf(services), script, content, fonts, images };
       return cacheable(exchange, data, (text) => documentOf(request, { ...page, data: text }));
     },
     // The page around shows the frame even after a refusal, so the refusal is a page too.
@@ -180,49 +190,56 @@ async function frameData(
     name: options.name,
     locale: speaker.locale,
     messages,
-    dir: directionOf(speaker.locale),
-    words: { yes: speaker.say("common.yes"), no: speaker.say("common.no") },
     warnImpact: options.warnImpact ?? WARN_IMPACT,
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
     now: Math.floor(wallClockMs()),
+    theme: options.theme,
     ...contents,
   };
 }
 
 /** What readers without scripts see, and all others until the script has run. */
 function contentOf({ name, market, compared, markets = [] }: FrameData, speaker: Speaker): string {
-  const one = [...(market ? [market] : []), ...(compared ?? [])].map(({ detail }) => detail);
-  const cards = [...one, ...markets].map((each) => marketCard(speaker, each, market ? 1 : 2));
+  const whole = [...(market ? [market] : []), ...(compared ?? [])].map(({ detail }) => detail);
+  // Items of a list have no status: they take trades.
+  const items = markets.map(({ question, yesPrice, closeAt }) => ({ question, yesPrice, closeAt }));
+  const cards = [...whole, ...items].map((each) => marketCard(speaker, each, { level: market ? 1 : 2 }));
   return `<main>${market ? "" : `<h1>${escapeHtml(name)}</h1>`}${cards.join("")}</main>`;
 }
 
 /** Small, because it also answers clients that ask too often; and whole, since these would be refused a script too. */
-function refusalDocument({ options, assets }: EmbedServices, request: FrameRequest, fault: Fault): Answer {
+function refusalDocument(services: EmbedServices, request: FrameRequest, fault: Fault): Answer {
   const { status, headers = [] } = refusal(fault);
+  const { options, assets } = services;
   const { code, message } = fault;
   const data: RefusalData = { code, message, retryAfterSec: fault.retryAfterSec ?? (status >= 500 ? 10 : 0) };
   const content = `<main><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
   const answer = documentOf(request, {
     title: options.name,
     data: jsonInScript(data),
-    style: REFUSAL_STYLE,
+    style: styleOf(services),
+    fonts: themeSources(options.theme).fontSrc,
+    images: [],
     script: { tag: `<script>${assets.refusal}</script>`, source: hashSource(assets.refusal) },
     content,
   });
   return { ...answer, status, headers: [...FRAME_HEADERS, ...headers] };
 }
 
-const LIGHT = "--page:#fff;--ink:#161b22;--soft:#55606d;color-scheme:light";
-const REFUSAL_STYLE = `:root{--page:#0f1319;--ink:#e9edf2;--soft:#9ba7b5;color-scheme:dark}[data-theme=light]{${LIGHT}}
-@media(prefers-color-scheme:light){[data-theme=auto]{${LIGHT}}}
-body{margin:0;background:var(--page);color:var(--soft);font:15px/1.5 system-ui,sans-serif}main{padding:1rem}h1{margin:0;font-size:1.1rem;color:var(--ink)}`;
+/** The tenant's looks, and what a document needs to be read before its script runs, which brings the rest. */
+function styleOf({ options, assets }: EmbedServices): string {
+  return themeStyle(completeTheme(options.theme)) + assets.documentStyle;
+}
 
 interface DocumentParts {
   title: string;
   /** JSON for the script, as it may stand in the document. */
   data: string;
   style: string;
+  /** Sources beside its own origin. */
+  fonts: readonly string[];
+  images: readonly string[];
   /** Its element at the end of the document, and the source of the policy that allows it. */
   script: { tag: string; source: string };
   /** Markup. */
@@ -232,7 +249,7 @@ interface DocumentParts {
 /** Its one script and its one style are ours; the data to show is text in a data block. */
 function documentOf(
   { theme, ancestors, speaker }: FrameRequest,
-  { title, data, style, script, content }: DocumentParts,
+  { title, data, style, script, content, fonts, images }: DocumentParts,
 ): Text {
   return {
     status: 200,
@@ -240,6 +257,8 @@ function documentOf(
     contentSecurityPolicy: pagePolicy({
       scripts: [script.source],
       styles: [hashSource(style)],
+      fonts: ["'self'", ...fonts],
+      images: ["'self'", ...images],
       workers: ["'self'"],
       ancestors,
     }),

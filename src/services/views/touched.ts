@@ -7,7 +7,7 @@ import type { Batch } from "../../ledger/commit.ts";
 export const MARKETS = "* markets";
 /** Any trade of any market. */
 export const TRADES = "* trades";
-/** The tenant's own row: its policy with what overrides it for a time. */
+/** The policy, and with it the fee. */
 export const POLICY = "* policy";
 
 /**
@@ -20,8 +20,8 @@ export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
     const { table, key } = write;
     if (table === "marketState" || table === "account" || table === "trader") tags.add(key);
     else if (table === "marketKey") tags.add(write.row.id);
-    else if (table === "position") tags.add(write.row.traderId);
     else if (table === "tenant") tags.add(POLICY);
+    else if (table === "position") tags.add(write.row.traderId);
   }
   // The rollups by hour are written with the trades of their market, whose state changes too.
   if (trades.length > 0) tags.add(TRADES);
