@@ -8,6 +8,7 @@ import { Router } from "./router.ts";
 import { Speech } from "./speech.ts";
 import { useSession } from "./state/session.ts";
 import { Kept } from "./state/use-kept.ts";
+import styles from "./styles/frame.css";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
@@ -60,6 +61,16 @@ function Frame({ first }: { first: FrameData }) {
   );
 }
 
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(styles);
+document.adoptedStyleSheets = [sheet];
+
 const place = document.getElementById("app");
 const block = document.getElementById("data");
-if (place && block) render(<Frame first={JSON.parse(block.textContent ?? "{}") as FrameData} />, place);
+if (place && block) {
+  const first = JSON.parse(block.textContent ?? "{}") as FrameData;
+  // What the server wrote is for readers without scripts, and for the moment before this one.
+  place.replaceChildren();
+  delete place.dataset.static;
+  render(<Frame first={first} />, place);
+}
