@@ -253,10 +253,7 @@ export class Router {
     const query = new URLSearchParams(this.#query);
     if (marketId !== undefined) query.set("marketId", marketId);
     if (locale !== undefined) query.set("locale", locale);
-    // What a portfolio shows is read with the user's token; its document has no data that a list does not have.
-    if (view !== "portfolio") return this.#api.view(view, query);
-    const { market: _, markets: _markets, trending: _trending, ...data } = await this.#api.view("markets", query);
-    return { ...data, view };
+    return this.#api.view(view, query);
   }
 
   #remember(place: Place, data: FrameData): void {

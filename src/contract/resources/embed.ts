@@ -49,6 +49,11 @@ export interface RefusalData {
   message: string;
   /** Seconds to wait before trying again; 0 when trying again is useless. */
   retryAfterSec: number;
+  locale: string;
+  /** Those that a refusal needs. */
+  messages: Partial<Messages>;
+  /** The view's own script, which takes the document over as soon as there is something to show. */
+  framePath: string;
 }
 
 export interface FrameMarket {

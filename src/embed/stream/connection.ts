@@ -4,7 +4,7 @@ import { Pauses } from "../pauses.ts";
 import type { LiveState } from "./messages.ts";
 
 /** Where a frame's events come from. */
-const STREAM_PATH = "/v1/stream";
+const STREAM_PATH = "/embed/stream";
 /** The server sends a heartbeat every 15 s; after three missed ones the connection is dead, although no error was reported. */
 const SILENCE_MS = 45_000;
 

@@ -208,20 +208,32 @@ function contentOf({ name, market, compared, markets = [] }: FrameData, speaker:
   return `<main>${market ? "" : `<h1>${escapeHtml(name)}</h1>`}${cards.join("")}</main>`;
 }
 
+/** Messages that a document without a view says. */
+const OF_REFUSALS = /^(state|refusal)\./;
+
 /** Small, because it also answers clients that ask too often; and whole, since these would be refused a script too. */
 function refusalDocument(services: EmbedServices, request: FrameRequest, fault: Fault): Answer {
   const { status, headers = [] } = refusal(fault);
   const { options, assets } = services;
   const { code, message } = fault;
-  const data: RefusalData = { code, message, retryAfterSec: fault.retryAfterSec ?? (status >= 500 ? 10 : 0) };
-  const content = `<main><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
+  const data: RefusalData = {
+    code,
+    message,
+    retryAfterSec: fault.retryAfterSec ?? (status >= 500 ? 10 : 0),
+    locale: request.speaker.locale,
+    messages: Object.fromEntries(Object.entries(request.messages).filter(([key]) => OF_REFUSALS.test(key))),
+    framePath: assets.framePath,
+  };
+  const content = `<main class="unavailable" data-pm="unavailable"><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
+  // Allows all that the view will need, since it is shown in this document.
+  const { fontSrc: fonts, imgSrc: images } = themeSources(options.theme);
   const answer = documentOf(request, {
     title: options.name,
     data: jsonInScript(data),
     style: styleOf(services),
-    fonts: themeSources(options.theme).fontSrc,
-    images: [],
-    script: { tag: `<script>${assets.refusal}</script>`, source: hashSource(assets.refusal) },
+    fonts,
+    images,
+    script: { tag: `<script>${assets.refusal}</script>`, source: `${hashSource(assets.refusal)} 'self'` },
     content,
   });
   return { ...answer, status, headers: [...FRAME_HEADERS, ...headers] };
