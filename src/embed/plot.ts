@@ -105,16 +105,18 @@ function optionsFor(
     },
     series: [
       {},
-      ...curves.map(({ color }, index): uPlot.Series => ({
-        stroke: token(color),
-        width: 2,
-        spanGaps: true,
-        // Forced colours and eyes that tell few colours apart know the second curve by its dashes.
-        ...(index > 0 && { dash: [6, 4] }),
-        ...(curves.length === 1 && { fill: (plot) => fade(plot, token(color)()) }),
-        points: { show: false },
-        ...(stepped && { paths: stepped }),
-      })),
+      ...curves.map(
+        ({ color }, index): uPlot.Series => ({
+          stroke: token(color),
+          width: 2,
+          spanGaps: true,
+          // Forced colours and eyes that tell few colours apart know the second curve by its dashes.
+          ...(index > 0 && { dash: [6, 4] }),
+          ...(curves.length === 1 && { fill: (plot) => fade(plot, token(color)()) }),
+          points: { show: false },
+          ...(stepped && { paths: stepped }),
+        }),
+      ),
     ],
     axes: [
       {

@@ -54,8 +54,7 @@ export function CompareView({ pair: [first, second], session, theme, open }: Com
           role="img"
           aria-label={curves
             .map(
-              ({ points }, index) =>
-                `${(index === 0 ? first : second).detail.question} ${summaryOf(speaker, points)}`,
+              ({ points }, index) => `${(index === 0 ? first : second).detail.question} ${summaryOf(speaker, points)}`,
             )
             .join(" ")}
         />

@@ -11,11 +11,7 @@ export function statusShown(status: string, left: number): string {
 export function Headline({ status, outcome, yesPrice }: { status: string; outcome: Side | null; yesPrice: number }) {
   const { say, compose, chance } = useSpeech();
   if (status === "settled" && outcome)
-    return (
-      <span>
-        {compose("market.won", { side: <b class={`big ${outcome}`}>{say(`common.${outcome}`)}</b> })}
-      </span>
-    );
+    return <span>{compose("market.won", { side: <b class={`big ${outcome}`}>{say(`common.${outcome}`)}</b> })}</span>;
   return (
     <>
       <b class="big" data-pm="chance">

@@ -2,7 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
-import { cents, chance, clock, dollars, moment, nameOf, shares, signed, timeLeft, toneOf, volume } from "../format.ts";
+import type { ServerClock } from "../clock.ts";
+import { cents, chance, dollars, moment, nameOf, shares, signed, timeLeft, toneOf, volume } from "../format.ts";
+import { useSpeech } from "../speech.ts";
 import type { Portfolio, Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";
 import { OFFERS, type Words } from "../words.ts";
@@ -14,24 +16,25 @@ export interface MarketViewProps {
   market: FrameMarket;
   session: Session;
   theme: string;
-  /** The view that the reader came from; undefined when the frame began with this market. */
-  back: { label: string; href: string } | undefined;
+  /** The view that the reader came from; none when the frame began with this market. */
+  back?: { view: FrameData["view"]; go(): void };
 }
 
 /** One market: its question, price, curve and the trade form. */
 export function MarketView({ data, market, session, theme, back }: MarketViewProps) {
   const { detail } = market;
   const { api, bridge, portfolio, refresh } = session;
-  const now = useServerTime(data.now, detail.closeAt);
-  const state = useMarket(market, session, data.now);
+  const { say } = useSpeech();
+  const now = useServerTime(api.clock, detail.closeAt);
+  const state = useMarket(market, session);
   const left = Date.parse(detail.closeAt) - now;
   const shown = left <= 0 && state.status !== "settled" ? "closed" : state.status;
   return (
     <main class="market">
       {back && (
-        <a class="back" href={back.href}>
-          ‹ {back.label}
-        </a>
+        <button type="button" class="link back" data-pm="back" onClick={back.go}>
+          ‹ {say(back.view === "portfolio" ? "state.toPortfolio" : "state.toMarkets")}
+        </button>
       )}
       <h1 dir="auto">{detail.question}</h1>
       <p class="facts">
@@ -42,12 +45,13 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
             {left > 0 ? `${timeLeft(left)} left` : `closed ${moment(detail.closeAt)}`}
           </time>
         )}
-        {(shown === "open" || shown === "suspended") && <LiveState state={state} />}
+        <MarketState status={shown} market={state} />
       </p>
       <Chart points={state.points} theme={theme} now={Math.min(now, Date.parse(detail.closeAt))} />
       <OwnPositions portfolio={portfolio} marketId={detail.id} yesPrice={state.yesPrice} />
       {shown === "open" ? (
         <TradeForm
+          key={session.key}
           marketId={detail.id}
           market={state}
           limits={data.limits}
@@ -142,28 +146,32 @@ function OwnPositions({
   );
 }
 
-function LiveState({ state: { live, heardAt } }: { state: LiveMarket }) {
-  const words = {
-    connecting: "connecting",
-    live: "live",
-    offline: `not live since ${clock(heardAt)}`,
-  };
+/** How the market stands, and whether the reader sees it as it is now. */
+function MarketState({ status, market: { live, heardAt } }: { status: string; market: LiveMarket }) {
+  const { say, clock } = useSpeech();
+  const state = STATES[status] ?? live;
   return (
-    <span class={`live is-${live}`} role="status">
-      {words[live]}
+    <span class={`live is-${state}`} data-pm="state" data-state={state} role="status">
+      {state === "offline" ? say("state.offline", { time: clock(heardAt) }) : say(`state.${state}`)}
     </span>
   );
 }
 
-/** The server's time, so that a wrong clock of the reader does no harm; it moves every ten seconds, in the last hour every second. */
-function useServerTime(serverNow: number, closeAt: string): number {
-  const [startedAt] = useState(() => performance.now());
-  const [now, setNow] = useState(serverNow);
+/** The states of a market that say more than whether its price is live. */
+const STATES: Record<string, "paused" | "closed" | "settled"> = {
+  suspended: "paused",
+  closed: "closed",
+  settled: "settled",
+};
+
+/** The server's time; it moves every ten seconds, in the last hour every second. */
+function useServerTime(clock: ServerClock, closeAt: string): number {
+  const [now, setNow] = useState(() => clock.now());
   const left = Date.parse(closeAt) - now;
   const stepMs = left > 0 && left < HOUR_MS ? 1000 : 10_000;
   useEffect(() => {
-    const timer = setInterval(() => setNow(serverNow + performance.now() - startedAt), stepMs);
+    const timer = setInterval(() => setNow(clock.now()), stepMs);
     return () => clearInterval(timer);
-  }, [serverNow, startedAt, stepMs]);
+  }, [clock, stepMs]);
   return now;
 }
