@@ -29,7 +29,7 @@ export interface FrameData {
   /** Of the views `market` and `card`. */
   market?: FrameMarket;
   /** Of the view `compare`: two. */
-  compared?: FrameMarket[];
+  compared?: [FrameMarket, FrameMarket];
   markets?: WireResult<"listMarkets">["items"];
   /** Where the next page of markets begins; null when these are all. */
   nextCursor?: string | null;
@@ -60,6 +60,8 @@ export interface FrameMarket {
   detail: WireResult<"getMarket">;
   /** YES prices with the time from which each held, milliseconds since the epoch; thinned out for a chart. */
   history: [t: number, yes: number][];
+  /** The value of the feed that settled it, a decimal. */
+  finalValue?: string | undefined;
   /** How its prices are made, so that the page can quote with the engine's own maths. */
   terms: { kind: MarketKind; p0Ppm: number; fundMicro: string; yesMicro: string; noMicro: string };
 }
