@@ -13,6 +13,11 @@ export const MAX_AMOUNT_USD = 2 ** 33;
 export const MIN_PRICE = 0.001;
 export const MAX_PRICE = 0.999;
 
+/** Whether a trade may leave the YES price here, as it is before rounding. */
+export function isPriceAllowed(yesPrice: number): boolean {
+  return yesPrice >= MIN_PRICE && yesPrice <= MAX_PRICE;
+}
+
 /** @returns the micro-dollars of a decimal number, or undefined when it has more than six decimals or is too large. */
 export function microFromUsd(usd: number): bigint | undefined {
   if (!Number.isFinite(usd) || Math.abs(usd) > MAX_AMOUNT_USD) return undefined;
