@@ -34,6 +34,7 @@ export async function buildAssets(root) {
   const files = {
     "embed.js": await bundle("src/embed/loader.ts", { format: "iife" }),
     "frame.js": await bundle("src/embed/frame.tsx", { format: "iife", ...jsx }),
+    "document.css": await bundle("src/embed/styles/document.css", {}),
     "frame.css": await bundle("src/embed/styles/frame.css", {}),
     "refusal.js": await bundle("src/embed/refusal.ts", { format: "iife" }),
     "playground.js": await bundle("src/embed/playground.ts", { format: "iife" }),

@@ -2,7 +2,7 @@ import { mayBeNegative } from "../domain/accounts.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads, AuditType } from "../domain/audit/audit-payloads.ts";
 import { Fault, invariant } from "../domain/fault.ts";
-import type { HedgeRef } from "../domain/hedge.ts";
+import type { HedgeRef } from "../domain/market/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
 import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";

@@ -1,6 +1,6 @@
 import { escrowOf, FEES, walletOf } from "../domain/accounts.ts";
 import { invariant } from "../domain/fault.ts";
-import type { HedgeRef } from "../domain/hedge.ts";
+import type { HedgeRef } from "../domain/market/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
 import { continueDay, continueHour, NO_DAY } from "../domain/market/running-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";

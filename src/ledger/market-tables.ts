@@ -1,4 +1,4 @@
-import type { HedgeRef } from "../domain/hedge.ts";
+import type { HedgeRef } from "../domain/market/hedge.ts";
 import type { MarketHour, Trade, TraderDay } from "../engine/draft.ts";
 import type { Tables } from "../engine/rows.ts";
 import { bigint, converted, flag, integer, journal, line, merged, named, replaced, text, whole } from "./codec.ts";

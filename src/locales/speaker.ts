@@ -1,4 +1,4 @@
-import { type Formats, formatsFor } from "./formats.ts";
+import { type FormatOptions, type Formats, formatsFor } from "./formats.ts";
 import type { Message, MessageKey, Messages } from "./messages.ts";
 
 /** A number among the values is written as the locale writes numbers. */
@@ -23,8 +23,8 @@ export function directionOf(locale: string): "ltr" | "rtl" {
 }
 
 /** @param locale a BCP 47 tag, whose rules for plurals, numbers and dates apply */
-export function speakerFor(locale: string, messages: Messages): Speaker {
-  const formats = formatsFor(locale);
+export function speakerFor(locale: string, messages: Messages, options?: FormatOptions): Speaker {
+  const formats = formatsFor(locale, options);
   const plurals = new Intl.PluralRules(locale);
   const compose = <Piece>(
     key: MessageKey,

@@ -1,5 +1,5 @@
 import type { KeyType } from "../access/scopes.ts";
-import type { HedgeRef } from "../hedge.ts";
+import type { HedgeRef } from "../market/hedge.ts";
 import type { HoldReason } from "../market/hold.ts";
 import type { MarketKind } from "../market/market-makers.ts";
 import type { Side } from "../market/pool.ts";

@@ -83,14 +83,14 @@ function followPage(plot: uPlot, element: HTMLElement): () => void {
 }
 
 function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) => void): uPlot.Options {
-  const colour = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
-  const axis = { stroke: colour("--soft"), font: "12px system-ui, sans-serif", ticks: { show: false } };
+  const token = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
+  const axis = { stroke: token("--pm-muted"), font: `12px ${token("--pm-font")()}`, ticks: { show: false } };
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
     padding: [8, 0, 0, 22],
     legend: { show: false },
-    cursor: { y: false, drag: { setScale: false }, points: { size: 8, fill: colour("--yes") } },
+    cursor: { y: false, drag: { setScale: false }, points: { size: 8, fill: token("--pm-yes") } },
     scales: {
       x: { range: (_plot, low, high) => [low, Math.max(high, low + SHORTEST_SPAN_SEC)] },
       y: { range: (_plot, low, high) => percentRange(low ?? 50, high ?? 50) },
@@ -98,9 +98,9 @@ function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) 
     series: [
       {},
       {
-        stroke: colour("--yes"),
+        stroke: token("--pm-yes"),
         width: 2,
-        fill: (plot) => fade(plot, colour("--yes")()),
+        fill: (plot) => fade(plot, token("--pm-yes")()),
         points: { show: false },
         ...(stepped && { paths: stepped }),
       },
@@ -118,7 +118,7 @@ function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) 
         ...axis,
         side: 1,
         size: 42,
-        grid: { stroke: colour("--line"), width: 1 },
+        grid: { stroke: token("--pm-border"), width: 1 },
         incrs: [5, 10, 20, 25, 50],
         values: (_plot, ticks) => ticks.map((tick) => `${tick}%`),
       },

@@ -19,9 +19,11 @@ const FOR_ALL: Header[] = [
 
 export interface Assets {
   loader: string;
-  /** The frame's script and style, inlined in its documents. */
+  /** The frame's script, inlined in its documents. */
   script: string;
-  style: string;
+  /** What a document needs to be read before its script runs, and the rest; neither holds a theme. */
+  documentStyle: string;
+  frameStyle: string;
   /** The small script of the documents that say why there is no view. */
   refusal: string;
   playgroundScript: string;
@@ -39,7 +41,8 @@ export function readAssets(): Assets {
   return {
     loader,
     script: read("frame.js"),
-    style: read("frame.css"),
+    documentStyle: read("document.css"),
+    frameStyle: read("frame.css"),
     refusal: read("refusal.js"),
     playgroundScript: read("playground.js"),
     playgroundStyle: read("playground.css"),

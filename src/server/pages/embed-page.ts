@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { FrameData, RefusalData } from "../../contract/resources/embed.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { themeStyle } from "../../domain/theme/style.ts";
+import { BUILT_IN } from "../../domain/theme/tokens.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { CATALOGUES, DEFAULT_LOCALE } from "../../locales/catalogues.ts";
 import type { KeyRing } from "../access/key-ring.ts";
@@ -35,6 +37,7 @@ export interface EmbedServices {
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio"];
 const THEMES = ["dark", "light", "auto"];
+const THEME_STYLE = themeStyle(BUILT_IN);
 
 /** `/embed/<view>`: a document with everything inlined, the first data too, so that opening a view is one request. */
 export function embedRoutes(services: EmbedServices): Route[] {
@@ -46,7 +49,8 @@ export function embedRoutes(services: EmbedServices): Route[] {
       const request = requestOf(services, exchange);
       const data = await frameData(services, view, request);
       const { name } = services.options;
-      const { style, script } = services.assets;
+      const { documentStyle, frameStyle, script } = services.assets;
+      const style = THEME_STYLE + documentStyle + frameStyle;
       const title = data.market ? `${data.market.detail.question} - ${name}` : name;
       const parts = { title, data, style, script, content: "" };
       return compressed(documentOf(request, parts), chooseEncoding(exchange.header("accept-encoding")));
@@ -108,17 +112,12 @@ function refusalDocument({ options, assets }: EmbedServices, request: FrameReque
   const answer = documentOf(request, {
     title: options.name,
     data,
-    style: REFUSAL_STYLE,
+    style: THEME_STYLE + assets.documentStyle,
     script: assets.refusal,
     content,
   });
   return { ...answer, status, headers };
 }
-
-const LIGHT = "--page:#fff;--ink:#161b22;--soft:#55606d;color-scheme:light";
-const REFUSAL_STYLE = `:root{--page:#0f1319;--ink:#e9edf2;--soft:#9ba7b5;color-scheme:dark}[data-theme=light]{${LIGHT}}
-@media(prefers-color-scheme:light){[data-theme=auto]{${LIGHT}}}
-body{margin:0;background:var(--page);color:var(--soft);font:15px/1.5 system-ui,sans-serif}main{padding:1rem}h1{margin:0;font-size:1.1rem;color:var(--ink)}`;
 
 interface DocumentParts {
   title: string;

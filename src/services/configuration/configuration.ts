@@ -7,9 +7,9 @@ import {
   changesByKind,
   countChanges,
   listChanges,
-  withWritten,
-  type WrittenPolicy,
   type StoredDocument,
+  type WrittenPolicy,
+  withWritten,
 } from "../../domain/audit/document-changes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { statusAt } from "../../domain/market/market.ts";
