@@ -1,9 +1,10 @@
 import type { MessageKey } from "../locales/messages.ts";
 import type { Speaker, Values } from "../locales/speaker.ts";
 import type { Refused } from "./api.ts";
+import type { ActionName } from "./protocol.ts";
 
-/** What the widget offers and the host page carries out. It is also the name of the event that tells the page. */
-export type Offer = "signin" | "verify" | "deposit" | "suitability";
+/** What the widget offers and the host page carries out: the name of the event that tells the page. */
+export type Offer = ActionName;
 
 /** A refusal explained to a trader, and what the page can offer to do about it. */
 export interface Words {
