@@ -2,6 +2,7 @@ import type { WireResult } from "../contract/operations.ts";
 import type { Side } from "../domain/market/market.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import type { Api } from "./api.ts";
+import type { QuoteDetail } from "./protocol.ts";
 
 /** What a user wants to trade: dollars to spend, or shares to sell; millionths. */
 export interface Order {
@@ -20,6 +21,8 @@ export interface HeldQuote {
   /** The text that the trade hands back. */
   quote: string;
   expiresAt: string;
+  /** Of its one purchase or sale: an attempt whose answer was lost is repeated under it, and never trades twice. */
+  key: string;
   /** When it ends on the clock of `performance.now`: no later than the server ends it. */
   endsAtMs: number;
 }
@@ -43,15 +46,23 @@ export async function holdQuote(api: Api, order: Order): Promise<HeldQuote> {
   const quoted = await api.post<Quoted>("/v1/quote", { ...termsOf(order), hold: true });
   const { quote = "", expiresAt = quoted.ts } = quoted;
   const endsAtMs = askedAt + Date.parse(expiresAt) - Date.parse(quoted.ts);
-  return { order, quoted, quote, expiresAt, endsAtMs };
+  return { order, quoted, quote, expiresAt, key: randomKey(), endsAtMs };
 }
 
-/**
- * Trades as was quoted.
- * @param key the same for each attempt at the same trade, so that none of them can happen twice
- * @throws Refused QUOTE_MOVED and QUOTE_EXPIRED among others
- */
-export async function placeQuoted(api: Api, { order, quote }: HeldQuote, key: string): Promise<Trade> {
+/** Not randomUUID, which browsers keep from pages without TLS, and a first look at pmctl has none. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** What the page around is told of a quote. */
+export function detailOf({ order, quoted }: HeldQuote): QuoteDetail {
+  const { marketId, side, action } = order;
+  const { amount, shares, avgPrice, fee, yesPriceBefore, yesPriceAfter, priceImpact } = quoted;
+  return { marketId, side, action, amount, shares, avgPrice, fee, yesPriceBefore, yesPriceAfter, priceImpact };
+}
+
+/** Trades as was quoted. @throws Refused QUOTE_MOVED and QUOTE_EXPIRED among others */
+export async function placeQuoted(api: Api, { order, quote, key }: HeldQuote): Promise<Trade> {
   const trade = await api.post<WireResult<"placeTrade">>("/v1/trade", { ...termsOf(order), quote }, key);
   return { ...trade, action: order.action };
 }

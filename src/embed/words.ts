@@ -64,6 +64,9 @@ const LIMIT = /(\d+(?:\.\d+)?) USD/;
 /** After these a trade may have happened: only the same trade, with the same key, may be tried again. */
 const UNSURE: readonly string[] = ["OUTCOME_UNKNOWN", "UNREACHABLE", "INTERNAL", "DATABASE_UNAVAILABLE"];
 
+/** Refused before the trade was looked at: about an earlier attempt at it they say nothing. */
+const AT_THE_DOOR: readonly string[] = ["RATE_LIMITED", "OVERLOADED", "USER_REQUIRED", "KEY_INVALID", "STANDBY_REQUIRED"];
+
 /** Refusals of who the user is: they hold for every order, until something about the user changes. */
 const OF_THE_USER: readonly string[] = [
   "KYC_REQUIRED",
@@ -76,6 +79,7 @@ const OF_THE_USER: readonly string[] = [
 const OVER: readonly string[] = ["QUOTE_MOVED", "QUOTE_EXPIRED", "QUOTE_INVALID"];
 
 export const mayHaveHappened = ({ code }: Refused): boolean => UNSURE.includes(code);
+export const saysNothing = ({ code }: Refused): boolean => AT_THE_DOOR.includes(code);
 export const isOfTheUser = ({ code }: Refused): boolean => OF_THE_USER.includes(code);
 export const isQuoteOver = ({ code }: Refused): boolean => OVER.includes(code);
 
