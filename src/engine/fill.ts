@@ -14,6 +14,7 @@ import {
   averagePrice,
   decimalFromMicro,
   feeOn,
+  isPriceAllowed,
   limitFromUsd,
   MAX_PRICE,
   MIN_PRICE,
@@ -182,7 +183,7 @@ function requireAdmitted(
 /** The YES price after the trade, six decimals. */
 function requireInBounds(market: Market, pool: Pool): number {
   const price = yesPriceOf(market, pool);
-  if (!(price >= MIN_PRICE && price <= MAX_PRICE))
+  if (!isPriceAllowed(price))
     throw new Fault("PRICE_BOUND", `The trade would move the price outside ${MIN_PRICE} to ${MAX_PRICE}`, {
       detail: { limit: `${MIN_PRICE} to ${MAX_PRICE}`, value: String(price) },
     });

@@ -1,6 +1,6 @@
 import { isScope, type Scope, usualScopes } from "../domain/access/scopes.ts";
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
-import { type Policy, storedPolicy } from "../domain/policy/policy.ts";
+import { type Override, type Policy, storedPolicy } from "../domain/policy/policy.ts";
 import type { Table, Tables } from "../engine/rows.ts";
 import {
   bigint,
@@ -20,6 +20,12 @@ import {
 } from "./codec.ts";
 import { MARKET_TABLES } from "./market-tables.ts";
 import { MONEY_TABLES } from "./money-tables.ts";
+
+/** What the policy at an instant follows from, as fields of a row. */
+export const POLICY_COLUMNS = {
+  policy: { ...json<Policy>(), decode: (stored: string) => storedPolicy(JSON.parse(stored)) },
+  overrides: json<readonly Override[]>(),
+};
 
 /** A key as its row holds it. Rows of older versions hold neither scopes nor networks. */
 type KeyFields = Omit<Tables["apiKey"], "onRecord" | "scopes" | "from"> & {
@@ -89,8 +95,7 @@ export const TABLES = {
     { server: "delete", adds: [] },
   ),
   tenant: replaced<Tables["tenant"]>("tenant", [], "chain", {
-    policy: { ...json<Policy>(), decode: (stored) => storedPolicy(JSON.parse(stored)) },
-    overrides: json(),
+    ...POLICY_COLUMNS,
     policyUpdatedAt: whole(),
     kycRequired: flag(),
     liquidityMicro: bigint(),

@@ -1,7 +1,9 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { statusAt } from "../domain/market/market.ts";
+import { sellValueOf } from "../domain/market/sale.ts";
 import { statusFilter } from "../domain/market/status-filter.ts";
 import { centsFromMicro, roundPrice } from "../domain/money.ts";
+import type { ReadSql } from "../postgres/connect.ts";
 import {
   type CategoryRow,
   countActiveTraders,
@@ -12,7 +14,9 @@ import {
   sumPendingWithdrawals,
 } from "../queries/reports.ts";
 import { readHedgeBook } from "../queries/traders/hedges.ts";
+import { listOpenPositionsOf } from "../queries/traders/positions.ts";
 import { listTraderResults, type TraderResult } from "../queries/traders/trader-results.ts";
+import { readPolicy } from "./configuration/policy.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 
@@ -71,12 +75,14 @@ async function traders(
   { pool }: ServiceContext,
   { periodDays }: Input<"getTradersReport">,
 ): Promise<Result<"getTradersReport">> {
-  const { traders: rows, totals } = await pool.snapshot(async (sql) =>
-    listTraderResults(sql, await readPeriodStart(sql, periodDays), MAX_TRADERS),
-  );
+  const { rows, totals, sellPnl } = await pool.snapshot(async (sql) => {
+    const results = await listTraderResults(sql, await readPeriodStart(sql, periodDays), MAX_TRADERS);
+    const leaders = results.traders.map(({ traderId }) => traderId);
+    return { rows: results.traders, totals: results.totals, sellPnl: await readSellPnl(sql, leaders) };
+  });
   return {
     periodDays,
-    traders: rows.map(traderView),
+    traders: rows.map((row) => ({ ...traderView(row), sellPnl: sellPnl.get(row.traderId) ?? 0n })),
     totals: {
       traders: totals.traders,
       trades: totals.trades,
@@ -86,7 +92,20 @@ async function traders(
   };
 }
 
-function traderView(row: TraderResult): Result<"getTradersReport">["traders"][number] {
+/** What selling all that each of them holds would add to the cost of it, position by position. */
+async function readSellPnl(sql: ReadSql, traderIds: string[]): Promise<Map<string, bigint>> {
+  if (traderIds.length === 0) return new Map();
+  const [{ value: policy }, positions] = await Promise.all([readPolicy(sql), listOpenPositionsOf(sql, traderIds)]);
+  const results = new Map<string, bigint>();
+  for (const position of positions) {
+    const { traderId, side, sharesMicro, costMicro } = position;
+    const gain = sellValueOf(position, position, side, sharesMicro, policy.feeBps) - costMicro;
+    results.set(traderId, (results.get(traderId) ?? 0n) + gain);
+  }
+  return results;
+}
+
+function traderView(row: TraderResult): Omit<Result<"getTradersReport">["traders"][number], "sellPnl"> {
   const { traderId, volumeMicro, trades, markets, settledPositions, wins, realizedMicro, unrealizedMicro } = row;
   return {
     userId: traderId,

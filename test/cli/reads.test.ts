@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { positionList } from "../../src/cli/commands/position.ts";
 import { reportFunding, reportHouse, reportTraders, runReportOverview } from "../../src/cli/commands/report.ts";
 import { risk } from "../../src/cli/commands/risk.ts";
+import { runPortfolio } from "../../src/cli/commands/user-account.ts";
 import { marketDepth, marketHistory, marketTrending } from "../../src/cli/market/market.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
@@ -78,9 +80,24 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
     expect(house.stderr).toBe("30 days: fees 0.25, market making 0.00.\n");
     const traders = await table((io) => reportTraders.run({ periodDays: 7 }, api, io));
     expect(traders.lines).toHaveLength(2);
-    expect(traders.stderr).toMatch(/^7 days: 1 traders, 1 trades, volume 25\.00, P&L /);
+    expect(traders.stderr).toMatch(/^7 days: 1 traders, 1 trades, volume 25\.00, P&L at current prices /);
     const funding = await table((io) => reportFunding.run({}, api, io));
     expect(funding.lines.at(-1)).toMatch(/^via payments\s+in 100\.00, out 0\.00$/);
+  });
+
+  test("people are shown what selling now pays, the data hold the result by the price too", async () => {
+    // Of the 24.75 that came out of the market's fee, a sale brings as much and pays 0.2475 of it.
+    const positions = await table((io) => positionList.run({}, door.api("usr_1"), io));
+    expect(positions.lines[0]).toMatch(/SELL VALUE\s+SELL P&L$/);
+    expect(positions.lines[1]).toMatch(/\s24\.50\s+-0\.50$/);
+    const traders = await table((io) => reportTraders.run({}, api, io));
+    expect(traders.lines[0]).toMatch(/SELL P&L\s+P&L$/);
+    expect(traders.lines[1]).toMatch(/\s-0\.50\s+-0\.50$/);
+    const portfolio = await table((io) => runPortfolio(door.api("usr_1"), io));
+    expect(portfolio.lines.join("\n")).toMatch(/sells for 24\.50\d* \(-0\.49\d*\)/);
+    const io = testIo({ format: "csv" });
+    const { stdout } = await end(io, () => positionList.run({}, door.api("usr_1"), io));
+    expect(stdout.split("\n")[0]).toContain("currentPrice,unrealizedPnl,sellValue,sellPnl");
   });
 
   test("a period that is too long is refused with the field's name", async () => {

@@ -43,6 +43,23 @@ export class Between extends Matcher {
 /** The database's clock is carried by a monotonic one between readings, so it may be off by a little. */
 const CLOCK_STEP_MS = 1_000;
 
+/** A number between two others, both included: where rounding leaves several neighbours open. */
+export class InRange extends Matcher {
+  readonly low: number;
+  readonly high: number;
+  constructor(low: number, high: number) {
+    super();
+    this.low = low;
+    this.high = high;
+  }
+  accepts(actual: unknown): boolean {
+    return typeof actual === "number" && actual >= this.low && actual <= this.high;
+  }
+  toJSON(): unknown {
+    return { inRange: [this.low, this.high] };
+  }
+}
+
 /** Any value of a shape. */
 export class Like extends Matcher {
   readonly name: string;

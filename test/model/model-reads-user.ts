@@ -1,9 +1,10 @@
-import { Between, InAnyOrder, Like } from "./match.ts";
+import { Between, InAnyOrder, InRange, Like } from "./match.ts";
 import { capMinor } from "./model-funding.ts";
 import { priceOf, yesMillionths } from "./model-makers.ts";
 import { pricesOf, worth } from "./model-markets.ts";
 import { ONE, sum, usd } from "./model-numbers.ts";
 import type { Read } from "./model-reads.ts";
+import { type SaleValue, saleValueOf, sumOf } from "./model-sale-values.ts";
 import { exposureOf, type State, type User } from "./model-state.ts";
 
 function walletOf(state: State, user: string) {
@@ -15,25 +16,34 @@ function walletOf(state: State, user: string) {
   };
 }
 
-function positionsOf(state: State, user: string) {
+/** Positions in markets that are not settled. */
+function heldBy(state: State, user: string) {
   return state.markets
     .filter((market) => market.status !== "settled")
-    .flatMap((market) => {
-      const prices = pricesOf(market);
-      const yes = yesMillionths(market.maker);
-      const held = state.positions.filter(
-        (each) => each.user === user && each.marketId === market.id && each.shares > 0n,
-      );
-      return held.map(({ marketId, side, shares, cost }) => ({
-        marketId,
-        side,
-        question: market.question,
-        shares: usd(shares),
-        avgCost: priceOf(cost, shares),
-        currentPrice: prices[side],
-        unrealizedPnl: usd(worth(shares, side === "yes" ? yes : ONE - yes) - cost),
-      }));
-    });
+    .flatMap((market) =>
+      state.positions
+        .filter((each) => each.user === user && each.marketId === market.id && each.shares > 0n)
+        .map((position) => ({ market, position, value: saleValueOf(state, market, position) })),
+    );
+}
+
+const range = ({ low, high }: SaleValue, less = 0n) => new InRange(usd(low - less), usd(high - less));
+
+function positionsOf(state: State, user: string) {
+  return heldBy(state, user).map(({ market, position: { marketId, side, shares, cost }, value }) => {
+    const yes = yesMillionths(market.maker);
+    return {
+      marketId,
+      side,
+      question: market.question,
+      shares: usd(shares),
+      avgCost: priceOf(cost, shares),
+      currentPrice: pricesOf(market)[side],
+      unrealizedPnl: usd(worth(shares, side === "yes" ? yes : ONE - yes) - cost),
+      sellValue: range(value),
+      sellPnl: range(value, cost),
+    };
+  });
 }
 
 function settlementsOf(state: State, user: string) {
@@ -95,6 +105,7 @@ export function userReads(state: State, user: string): Read[] {
       suitability: suitabilityOf(state, user),
       wallet: walletOf(state, user),
       positions: new InAnyOrder(positionsOf(state, user)),
+      sellValueUsd: range(sumOf(heldBy(state, user).map(({ value }) => value))),
       settlements: settlementsOf(state, user),
     })),
     own("/v1/statement", () => statementOf(state, user), { paged: true }),

@@ -1,7 +1,8 @@
-import { InAnyOrder, OneOf } from "./match.ts";
+import { InAnyOrder, InRange, OneOf } from "./match.ts";
 import { millionths, yesMillionths } from "./model-makers.ts";
 import { heldOf, stakesOf, worth } from "./model-markets.ts";
 import { larger, ONE, smaller, sum, usd } from "./model-numbers.ts";
+import { saleValueOf, sumOf } from "./model-sale-values.ts";
 import type { Market, State, Trade } from "./model-state.ts";
 
 /** All that happened lies within the 30 days of a report, so they are sums over everything. */
@@ -48,7 +49,7 @@ function ratio(a: bigint, b: bigint) {
 export function traders(state: State) {
   const rows = [...new Set(state.trades.map(({ user }) => user))].map((userId) => {
     const own = state.trades.filter(({ user }) => user === userId);
-    const { realized, unrealized, positions, wins } = resultOf(state, userId, own);
+    const { realized, unrealized, sold, positions, wins } = resultOf(state, userId, own);
     return {
       userId,
       volume: usd(volumeOf(own)),
@@ -57,6 +58,7 @@ export function traders(state: State) {
       winRate: positions === 0 ? null : ratio(BigInt(wins), BigInt(positions)),
       realizedPnl: usd(realized),
       unrealizedPnl: usd(unrealized),
+      sellPnl: new InRange(usd(sold.low), usd(sold.high)),
       totalPnl: usd(realized + unrealized),
       pnl: realized + unrealized,
     };
@@ -74,8 +76,10 @@ export function traders(state: State) {
 
 /** Sales and settlements are realised, what is held is marked to the price of six decimals. */
 function resultOf(state: State, userId: string, own: Trade[]) {
-  const result = { realized: sum(own.map(({ realized }) => realized ?? 0n)), unrealized: 0n, positions: 0, wins: 0 };
-  for (const { marketId, side, shares, cost } of state.positions.filter(({ user }) => user === userId)) {
+  const realized = sum(own.map(({ realized }) => realized ?? 0n));
+  const result = { realized, unrealized: 0n, sold: { low: 0n, high: 0n }, positions: 0, wins: 0 };
+  for (const position of state.positions.filter(({ user }) => user === userId)) {
+    const { marketId, side, shares, cost } = position;
     const market = state.markets.find(({ id }) => id === marketId);
     if (market?.status === "settled") {
       const won = market.outcome === side;
@@ -85,6 +89,8 @@ function resultOf(state: State, userId: string, own: Trade[]) {
     } else if (market) {
       const yes = yesMillionths(market.maker);
       result.unrealized += worth(shares, side === "yes" ? yes : ONE - yes) - cost;
+      const { low, high } = saleValueOf(state, market, position);
+      result.sold = sumOf([result.sold, { low: low - cost, high: high - cost }]);
     }
   }
   return result;

@@ -2,6 +2,8 @@ import type { WireResult } from "../../src/contract/operations.ts";
 import type { Side } from "../../src/domain/market/market.ts";
 import type { TradeResult } from "../../src/engine/trade.ts";
 
+type TradersReport = WireResult<"getTradersReport">;
+
 const DAY_MS = 86_400_000;
 const LEADERS = 100;
 
@@ -87,7 +89,8 @@ export class NaiveReports {
     };
   }
 
-  traders(): Omit<WireResult<"getTradersReport">, "periodDays"> {
+  /** All but `sellPnl`, which takes a pool to tell. */
+  traders(): Pick<TradersReport, "totals"> & { traders: Omit<TradersReport["traders"][number], "sellPnl">[] } {
     const byTrader = Object.entries(Object.groupBy(this.#tradesNow(), ({ traderId }) => traderId));
     const rows = byTrader.map(([userId, trades = []]) => {
       const volumeMicro = total(trades.map(({ amountMicro }) => amountMicro));

@@ -108,8 +108,9 @@ export const reportTraders = defineCommand({
       { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
       { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
       { title: "REALIZED", cell: ({ realizedPnl }) => cents(realizedPnl), align: "right", optional: true },
-      { title: "OPEN", cell: ({ unrealizedPnl }) => cents(unrealizedPnl), align: "right", optional: true },
-      { title: "P&L", cell: ({ totalPnl }) => cents(totalPnl), align: "right" },
+      // People are shown what selling now pays; `unrealizedPnl` and `totalPnl` by the price are for the data.
+      { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right", optional: true },
+      { title: "P&L", cell: ({ realizedPnl, sellPnl }) => cents(realizedPnl + sellPnl), align: "right" },
       { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
     ],
     empty: "No user traded.",
@@ -117,7 +118,7 @@ export const reportTraders = defineCommand({
   after: ({ periodDays, totals: { traders, trades, volume, totalPnl } }, { output }) => {
     if (output.format === "table")
       output.note(
-        `${periodDays} days: ${traders} traders, ${trades} trades, volume ${usd(volume)}, P&L ${usd(totalPnl)}.`,
+        `${periodDays} days: ${traders} traders, ${trades} trades, volume ${usd(volume)}, P&L at current prices ${usd(totalPnl)}.`,
       );
   },
 });

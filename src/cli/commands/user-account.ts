@@ -65,9 +65,7 @@ export function registerAccounts(noun: Command, host: Host): void {
     theUser(noun.command("portfolio").description("a user's standing, money, positions and latest settlements")),
     { operation: "getPortfolio" },
     ({ options, args: [user], io }) =>
-      withSession(options, io, async (session) =>
-        io.output.print(await (await ofUser(user, session)).getPortfolio({}), portfolioView),
-      ),
+      withSession(options, io, async (session) => runPortfolio(await ofUser(user, session), io)),
   );
   host.add(
     theUser(
@@ -120,6 +118,10 @@ export async function runUserStatement(
   const { items: entries, nextCursor } = await readPages(limit, (page) => api.listStatement(page));
   await output.print(entries, statementView);
   if (nextCursor !== null) output.note(`There are more than these ${entries.length}: raise --limit.`);
+}
+
+export async function runPortfolio(api: Api, { output }: Io): Promise<void> {
+  await output.print(await api.getPortfolio({}), portfolioView);
 }
 
 const listView: View<readonly User[], User> = {
@@ -179,15 +181,16 @@ type Portfolio = WireResult<"getPortfolio">;
 
 const portfolioView: View<Portfolio, Portfolio> = {
   kind: "record",
-  fields: ({ state, suitability, wallet, positions, settlements }) => [
+  fields: ({ state, suitability, wallet, positions, sellValueUsd, settlements }) => [
     ["state", state],
     ["suitability", suitability.score === undefined ? "-" : String(suitability.score)],
     ["balance", usd(wallet.balanceUsd)],
     ["exposure", usd(wallet.exposureUsd)],
     ["pending withdrawals", usd(wallet.pendingWithdrawalsUsd)],
+    ["positions sell for", usd(sellValueUsd)],
     ...positions.map((each): [string, string] => [
       "holds",
-      `${shares(each.shares)} ${each.side} of ${each.question}, bought at ${price(each.avgCost)}, now ${price(each.currentPrice)}`,
+      `${shares(each.shares)} ${each.side} of ${each.question}, bought at ${price(each.avgCost)}: sells for ${usd(each.sellValue)} (${each.sellPnl < 0 ? "" : "+"}${usd(each.sellPnl)})`,
     ]),
     ...settlements.map((each): [string, string] => [
       "settled",

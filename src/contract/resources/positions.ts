@@ -14,7 +14,12 @@ export const PositionItem = z
     avgCost: AveragePrice,
     question: StoredQuestion,
     currentPrice: Price,
-    unrealizedPnl: Usd,
+    unrealizedPnl: Usd.meta({ description: "`shares` at `currentPrice`, less cost." }),
+    sellValue: Usd.meta({
+      description:
+        "What selling all shares now pays: `amount` less `fee` of the quote of that sale, as if the market were open. Shares that cannot be sold within the price bound count 0.",
+    }),
+    sellPnl: Usd.meta({ description: "`sellValue` less cost: the result to show people." }),
   })
   .meta({ id: "Position" });
 
@@ -38,6 +43,7 @@ export const Portfolio = z
     suitability: SuitabilityStatus,
     wallet: Wallet,
     positions: z.array(PositionItem),
+    sellValueUsd: Usd.meta({ description: "The sum of `sellValue` of `positions`." }),
     settlements: z.array(SettledPosition).meta({ description: "The last 20 settled positions, newest first." }),
   })
   .meta({ id: "Portfolio" });

@@ -40,6 +40,9 @@ export const TradersReport = z
         winRate: z.number().min(0).max(1).nullable(),
         realizedPnl: Usd,
         unrealizedPnl: Usd,
+        sellPnl: Usd.meta({
+          description: "What selling each open position now pays (`sellValue` of a position), less its cost.",
+        }),
         totalPnl: Usd,
       }),
     ),

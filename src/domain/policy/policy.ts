@@ -57,6 +57,11 @@ export interface Override {
   until: number;
 }
 
+/** The instant at which `policyAt` changes by time alone; `Infinity` when only a commit changes it. */
+export function policyHoldsUntil({ overrides }: { overrides: readonly Override[] }, now: number): number {
+  return Math.min(...overrides.flatMap(({ until }) => (until > now ? until : [])), Number.POSITIVE_INFINITY);
+}
+
 /** The policy that holds at an instant: the stored one under the overrides that have not ended by then. */
 export function policyAt(
   { policy, overrides }: { policy: Policy; overrides: readonly Override[] },

@@ -1,6 +1,9 @@
 import type { Side } from "../../domain/market/market.ts";
 import { bigint, rowReader, text, whole } from "../../ledger/codec.ts";
+import { POLICY_COLUMNS } from "../../ledger/tables.ts";
+import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { nowMs } from "../../postgres/database-time.ts";
 import { PRICED, pricedColumns } from "../priced.ts";
 
 const POSITION = {
@@ -17,18 +20,59 @@ const toOpen = rowReader({
 });
 export type OpenPosition = ReturnType<typeof toOpen>;
 
-/** A trader's positions in markets not settled, with what is needed to price them. */
-export async function listOpenPositions(sql: ReadSql, traderId: string): Promise<OpenPosition[]> {
+const toPolicy = rowReader({
+  ...POLICY_COLUMNS,
+  now: whole(),
+});
+/** What the policy in force follows from, with the database's clock. */
+export type StoredPolicy = ReturnType<typeof toPolicy>;
+
+/**
+ * A trader's positions in markets not settled, with what is needed to price them and to tell what selling them pays.
+ * @returns the policy beside them, undefined where there are none
+ */
+export async function listOpenPositions(
+  sql: ReadSql,
+  traderId: string,
+): Promise<{ positions: OpenPosition[]; stored: StoredPolicy | undefined }> {
   const rows = await sql`
-    select p.market_id, m.question, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)}
+    with held as (
+      select p.market_id, m.question, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)},
+             row_number() over (order by m.close_at, m.id, p.side) as place
+        from position p
+        join market m on m.id = p.market_id
+        join book b on b.market_id = p.market_id
+       where p.trader_id = ${traderId}
+         and b.status <> 'settled'
+         and p.shares_micro > 0
+    )
+    -- One statement for both; the text of the policy comes with the first position alone.
+    select held.*, t.policy, t.overrides, ${nowMs(sql)} as now
+      from held
+      left join tenant t on held.place = 1
+     order by held.place`;
+  return { positions: rows.map(toOpen), stored: rows[0] && toPolicy(rows[0]) };
+}
+
+const toHeld = rowReader({
+  traderId: text(),
+  side: text<Side>(),
+  sharesMicro: bigint(),
+  costMicro: bigint(),
+  ...PRICED,
+});
+
+/** The positions of several traders in markets not settled, in no order. */
+export async function listOpenPositionsOf(sql: ReadSql, traderIds: string[]): Promise<ReturnType<typeof toHeld>[]> {
+  const rows = await sql`
+    select p.trader_id, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)}
       from position p
       join market m on m.id = p.market_id
       join book b on b.market_id = p.market_id
-     where p.trader_id = ${traderId}
+     where p.trader_id = any(${textArray(traderIds)}::text[])
        and b.status <> 'settled'
-       and p.shares_micro > 0
-     order by m.close_at, m.id, p.side`;
-  return rows.map(toOpen);
+       and p.shares_micro > 0`;
+  return rows.map(toHeld);
 }
 
 const toSettled = rowReader({

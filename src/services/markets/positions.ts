@@ -1,7 +1,9 @@
 import type { Result } from "../../contract/operations.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import { pricesOf } from "../../domain/market/market.ts";
+import { sellValueOf } from "../../domain/market/sale.ts";
 import { averagePrice } from "../../domain/money.ts";
+import { policyAt, policyHoldsUntil } from "../../domain/policy/policy.ts";
 import { traderStateOf } from "../../domain/trader.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { listOpenPositions, listSettledPositions } from "../../queries/traders/positions.ts";
@@ -10,6 +12,7 @@ import { readPolicy } from "../configuration/policy.ts";
 import { requireUser, type ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 import { suitabilityOf } from "../traders/users.ts";
+import { POLICY } from "../views/touched.ts";
 
 const SETTLEMENTS = 20;
 
@@ -19,9 +22,9 @@ export function positionHandlers(context: ServiceContext) {
   const positionsOf = views.share(
     (traderId: string) => traderId,
     async (traderId) => {
-      const result = await pool.read((sql) => readPositions(sql, traderId));
-      // Others move the prices of the markets.
-      return { result, tags: [traderId, ...result.map(({ marketId }) => marketId)], until: Number.POSITIVE_INFINITY };
+      const { result, until } = await pool.read((sql) => readPositions(sql, traderId));
+      // Others move the prices of the markets, and operators the fee of a sale.
+      return { result, tags: [traderId, POLICY, ...result.map(({ marketId }) => marketId)], until };
     },
   );
   return {
@@ -33,13 +36,23 @@ export function positionHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** Marked to the current price; both cost and result include the fees that the trader paid. */
-async function readPositions(sql: ReadSql, traderId: string): Promise<Result<"listPositions">> {
-  const positions = await listOpenPositions(sql, traderId);
-  return positions.map((position) => {
+/**
+ * Marked to the current price, and to what selling them now pays; cost and both results include the fees that the trader
+ * paid, and the latter the fee of the sale.
+ * @returns also the instant at which time alone changes the answer
+ */
+async function readPositions(
+  sql: ReadSql,
+  traderId: string,
+): Promise<{ result: Result<"listPositions">; until: number }> {
+  const { positions, stored } = await listOpenPositions(sql, traderId);
+  if (!stored) return { result: [], until: Number.POSITIVE_INFINITY };
+  const { feeBps } = policyAt(stored, stored.now);
+  const result = positions.map((position) => {
     const { marketId, question, side, sharesMicro, costMicro } = position;
     const currentPrice = pricesOf(position, position)[side];
     const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6))) / 1_000_000n;
+    const sellValue = sellValueOf(position, position, side, sharesMicro, feeBps);
     return {
       marketId,
       question,
@@ -48,13 +61,16 @@ async function readPositions(sql: ReadSql, traderId: string): Promise<Result<"li
       avgCost: averagePrice(costMicro, sharesMicro),
       currentPrice,
       unrealizedPnl: valueMicro - costMicro,
+      sellValue,
+      sellPnl: sellValue - costMicro,
     };
   });
+  return { result, until: policyHoldsUntil(stored, stored.now) };
 }
 
 /** Everything about one user at once, because the rate limit allows a page only a few requests a minute. */
 async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Promise<Result<"getPortfolio">> {
-  const [trader, wallet, { value: policy }, positions, settled] = await Promise.all([
+  const [trader, wallet, { value: policy }, { result: positions }, settled] = await Promise.all([
     readTrader(sql, id, isSealed),
     readWallet(sql, id),
     readPolicy(sql),
@@ -66,6 +82,7 @@ async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Prom
     suitability: suitabilityOf(trader, policy),
     wallet,
     positions,
+    sellValueUsd: positions.reduce((sum, { sellValue }) => sum + sellValue, 0n),
     settlements: settled.map(({ sharesMicro, costMicro, ...position }) => ({
       ...position,
       shares: sharesMicro,

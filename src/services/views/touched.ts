@@ -7,10 +7,12 @@ import type { Batch } from "../../ledger/commit.ts";
 export const MARKETS = "* markets";
 /** Any trade of any market. */
 export const TRADES = "* trades";
+/** The policy, and with it the fee. */
+export const POLICY = "* policy";
 
 /**
- * The tags of all rows of a batch that a view may show. Rows that no view shows have none: the policy, keys, stored
- * answers, payments. A view of such rows needs their tag here first.
+ * The tags of all rows of a batch that a view may show. Rows that no view shows have none: keys, stored answers,
+ * payments. A view of such rows needs their tag here first.
  */
 export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
   const tags = new Set<string>();
@@ -18,6 +20,7 @@ export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
     const { table, key } = write;
     if (table === "marketState" || table === "account" || table === "trader") tags.add(key);
     else if (table === "marketKey") tags.add(write.row.id);
+    else if (table === "tenant") tags.add(POLICY);
     else if (table === "position") tags.add(write.row.traderId);
   }
   // The rollups by hour are written with the trades of their market, whose state changes too.
