@@ -12,7 +12,12 @@ export interface Order {
   sizeMicro: bigint;
 }
 
-export type Quoted = WireResult<"quoteTrade">;
+export type Quoted = WireResult<"quoteTrade"> & {
+  yesPriceBefore: number;
+  priceImpact: number;
+  quote?: string;
+  expiresAt?: string;
+};
 
 /** A quote that the server executes as it stands, or not at all. */
 export interface HeldQuote {
@@ -27,7 +32,7 @@ export interface HeldQuote {
   endsAtMs: number;
 }
 
-export type Trade = WireResult<"placeTrade"> & { action: "buy" | "sell" };
+export type Trade = Omit<WireResult<"placeTrade">, "action"> & { action: "buy" | "sell" };
 
 function termsOf({ marketId, side, action, sizeMicro }: Order) {
   const size = usdFromMicro(sizeMicro);

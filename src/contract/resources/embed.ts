@@ -20,6 +20,8 @@ export interface FrameData {
   mayTrade: boolean;
   /** The server's clock in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
   now: number;
+  /** Traders are warned of trades that move the price by so much, 0 to 1. */
+  warnImpact?: number;
   limits: { feeBps: number; maxTradeUsd: number };
   market?: FrameMarket;
   markets?: WireResult<"listMarkets">["items"];

@@ -17,7 +17,7 @@ export interface QuoteLinesProps {
 
 /** What an order comes to, line by line. */
 export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: QuoteLinesProps) {
-  const { say, cents, chance, dollars, number, shares, signed } = useSpeech();
+  const { say, cents, chance, dollars, number, shares } = useSpeech();
   const name = say(`common.${side}`);
   const of = (yesPrice: number): number => (side === "yes" ? yesPrice : 1 - yesPrice);
   const [before, after] = [of(quote.yesPriceBefore), of(quote.yesPriceAfter)];
