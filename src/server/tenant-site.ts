@@ -34,6 +34,7 @@ import type { Connections } from "./connections/connections.ts";
 import { type StreamLimits, StreamSeats } from "./connections/stream-seats.ts";
 import { Cors } from "./cors.ts";
 import { FrontDoor, type OnAnswered, type RequestLimits, type StrictTransport } from "./front-door.ts";
+import { countingHeldQuotes } from "./observe/held-quotes.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { openApiRoutes } from "./openapi/document-routes.ts";
@@ -160,7 +161,10 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const outgoing = new OutgoingHttp(options.network);
   const ended = new EndedSessions(pool, services.isSealed);
   // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
-  const handlers = sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers;
+  const handlers = countingHeldQuotes(
+    sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers,
+    metrics,
+  );
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.note((sql) => recordKeyUse(sql, seen)),
@@ -194,6 +198,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     kycProvider: options.kycProvider,
     sequencer,
     countWebhook: limits.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
+    countHeldQuote: (exchange, userId) => door.countHeldQuote(exchange, userId),
   };
   const app = createApp({
     door,
