@@ -48,7 +48,13 @@ function split(text: string, { decimal, group }: Separators): Parts | undefined 
   const pieces = text.split(last);
   if (last === "_" || pieces.length > 2) return kinds.length === 1 ? grouped(text, last) : undefined;
   const [before = "", fraction = ""] = pieces;
-  if (kinds.length === 1 && last !== decimal && last !== "٫" && fraction.length >= SHORTEST_UNSURE && !/^0?$/.test(before))
+  if (
+    kinds.length === 1 &&
+    last !== decimal &&
+    last !== "٫" &&
+    fraction.length >= SHORTEST_UNSURE &&
+    !/^0?$/.test(before)
+  )
     return last === group ? grouped(text, last) : undefined;
   const [other] = kinds.filter((kind) => kind !== last);
   if (kinds.length > 2) return undefined;
@@ -72,9 +78,7 @@ function microOf({ whole, fraction }: Parts): bigint | NoAmount {
 
 /** Full-width characters and Arabic or Persian digits as Latin ones. */
 function latin(text: string): string {
-  return text
-    .normalize("NFKC")
-    .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => `${digit.charCodeAt(0) & 15}`);
+  return text.normalize("NFKC").replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => `${digit.charCodeAt(0) & 15}`);
 }
 
 function separatorsOf(locale: string): Separators {

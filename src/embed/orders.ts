@@ -12,12 +12,7 @@ export interface Order {
   sizeMicro: bigint;
 }
 
-export type Quoted = WireResult<"quoteTrade"> & {
-  yesPriceBefore: number;
-  priceImpact: number;
-  quote?: string;
-  expiresAt?: string;
-};
+export type Quoted = WireResult<"quoteTrade">;
 
 /** A quote that the server executes as it stands, or not at all. */
 export interface HeldQuote {

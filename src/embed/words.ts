@@ -65,7 +65,13 @@ const LIMIT = /(\d+(?:\.\d+)?) USD/;
 const UNSURE: readonly string[] = ["OUTCOME_UNKNOWN", "UNREACHABLE", "INTERNAL", "DATABASE_UNAVAILABLE"];
 
 /** Refused before the trade was looked at: about an earlier attempt at it they say nothing. */
-const AT_THE_DOOR: readonly string[] = ["RATE_LIMITED", "OVERLOADED", "USER_REQUIRED", "KEY_INVALID", "STANDBY_REQUIRED"];
+const AT_THE_DOOR: readonly string[] = [
+  "RATE_LIMITED",
+  "OVERLOADED",
+  "USER_REQUIRED",
+  "KEY_INVALID",
+  "STANDBY_REQUIRED",
+];
 
 /** Refusals of who the user is: they hold for every order, until something about the user changes. */
 const OF_THE_USER: readonly string[] = [

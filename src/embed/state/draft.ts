@@ -64,7 +64,10 @@ export interface Limits {
 }
 
 /** The limit that the server would refuse an order for, as far as the page knows. */
-export function overLimit({ side, action, sizeMicro }: Order, { maxTradeUsd, balanceUsd, held }: Limits): Words | undefined {
+export function overLimit(
+  { side, action, sizeMicro }: Order,
+  { maxTradeUsd, balanceUsd, held }: Limits,
+): Words | undefined {
   if (action === "sell") return sizeMicro > held[side] ? { key: "refusal.shares" } : undefined;
   const usd = Number(sizeMicro) / 1e6;
   if (usd > maxTradeUsd) return { key: "refusal.maxTrade", values: { limit: maxTradeUsd } };

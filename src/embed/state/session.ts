@@ -106,7 +106,18 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
     return () => clearTimeout(timer);
   }, [mayTrade]);
   useEffect(() => () => clearTimeout(renewal.current), []);
-  return { api, bridge: bridge.current, settled, signedIn, user: userOf(api.token), handed, portfolio, problem, refresh, dropToken };
+  return {
+    api,
+    bridge: bridge.current,
+    settled,
+    signedIn,
+    user: userOf(api.token),
+    handed,
+    portfolio,
+    problem,
+    refresh,
+    dropToken,
+  };
 }
 
 function clampTimer(ms: number): number {

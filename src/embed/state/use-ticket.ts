@@ -91,7 +91,8 @@ export function useTicket({ session, marketId, yesPrice, onBarred, onTrade }: Ti
     if (!(answer instanceof Refused)) onTrade(answer);
     if (attempt.current !== own) return;
     if (!(answer instanceof Refused)) enter({ name: "done", trade: answer });
-    else if (mayHaveHappened(answer) || (isAgain && saysNothing(answer))) refuse(answer, "trade", { name: "unsure", held });
+    else if (mayHaveHappened(answer) || (isAgain && saysNothing(answer)))
+      refuse(answer, "trade", { name: "unsure", held });
     else if (isQuoteOver(answer)) {
       const reason = answer.code === "QUOTE_MOVED" ? "moved" : "expired";
       refuse(answer, "trade", { name: "edit", over: { reason, held } });

@@ -14,7 +14,12 @@ export interface ReceiptProps {
 export function Receipt({ trade, resaleUsd, onAgain }: ReceiptProps) {
   const { say, cents, dollars, shares, signed } = useSpeech();
   const { side, action, avgPrice, amount, fee, realizedPnl } = trade;
-  const values = { side: say(`common.${side}`), shares: shares(trade.shares), price: cents(avgPrice), fee: dollars(fee) };
+  const values = {
+    side: say(`common.${side}`),
+    shares: shares(trade.shares),
+    price: cents(avgPrice),
+    fee: dollars(fee),
+  };
   const heading = useRef<HTMLHeadingElement>(null);
   // The button that had the focus is gone.
   useLayoutEffect(() => heading.current?.focus(), []);

@@ -4,7 +4,16 @@ import type { FrameData } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { limitFromUsd } from "../../domain/money.ts";
 import { useSpeech } from "../speech.ts";
-import { type Draft, draftAfter, draftOf, type Held, NOT_ESTIMATED, orderOf, overLimit, type Wish } from "../state/draft.ts";
+import {
+  type Draft,
+  draftAfter,
+  draftOf,
+  type Held,
+  NOT_ESTIMATED,
+  orderOf,
+  overLimit,
+  type Wish,
+} from "../state/draft.ts";
 import { type Estimate, estimate, sellValueAt } from "../state/quote.ts";
 import type { Session } from "../state/session.ts";
 import type { LiveMarket } from "../state/use-market.ts";
@@ -110,7 +119,8 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
   }
 
   const worked = order && estimate(market.mechanism, market.pool, order, feeBps);
-  const shown: Estimate | undefined = "held" in phase ? phase.held.quoted : typeof worked === "string" ? undefined : worked;
+  const shown: Estimate | undefined =
+    "held" in phase ? phase.held.quoted : typeof worked === "string" ? undefined : worked;
   const said = typeof worked === "string" ? NOT_ESTIMATED[worked] : order ? undefined : (made as Words);
   const balanceUsd = portfolio?.wallet.balanceUsd;
   const most = limitFromUsd(Math.min(maxTradeUsd, balanceUsd ?? maxTradeUsd));
@@ -149,7 +159,9 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
           {(held.yes > 0n || held.no > 0n) && (
             <ActionChoice
               chosen={action}
-              onChoose={(chosen) => change(draftOf({ side: heldSide(side, chosen, held), action: chosen }, held, locale))}
+              onChoose={(chosen) =>
+                change(draftOf({ side: heldSide(side, chosen, held), action: chosen }, held, locale))
+              }
             />
           )}
           <SizeField
