@@ -68,7 +68,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
   });
 
   watchHeight((height, busy) => send({ type: "height", height, busy }));
-  send({ type: "ready", view: viewOf(location.pathname), mayTrade });
+  send({ type: "ready", view: viewOf(location.pathname), mayTrade, title: document.title });
   let isFirst = true;
   return {
     mayTrade,

@@ -105,8 +105,8 @@ export interface Shown {
 
 /** From the frame to the page around it. */
 export type FrameMessage =
-  /** The document is loaded, shows this view, and may trade or not. */
-  | { type: "ready"; view: View; mayTrade: boolean }
+  /** The document is loaded, shows this view, and may trade or not; its title is also the frame's. */
+  | { type: "ready"; view: View; mayTrade: boolean; title?: string }
   /** The height of the frame's content, CSS pixels; `busy` while a person acts in it, when nothing may move under their hands. */
   | { type: "height"; height: number; busy?: boolean }
   /** The frame needs a user token: none was given yet, or the last one is about to expire or was refused. */

@@ -13,13 +13,14 @@ const CENT_MICRO = 10_000n;
 export function ActionChoice({ chosen, onChoose }: { chosen: Action; onChoose(action: Action): void }) {
   const { say } = useSpeech();
   return (
-    <div class="actions chips" role="group" aria-label={say("ticket.label")}>
+    <fieldset class="actions chips">
+      <legend class="hidden">{say("ticket.label")}</legend>
       {(["buy", "sell"] as const).map((action) => (
         <button key={action} type="button" aria-pressed={action === chosen} onClick={() => onChoose(action)}>
           {say(`ticket.${action}`)}
         </button>
       ))}
-    </div>
+    </fieldset>
   );
 }
 
@@ -37,7 +38,8 @@ export interface SideChoiceProps {
 export function SideChoice({ chosen, yesPrice, isOffered, onChoose }: SideChoiceProps) {
   const { say, cents } = useSpeech();
   return (
-    <div class="sides" role="group" aria-label={say("ticket.sides")}>
+    <fieldset class="sides">
+      <legend class="hidden">{say("ticket.sides")}</legend>
       {SIDES.map((side) => (
         <button
           key={side}
@@ -51,7 +53,7 @@ export function SideChoice({ chosen, yesPrice, isOffered, onChoose }: SideChoice
           <span>{say(`common.${side}`)}</span> <b>{cents(side === "yes" ? yesPrice : 1 - yesPrice)}</b>
         </button>
       ))}
-    </div>
+    </fieldset>
   );
 }
 

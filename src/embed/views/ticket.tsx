@@ -38,8 +38,6 @@ export interface TicketProps {
   wish: Wish | undefined;
 }
 
-/** Of documents that state none. */
-const WARN_IMPACT = 0.05;
 const PROBE_MICRO = 1_000_000n;
 const BUY_YES: Wish = { side: "yes", action: "buy" };
 
@@ -178,7 +176,7 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
               side={side}
               action={action}
               resaleUsd={action === "buy" ? atYesPrice(shown.yesPriceAfter, shown.shares) : undefined}
-              warnImpact={data.warnImpact ?? WARN_IMPACT}
+              warnImpact={data.warnImpact}
             />
           ) : (
             said && (
