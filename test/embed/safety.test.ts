@@ -149,7 +149,7 @@ describe("a tenant that lists no origins", () => {
     const token = await userToken();
     const { page, frame, requests, asked, complaints, close } = await open.open({ view: "market", token });
     await frame.getByText("Here you can only look").waitFor();
-    expect(await frame.locator("button.buy").count()).toBe(0);
+    expect(await frame.locator('[data-pm="submit"]').count()).toBe(0);
     await page.evaluate("embeds[0].refreshToken()");
     await frame.getByText("live", { exact: true }).waitFor();
     expect(await asked()).toBe(1);

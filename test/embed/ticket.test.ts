@@ -37,7 +37,9 @@ describe("a quote that holds", () => {
     await hold(frame);
     const before = await wallet("usr_1");
     await buyElsewhere(stage, { marketId, traderId: "usr_rival", side: "yes", dollars: 200 });
-    expect(await part(frame, "moved").innerText()).toMatch(/^The price of Yes moved from 50\.0¢ to \d\d\.\d¢\. Nothing/);
+    expect(await part(frame, "moved").innerText()).toMatch(
+      /^The price of Yes moved from 50\.0¢ to \d\d\.\d¢\. Nothing/,
+    );
     expect(await part(frame, "timer").count()).toBe(0);
 
     // One press asks again, and trades nothing.
