@@ -48,7 +48,9 @@ test.each(["market", "markets", "portfolio"] as const)(
     const { frame, complaints, requests, close } = await stage.open({ view, token: await userToken() });
     await expect.poll(() => requests.filter((path) => path === "/v1/stream").length).toBe(1);
     await frame.waitForSelector("h1");
-    expect([...requests].sort()).toEqual(["/assets/embed.js", `/embed/${view}`, "/v1/portfolio", "/v1/stream"].sort());
+    // A ticket asks whether its user may trade, beside what is shown already.
+    const first = ["/assets/embed.js", `/embed/${view}`, "/v1/portfolio", ...(view === "market" ? ["/v1/quote"] : [])];
+    await expect.poll(() => [...requests].sort()).toEqual([...first, "/v1/stream"].sort());
     expect(complaints).toEqual([]);
     await close();
   },
