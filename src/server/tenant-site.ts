@@ -41,6 +41,7 @@ import { openApiRoutes } from "./openapi/document-routes.ts";
 import { assetRoutes, readAssets } from "./pages/assets.ts";
 import { FrameReader } from "./pages/embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
+import { marketRoutes } from "./pages/market/market-routes.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./pages/playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { isAnsweredBy, type Route, type RouteServices } from "./routes.ts";
@@ -208,7 +209,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
       ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
-      ...widgetRoutes(options, keys),
+      ...widgetRoutes(options, keys, handlers),
     ],
   });
   return {
@@ -237,6 +238,7 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
 function widgetRoutes(
   { embed: options, playground, pool, services: { cursors } }: TenantSiteOptions,
   keys: KeyRing,
+  handlers: Handlers,
 ): Route[] {
   if (!options) return [];
   invariant(cursors, "where the widget is served, its list of markets can be paged");
@@ -246,6 +248,7 @@ function widgetRoutes(
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
+    ...marketRoutes(options, handlers),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }
