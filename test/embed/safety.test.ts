@@ -69,7 +69,7 @@ describe("the document's policy", () => {
     expect(response.headers.get("content-type")).toContain("text/html");
     expect(ancestorsOf(response.headers.get("content-security-policy") ?? "")).toBe(`'self' ${stage.hostOrigin}`);
     const { frame, events, complaints, close } = await stage.open({ view: "market", marketId: "mkt_none" });
-    await frame.getByText("There is no such market").waitFor();
+    await frame.getByText(/There is no such market|Market not found/).waitFor();
     await expect
       .poll(events)
       .toEqual([{ name: "error", detail: expect.objectContaining({ code: "MARKET_NOT_FOUND" }) }]);
