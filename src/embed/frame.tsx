@@ -49,6 +49,7 @@ function Frame({ first }: { first: FrameData }) {
                 market={data.market}
                 session={session}
                 theme={theme}
+                side={place.side}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "card" && data.market ? (

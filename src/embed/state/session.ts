@@ -23,6 +23,10 @@ export interface Session {
   settled: boolean;
   /** Whether a user is signed in. */
   signedIn: boolean;
+  /** Who is signed in; null when no user is. */
+  user: string | null;
+  /** How often the page around has handed a token: each may mean that something about the user has changed. */
+  handed: number;
   portfolio: Portfolio | undefined;
   /** Why the last reading of the portfolio failed; undefined after a successful one. It is read again by itself. */
   problem: Words | undefined;
@@ -52,6 +56,7 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
   const [key, setKey] = useState(0);
   const [settled, setSettled] = useState(false);
   const [signedIn, setSignedIn] = useState(false);
+  const [handed, setHanded] = useState(0);
   const [portfolio, setPortfolio] = useState<Portfolio>();
   const [problem, setProblem] = useState<Words>();
   const renewal = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -118,6 +123,7 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
     ...host,
     onToken(token) {
       setSettled(true);
+      setHanded((count) => count + 1);
       // The page may send the refused token again; it stays refused.
       if (token !== null && token === refused.current) return;
       // The same token again means that something about the user has changed, such as the balance.
@@ -144,7 +150,19 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
     return () => removeEventListener("online", hurry);
   }, []);
   useEffect(() => () => clearTimeout(renewal.current), []);
-  return { api, bridge: bridge.current, key, settled, signedIn, portfolio, problem, refresh, dropToken };
+  return {
+    api,
+    bridge: bridge.current,
+    key,
+    settled,
+    signedIn,
+    user: userOf(api.token),
+    handed,
+    portfolio,
+    problem,
+    refresh,
+    dropToken,
+  };
 }
 
 function clampTimer(ms: number): number {

@@ -4,25 +4,26 @@ import { useSpeech } from "../speech.ts";
 import type { Session } from "../state/session.ts";
 import { useMarket } from "../state/use-market.ts";
 import { useServerTime } from "../state/use-server-time.ts";
-import { OFFERS, type Words } from "../words.ts";
 import { Chart } from "./chart.tsx";
 import { Closes, Facts, Result } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
-import { TradeForm } from "./trade-form.tsx";
+import { Trading } from "./trading.tsx";
 
 export interface MarketViewProps {
   data: FrameData;
   market: FrameMarket;
   session: Session;
   theme: string;
+  /** The side that was tapped on the way here. */
+  side?: Side | undefined;
   /** The view that the reader came from; none when the frame began with this market. */
   back?: { view: FrameData["view"]; go(): void };
 }
 
 /** One market: its question, price, curve, ticket and rules. */
-export function MarketView({ data, market, session, theme, back }: MarketViewProps) {
+export function MarketView({ data, market, session, theme, side, back }: MarketViewProps) {
   const { detail, finalValue } = market;
-  const { api, bridge, portfolio, refresh } = session;
+  const { api, portfolio } = session;
   const { say, volume } = useSpeech();
   const now = useServerTime(api.clock, detail.closeAt);
   const state = useMarket(market, session);
@@ -46,35 +47,20 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
         <MarketState status={status} market={state} />
       </p>
       <Chart points={state.points} theme={theme} now={settledAt ? Date.parse(settledAt) : now} />
-      {status === "open" ? (
-        <TradeForm
-          key={session.key}
-          marketId={detail.id}
-          market={state}
-          limits={data.limits}
-          api={api}
-          balanceUsd={portfolio?.wallet.balanceUsd}
-          blocked={blockedBy(data, session)}
-          onOffer={(offer) => bridge.tell(OFFERS[offer].event, { marketId: detail.id })}
-          onTrade={(trade) => {
-            bridge.tell("trade", { ...trade, action: trade.action ?? "buy" });
-            // Otherwise the stream reports the fill.
-            if (state.live !== "live") refresh();
-          }}
-        />
-      ) : (
+      <Trading
+        data={data}
+        session={session}
+        marketId={detail.id}
+        market={state}
+        isOpen={status === "open"}
+        wish={side && { side, action: "buy" }}
+      />
+      {status !== "open" && (
         <Rest {...{ status, outcome, settledAt, finalValue, portfolio }} market={detail} lastPrice={yesPrice} />
       )}
       <Facts detail={detail} />
     </main>
   );
-}
-
-/** Why trading is not possible here, known before the server is asked. */
-function blockedBy({ apiKey, name }: FrameData, { bridge, signedIn }: Session): Words | undefined {
-  if (apiKey === null) return { text: "Trading is not set up here." };
-  if (!bridge.mayTrade) return { text: `Here you can only look. You can trade on the site of ${name}.` };
-  return signedIn ? undefined : { text: "Please sign in on this page to trade.", offer: "sign-in" };
 }
 
 interface RestProps {
