@@ -8,9 +8,6 @@ export interface Point {
   yes: number;
 }
 
-/** Keeps a price that hardly moved from looking like a cliff. */
-const SMALLEST_SPAN_PERCENT = 20;
-
 /** How many points a key goes along the curve. */
 const STEPS: Record<string, number> = {
   ArrowLeft: -1,
@@ -67,14 +64,6 @@ export function summaryOf({ say, chance, moment, day }: Speaker, points: readonl
 
 /** As a chance is shown, so that a change is the difference of what is shown. */
 const percentOf = (price: number): number => Math.round(price * 100);
-
-/** The axis covers the curve with some room, never less than the smallest span, and stays within 0 and 100. */
-export function percentRange(low: number, high: number): [number, number] {
-  const room = Math.max((SMALLEST_SPAN_PERCENT - (high - low)) / 2, (high - low) * 0.1);
-  const bottom = Math.max(0, low - room);
-  const top = Math.min(100, Math.max(high + room, bottom + SMALLEST_SPAN_PERCENT));
-  return [Math.max(0, Math.min(bottom, top - SMALLEST_SPAN_PERCENT)), top];
-}
 
 /**
  * Where a key leads to on a curve; undefined for any other key.

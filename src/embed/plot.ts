@@ -1,6 +1,7 @@
 import "./locale.ts";
 import uPlot from "uplot";
-import { type Point, percentRange } from "./curve.ts";
+import type { Point } from "./curve.ts";
+import { percentRange } from "./percent-range.ts";
 
 const HEIGHT_PX = 190;
 /** The curve of a market that is seconds old starts at the left of two minutes, and grows to the right. */

@@ -9,6 +9,7 @@ import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import { recordKeyUse } from "../ledger/unchained/key-use.ts";
 import { countRequests } from "../ledger/unchained/request-count.ts";
 import { recordSecurityEvents } from "../ledger/unchained/security-log.ts";
+import { Languages } from "../locales/languages.ts";
 import { OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { withinDeadline } from "../postgres/client.ts";
 import type { Pool } from "../postgres/pool.ts";
@@ -248,7 +249,8 @@ function widgetRoutes(
   invariant(cursors && views, "where the widget is served, its lists can be paged and its answers kept");
   const assets = readAssets();
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const services = { options, assets, reader: new FrameReader(pool, cursors, views), keys, traders };
+  const { languages = new Languages() } = options;
+  const services = { options, assets, reader: new FrameReader(pool, cursors, views), languages, keys, traders };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),

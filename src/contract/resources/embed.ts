@@ -12,6 +12,8 @@ export interface FrameData {
   /** The language of the view, a BCP 47 tag, and every message in it. */
   locale: string;
   messages: Messages;
+  /** What readers call categories, by slug; one that is not here is called by its slug. */
+  categories: Readonly<Record<string, string>>;
   /** A public key; null when the tenant has no valid one, so that the view cannot trade. */
   apiKey: string | null;
   /**

@@ -3,7 +3,7 @@ import type { Fault } from "../../domain/fault.ts";
 import { completeTheme, type StatedTheme, themeSources } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { CATALOGUES, DEFAULT_LOCALE, matchLocale } from "../../locales/catalogues.ts";
+import type { Languages } from "../../locales/languages.ts";
 import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
@@ -28,12 +28,10 @@ export interface EmbedOptions {
   allowedOrigins: readonly string[];
   /** How it looks; built in unless given. */
   theme?: StatedTheme | undefined;
-  /** BCP 47 tag of the language where a page states none; `en` unless given. */
-  locale?: string | undefined;
+  /** What its readers' languages are; those that come along, and English where a page states none, unless given. */
+  languages?: Languages | undefined;
   /** Traders are warned of trades that move the price by so much, 0 to 1; 0.05 unless given. */
   warnImpact?: number | undefined;
-  /** What readers call a category, by slug: in every language, or by BCP 47 tag. */
-  categories?: Readonly<Record<string, string | Readonly<Record<string, string>>>> | undefined;
   /** Whether search engines may list the market pages; they may unless given. */
   robots?: "index" | "noindex" | undefined;
 }
@@ -42,6 +40,7 @@ export interface EmbedServices {
   options: EmbedOptions;
   assets: Assets;
   reader: FrameReader;
+  languages: Languages;
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
@@ -150,6 +149,7 @@ interface FrameRequest {
   theme: string;
   speaker: Speaker;
   messages: FrameData["messages"];
+  categories: FrameData["categories"];
   mayTrade: boolean;
   /** Sources of `frame-ancestors`. */
   ancestors: string[];
@@ -159,20 +159,18 @@ interface FrameRequest {
  * A document that trades may only be shown by pages that may trade. A false claim in its address does not help, because
  * the browser checks every page around it. Without a list any page may show a document that does not trade.
  */
-function requestOf({ options, traders }: EmbedServices, exchange: Exchange): FrameRequest {
+function requestOf({ options, languages, traders }: EmbedServices, exchange: Exchange): FrameRequest {
   const query = new URLSearchParams(exchange.search);
   const mayTrade = traders.includes(query.get("host") ?? "", exchange);
   const isForAll = options.allowedOrigins.length === 0 && !mayTrade;
-  const known = Object.keys(CATALOGUES) as (keyof typeof CATALOGUES)[];
-  const asked = [query.get("locale") ?? "", options.locale ?? DEFAULT_LOCALE];
-  const locale = (matchLocale(asked, known) ?? DEFAULT_LOCALE) as keyof typeof CATALOGUES;
-  const messages = CATALOGUES[locale];
+  const { locale, messages, categories } = languages.choose([query.get("locale") ?? ""]);
   return {
     marketId: query.get("marketId") || undefined,
     theme: THEMES.find((one) => one === query.get("theme")) ?? "dark",
     // The server does not know the reader's time zone, and one document is for all readers.
     speaker: speakerFor(locale, messages, { timeZone: "UTC" }),
     messages,
+    categories,
     mayTrade,
     ancestors: isForAll ? ["*"] : ["'self'", ...options.allowedOrigins],
   };
@@ -181,7 +179,7 @@ function requestOf({ options, traders }: EmbedServices, exchange: Exchange): Fra
 async function frameData(
   { options, reader, keys }: EmbedServices,
   view: View,
-  { marketId, mayTrade, speaker, messages }: FrameRequest,
+  { marketId, mayTrade, speaker, messages, categories }: FrameRequest,
 ): Promise<FrameData> {
   await keys.ready();
   const contents: Contents = await reader.read(view, marketId);
@@ -190,6 +188,7 @@ async function frameData(
     name: options.name,
     locale: speaker.locale,
     messages,
+    categories,
     warnImpact: options.warnImpact ?? WARN_IMPACT,
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
