@@ -28,10 +28,10 @@ export interface RequestLimits {
   adminPerMinute?: number | undefined;
   /** Signed webhooks of each address. */
   webhooksPerMinute?: number | undefined;
-  /** Held quotes of each user; any number unless given. */
-  heldQuotesPerMinute?: number | undefined;
   /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
   embedPerMinute?: number | undefined;
+  /** Held quotes of each user; any number unless given. */
+  heldQuotesPerMinute?: number | undefined;
 }
 
 export interface FrontDoorOptions {

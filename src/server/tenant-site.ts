@@ -213,7 +213,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
       ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
-      ...widgetRoutes(options, keys, [stream, operationRoute("getPortfolio", routeServices)]),
+      ...widgetRoutes(options, keys, handlers, [stream, operationRoute("getPortfolio", routeServices)]),
     ],
   });
   return {
@@ -239,24 +239,25 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
   });
 }
 
-/** @param forUsers what a frame reads with its user's token: the stream of events, and the portfolio */
+/** What readers see: the widget, with the routes that its frames read under addresses of their own too, and the market pages. */
 function widgetRoutes(
-  { embed: options, playground, pool, services: { cursors, views, handlers } }: TenantSiteOptions,
+  { embed: options, playground, pool, services: { cursors, views } }: TenantSiteOptions,
   keys: KeyRing,
+  handlers: Handlers,
   [stream, portfolio]: [stream: Route | undefined, portfolio: Route | undefined],
 ): Route[] {
   if (!options) return [];
   invariant(cursors && views, "where the widget is served, its lists can be paged and its answers kept");
   const assets = readAssets();
+  const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const { languages = new Languages() } = options;
-  const services = { options, assets, reader: new FrameReader(pool, cursors, views), languages, keys, traders };
+  const services = { options, assets, reader: new FrameReader(pool, cursors, views), keys, traders, languages };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
-    ...marketRoutes(options, handlers),
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
+    ...marketRoutes({ ...options, languages }, handlers),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }

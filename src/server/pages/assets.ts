@@ -99,7 +99,7 @@ function scriptAnswer(body: string, cacheControl: string): (exchange: Exchange) 
   const tag = tagOf(body);
   const headers = [...FOR_ALL, ["etag", tag] as const];
   const plain = { status: 200, body, contentType, contentSecurityPolicy: WORKER_POLICY, cacheControl, headers };
-  const made = new Map<Encoding | undefined, Promise<Answer>>();
+  const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
   return async (exchange) => {
     const encoding = chooseEncoding(exchange.header("accept-encoding"));
     const answer = made.get(encoding) ?? compressed(plain, encoding, { once: true });

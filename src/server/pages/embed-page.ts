@@ -28,7 +28,7 @@ export interface EmbedOptions {
   allowedOrigins: readonly string[];
   /** How it looks; built in unless given. */
   theme?: StatedTheme | undefined;
-  /** What its readers' languages are; those that come along, and English where a page states none, unless given. */
+  /** The languages of its readers; those that come along unless given. */
   languages?: Languages | undefined;
   /** Traders are warned of trades that move the price by so much, 0 to 1; 0.05 unless given. */
   warnImpact?: number | undefined;
@@ -44,6 +44,7 @@ export interface EmbedServices {
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
+  languages: Languages;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
@@ -137,10 +138,9 @@ async function cacheable(
   const json = jsonInScript(lasting);
   const tag = tagOf(write(json).body);
   const answer = write(now === undefined ? json : `{"now":${now},${json.slice(1)}`);
-  const headers: Header[] = [...FRAME_HEADERS, ...(answer.headers ?? []), ["etag", tag]];
+  const headers: Header[] = [...FRAME_HEADERS, ["etag", tag]];
   const kept = { ...answer, cacheControl: CACHE_CONTROL, headers };
-  const known = unlessKnown(exchange, { ...kept, headers: [...headers, ["vary", "Accept-Encoding"]] }, tag);
-  return known.status === 304 ? known : compressed(kept, chooseEncoding(exchange.header("accept-encoding")));
+  return compressed(unlessKnown(exchange, kept, tag), chooseEncoding(exchange.header("accept-encoding")));
 }
 
 /** What the loader wrote into the frame's address, checked. */

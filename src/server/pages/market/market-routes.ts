@@ -25,6 +25,7 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
     method: "GET",
     path,
     forBrowsers: false,
+    bucket: "embed",
     answer,
     refuse: (exchange, fault) => refusalPage(site, exchange, fault),
   });
@@ -32,6 +33,7 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
     method: "GET",
     path,
     forBrowsers: false,
+    bucket: "embed",
     answer,
     refuse: (_, fault) => refusalForAll(fault),
   });
@@ -39,6 +41,7 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
     method: "GET",
     path,
     forBrowsers: false,
+    bucket: "embed",
     answer: async () => answer,
   });
   return [
