@@ -48,13 +48,22 @@ async function showAtLast(askedMs: number): Promise<void> {
   await isOver;
   const view = location.pathname.split("/").at(-1) as FrameData["view"];
   const api = new Api({ apiKey: null, now: performance.timeOrigin });
-  try {
-    const read = (): Promise<FrameData> => api.view(view, new URLSearchParams(location.search));
-    const data = await readAtLast(read, pauses, { isWanted: () => true, onPause: wait });
+  let attempts = 0;
+  const show = async (): Promise<true> => {
+    const data = await api.view(view, new URLSearchParams(location.search));
     if (block) block.textContent = JSON.stringify(data);
-    await import(refusal.framePath);
+    attempts += 1;
+    // Browsers remember that a module could not be loaded, by its address.
+    await import(attempts === 1 ? refusal.framePath : `${refusal.framePath}?${attempts}`).catch((cause: unknown) => {
+      throw new Refused("UNREACHABLE", String(cause));
+    });
+    return true;
+  };
+  try {
+    await readAtLast(show, pauses, { isWanted: () => true, onPause: wait });
   } catch (error) {
-    tell(error instanceof Refused ? error : new Refused("UNREACHABLE", String(error)));
+    if (!(error instanceof Refused)) throw error;
+    tell(error);
   } finally {
     clearInterval(counting);
     next.remove();

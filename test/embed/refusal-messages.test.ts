@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
 import { configOf } from "../engine/world.ts";
+import { readAssets } from "../../src/server/pages/assets.ts";
 import { userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
 
@@ -135,7 +136,7 @@ describe("a market that stops taking trades says so at once", () => {
     await submit({ type: "settleMarket", marketId: id, outcome: "no" });
     await frame.getByText("Settled: No won.").waitFor();
     // Nothing is left to be likely, to wait for or to be live.
-    expect(await frame.locator(".facts").innerText()).toMatch(/^No\s+won\s+\$[\d.]+ traded$/);
+    expect(await frame.locator(".facts").innerText()).toMatch(/^No\s+won\s+\$[\d.]+ traded\s+settled$/);
     await close();
   });
 
@@ -188,10 +189,12 @@ describe("when the network fails", () => {
     markets += 1;
     const id = `mkt_${markets}`;
     await stage.tenant.openMarket(id);
-    const opened = await stage.open({ view: "market", marketId: id, token: await userToken() });
+    const options = { view: "market", marketId: id, token: await userToken() } as const;
+    // Only the requests of a page can be held back here, so the frame reads the stream itself.
+    const opened = await stage.open(options, {}, ["delete window.SharedWorker"]);
     await opened.page.context().setOffline(true);
     await opened.frame.getByText(/not live since \d/).waitFor();
-    await opened.page.route("**/v1/stream*", (route) => route.abort());
+    await opened.page.route("**/embed/stream*", (route) => route.abort());
     await opened.page.context().setOffline(false);
     const terms = { marketId: id, traderId: "usr_2", side: "yes", amountMicro: 200_000_000n } as const;
     await submit({ type: "placeTrade", id: "trd_away", ...terms, claimedJurisdiction: undefined });
@@ -209,10 +212,11 @@ test("too many requests: the form counts down and takes nothing until then, and 
     while ((await fetch(limited.tenant.url + path)).status !== 429);
   };
   await limited.tenant.deposit("usr_1", 100);
-  await limited.tenant.openMarket("mkt_a");
+  await limited.tenant.openMarket("mkt_a", { question: "Will it be shown at last?" });
+  const data = await (await fetch(`${limited.tenant.url}/embed/data/market?marketId=mkt_a`)).json();
   const opened = await limited.open({ view: "market", marketId: "mkt_a", token: await userToken() });
   await opened.frame.getByText("live", { exact: true }).waitFor();
-  await expect.poll(() => opened.requests.includes("/v1/portfolio")).toBe(true);
+  await expect.poll(() => opened.requests.includes("/embed/data/portfolio")).toBe(true);
   await useUp("/v1/markets");
   await buy(opened);
   expect(await problem(opened)).toBe("Too many requests from your network.");
@@ -225,6 +229,25 @@ test("too many requests: the form counts down and takes nothing until then, and 
   // What is left of the widget's own bucket is used up too: the frame of a reader who opens the page now can be shown, and says so.
   await useUp("/embed/data/list");
   await opened.frame.evaluate("location.reload()").catch(() => {});
-  await opened.frame.getByText(/This page tries again in \d+ s/).waitFor();
+  await opened.frame.getByText(/Next attempt in \d+ seconds?\./).waitFor();
+  const { page, frame } = opened;
+  // As soon as there are data, they are shown in that document.
+  await page.route("**/embed/market?*", async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/"retryAfterSec":\d+/, '"retryAfterSec":1');
+    await route.fulfill({ response, body });
+  });
+  let isLost = true;
+  await page.route("**/embed/data/market?*", (route) => (isLost ? route.abort() : route.fulfill({ json: data })));
+  await page.route("**/assets/frame-*", (route) => {
+    const body = readAssets().parts.get(new URL(route.request().url()).pathname) ?? "";
+    return route.fulfill({ body, contentType: "text/javascript" });
+  });
+  await frame.evaluate("location.reload()").catch(() => {});
+  await frame.locator('[data-pm="unavailable"]').waitFor();
+  await expect.poll(async () => (await opened.events()).at(-1)?.detail.code).toBe("UNREACHABLE");
+  isLost = false;
+  await frame.getByRole("heading", { name: "Will it be shown at last?" }).waitFor();
+  expect(opened.requests.filter((path) => path === "/embed/market").length).toBe(3);
   await limited.close();
 });
