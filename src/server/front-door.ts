@@ -30,6 +30,8 @@ export interface RequestLimits {
   webhooksPerMinute?: number | undefined;
   /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
   embedPerMinute?: number | undefined;
+  /** Held quotes of each user; any number unless given. */
+  heldQuotesPerMinute?: number | undefined;
 }
 
 export interface FrontDoorOptions {
@@ -130,6 +132,18 @@ export class FrontDoor {
     if (signed && limits.webhooksPerMinute !== undefined)
       return this.#take(exchange, `webhook ${address}`, limits.webhooksPerMinute);
     return this.#take(exchange, address, limits.perMinute);
+  }
+
+  /**
+   * Counts a held quote in its user's window; the request itself is counted already.
+   * @throws Fault RATE_LIMITED
+   */
+  async countHeldQuote(exchange: Exchange, userId: string): Promise<void> {
+    const limit = this.#options.limits.heldQuotesPerMinute;
+    if (limit === undefined) return;
+    const standing = await this.#options.limiter.take(`quote ${userId}`, limit);
+    // What is admitted states the standing of its request.
+    if (!standing.allowed) admit(exchange, standing);
   }
 
   /** @throws Fault UNKNOWN_HOST */

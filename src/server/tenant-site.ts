@@ -9,6 +9,7 @@ import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import { recordKeyUse } from "../ledger/unchained/key-use.ts";
 import { countRequests } from "../ledger/unchained/request-count.ts";
 import { recordSecurityEvents } from "../ledger/unchained/security-log.ts";
+import { Languages } from "../locales/languages.ts";
 import { OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { withinDeadline } from "../postgres/client.ts";
 import type { Pool } from "../postgres/pool.ts";
@@ -35,12 +36,14 @@ import type { Connections } from "./connections/connections.ts";
 import { type StreamLimits, StreamSeats } from "./connections/stream-seats.ts";
 import { Cors } from "./cors.ts";
 import { FrontDoor, type OnAnswered, type RequestLimits, type StrictTransport } from "./front-door.ts";
+import { countingHeldQuotes } from "./observe/held-quotes.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { openApiRoutes } from "./openapi/document-routes.ts";
 import { assetRoutes, readAssets } from "./pages/assets.ts";
 import { FrameReader } from "./pages/embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
+import { marketRoutes } from "./pages/market/market-routes.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./pages/playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { isAnsweredBy, operationRoute, type Route, type RouteServices } from "./routes.ts";
@@ -162,7 +165,10 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const outgoing = new OutgoingHttp(options.network);
   const ended = new EndedSessions(pool, services.isSealed);
   // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
-  const handlers = sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers;
+  const handlers = countingHeldQuotes(
+    sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers,
+    metrics,
+  );
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.note((sql) => recordKeyUse(sql, seen)),
@@ -197,6 +203,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     kycProvider: options.kycProvider,
     sequencer,
     countWebhook: limits.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
+    countHeldQuote: (exchange, userId) => door.countHeldQuote(exchange, userId),
   };
   const app = createApp({
     door,
@@ -206,7 +213,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
       ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
-      ...widgetRoutes(options, keys, [stream, operationRoute("getPortfolio", routeServices)]),
+      ...widgetRoutes(options, keys, handlers, [stream, operationRoute("getPortfolio", routeServices)]),
     ],
   });
   return {
@@ -232,22 +239,25 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
   });
 }
 
-/** @param forUsers what a frame reads with its user's token: the stream of events, and the portfolio */
+/** What readers see: the widget, with the routes that its frames read under addresses of their own too, and the market pages. */
 function widgetRoutes(
   { embed: options, playground, pool, services: { cursors, views } }: TenantSiteOptions,
   keys: KeyRing,
+  handlers: Handlers,
   [stream, portfolio]: [stream: Route | undefined, portfolio: Route | undefined],
 ): Route[] {
   if (!options) return [];
   invariant(cursors && views, "where the widget is served, its lists can be paged and its answers kept");
   const assets = readAssets();
+  const { languages = new Languages() } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const services = { options, assets, reader: new FrameReader(pool, cursors, views), keys, traders };
+  const services = { options, assets, reader: new FrameReader(pool, cursors, views), keys, traders, languages };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
+    ...marketRoutes({ name: options.name, baseUrl: options.baseUrl, robots: options.robots ?? "index", handlers }),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }

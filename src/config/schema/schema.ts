@@ -20,7 +20,7 @@ import {
   TenantLabels,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, DrainSeconds, HeldQuotesPerMinute, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -249,6 +249,7 @@ export const TenantFileSchema = z
             "Reads of the widget and the market pages, of each address; 600, or perMinute where that is more.",
         }),
         webhooksPerMinute: PerMinute.optional().meta({ description: "A bucket of their own for signed webhooks." }),
+        heldQuotesPerMinute: HeldQuotesPerMinute,
       })
       .prefault({})
       .meta({ description: "Requests a minute." }),

@@ -3,7 +3,7 @@ import type { Fault } from "../../domain/fault.ts";
 import { completeTheme, type StatedTheme, themeSources } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { CATALOGUES, DEFAULT_LOCALE, matchLocale } from "../../locales/catalogues.ts";
+import type { Languages } from "../../locales/languages.ts";
 import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
@@ -13,9 +13,9 @@ import type { Route } from "../routes.ts";
 import type { Assets } from "./assets.ts";
 import { marketCard } from "./card.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
-import { tagOf, unlessKnown } from "./conditional.ts";
 import type { Contents, FrameReader, View } from "./embed-data.ts";
 import { escapeHtml, hashSource, jsonInScript, pagePolicy } from "./html.ts";
+import { revalidated, tagOf } from "./revalidate.ts";
 
 export interface EmbedOptions {
   /** The tenant's name, as people read it. */
@@ -28,12 +28,10 @@ export interface EmbedOptions {
   allowedOrigins: readonly string[];
   /** How it looks; built in unless given. */
   theme?: StatedTheme | undefined;
-  /** BCP 47 tag of the language where a page states none; `en` unless given. */
-  locale?: string | undefined;
+  /** The languages of its readers; those that come along unless given. */
+  languages?: Languages | undefined;
   /** Traders are warned of trades that move the price by so much, 0 to 1; 0.05 unless given. */
   warnImpact?: number | undefined;
-  /** What readers call a category, by slug: in every language, or by BCP 47 tag. */
-  categories?: Readonly<Record<string, string | Readonly<Record<string, string>>>> | undefined;
   /** Whether search engines may list the market pages; they may unless given. */
   robots?: "index" | "noindex" | undefined;
 }
@@ -45,6 +43,7 @@ export interface EmbedServices {
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
+  languages: Languages;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
@@ -138,10 +137,8 @@ async function cacheable(
   const json = jsonInScript(lasting);
   const tag = tagOf(write(json).body);
   const answer = write(now === undefined ? json : `{"now":${now},${json.slice(1)}`);
-  const headers: Header[] = [...FRAME_HEADERS, ...(answer.headers ?? []), ["etag", tag]];
-  const kept = { ...answer, cacheControl: CACHE_CONTROL, headers };
-  const known = unlessKnown(exchange, { ...kept, headers: [...headers, ["vary", "Accept-Encoding"]] }, tag);
-  return known.status === 304 ? known : compressed(kept, chooseEncoding(exchange.header("accept-encoding")));
+  const kept = { ...answer, cacheControl: CACHE_CONTROL, headers: FRAME_HEADERS };
+  return compressed(revalidated(exchange, kept, tag), chooseEncoding(exchange.header("accept-encoding")));
 }
 
 /** What the loader wrote into the frame's address, checked. */
@@ -159,14 +156,11 @@ interface FrameRequest {
  * A document that trades may only be shown by pages that may trade. A false claim in its address does not help, because
  * the browser checks every page around it. Without a list any page may show a document that does not trade.
  */
-function requestOf({ options, traders }: EmbedServices, exchange: Exchange): FrameRequest {
+function requestOf({ options, languages, traders }: EmbedServices, exchange: Exchange): FrameRequest {
   const query = new URLSearchParams(exchange.search);
   const mayTrade = traders.includes(query.get("host") ?? "", exchange);
   const isForAll = options.allowedOrigins.length === 0 && !mayTrade;
-  const known = Object.keys(CATALOGUES) as (keyof typeof CATALOGUES)[];
-  const asked = [query.get("locale") ?? "", options.locale ?? DEFAULT_LOCALE];
-  const locale = (matchLocale(asked, known) ?? DEFAULT_LOCALE) as keyof typeof CATALOGUES;
-  const messages = CATALOGUES[locale];
+  const { locale, messages } = languages.choose([query.get("locale") ?? ""]);
   return {
     marketId: query.get("marketId") || undefined,
     theme: THEMES.find((one) => one === query.get("theme")) ?? "dark",
