@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
-import { configOf } from "../engine/world.ts";
 import { readAssets } from "../../src/server/pages/assets.ts";
+import { configOf } from "../engine/world.ts";
 import { userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
 
