@@ -249,7 +249,7 @@ function widgetRoutes(
   if (!options) return [];
   invariant(cursors && views, "where the widget is served, its lists can be paged and its answers kept");
   const assets = readAssets();
-  const { languages = new Languages() } = options;
+  const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
   const services = { options, assets, reader: new FrameReader(pool, cursors, views), keys, traders, languages };
   return [
@@ -257,7 +257,7 @@ function widgetRoutes(
     ...embedRoutes(services),
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
-    ...marketRoutes({ name: options.name, baseUrl: options.baseUrl, robots: options.robots ?? "index", handlers }),
+    ...marketRoutes({ ...options, languages }, handlers),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }

@@ -6,7 +6,7 @@ import type { Exchange } from "../exchange.ts";
 import { type Answer, type Header, refusal } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import { chooseEncoding, compressed, type Encoding } from "./compress.ts";
-import { revalidated, tagOf } from "./revalidate.ts";
+import { answersWith, tagOf, unlessKnown } from "./conditional.ts";
 
 /** Where `bin/assets.js` puts the bundles of src/embed; this file finds them from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
@@ -90,31 +90,20 @@ const ASSET = {
   method: "GET",
   forBrowsers: false,
   // Without it a page could not read why its script is not there.
-  refuse: (_exchange: Exchange, fault: Fault) => readableByAll(refusal(fault)),
+  refuse: (_exchange: Exchange, fault: Fault) => answersWith(refusal(fault), FOR_ALL),
 } as const;
-
-/** The answer for pages of any origin. */
-export function readableByAll(answer: Answer): Answer {
-  return { ...answer, headers: [...(answer.headers ?? []), ...FOR_ALL] };
-}
 
 /** A script, which is compressed once for each encoding that clients accept. */
 function scriptAnswer(body: string, cacheControl: string): (exchange: Exchange) => Promise<Answer> {
   const contentType = "text/javascript; charset=utf-8";
   const tag = tagOf(body);
-  const plain = {
-    status: 200,
-    body,
-    contentType,
-    contentSecurityPolicy: WORKER_POLICY,
-    cacheControl,
-    headers: FOR_ALL,
-  };
+  const headers = [...FOR_ALL, ["etag", tag] as const];
+  const plain = { status: 200, body, contentType, contentSecurityPolicy: WORKER_POLICY, cacheControl, headers };
   const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
   return async (exchange) => {
     const encoding = chooseEncoding(exchange.header("accept-encoding"));
     const answer = made.get(encoding) ?? compressed(plain, encoding, { once: true });
     made.set(encoding, answer);
-    return revalidated(exchange, await answer, tag);
+    return unlessKnown(exchange, await answer, tag);
   };
 }

@@ -13,9 +13,9 @@ import type { Route } from "../routes.ts";
 import type { Assets } from "./assets.ts";
 import { marketCard } from "./card.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
+import { tagOf, unlessKnown } from "./conditional.ts";
 import type { Contents, FrameReader, View } from "./embed-data.ts";
 import { escapeHtml, hashSource, jsonInScript, pagePolicy } from "./html.ts";
-import { revalidated, tagOf } from "./revalidate.ts";
 
 export interface EmbedOptions {
   /** The tenant's name, as people read it. */
@@ -137,8 +137,9 @@ async function cacheable(
   const json = jsonInScript(lasting);
   const tag = tagOf(write(json).body);
   const answer = write(now === undefined ? json : `{"now":${now},${json.slice(1)}`);
-  const kept = { ...answer, cacheControl: CACHE_CONTROL, headers: FRAME_HEADERS };
-  return compressed(revalidated(exchange, kept, tag), chooseEncoding(exchange.header("accept-encoding")));
+  const headers: Header[] = [...FRAME_HEADERS, ["etag", tag]];
+  const kept = { ...answer, cacheControl: CACHE_CONTROL, headers };
+  return compressed(unlessKnown(exchange, kept, tag), chooseEncoding(exchange.header("accept-encoding")));
 }
 
 /** What the loader wrote into the frame's address, checked. */
