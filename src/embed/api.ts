@@ -1,6 +1,5 @@
 import type { WireResult } from "../contract/operations.ts";
 import type { FrameData, FrameList } from "../contract/resources/embed.ts";
-import type { Side } from "../domain/market/market.ts";
 import { ServerClock } from "./clock.ts";
 import type { Pauses } from "./pauses.ts";
 import { userOf } from "./token.ts";
@@ -17,6 +16,7 @@ export class Refused extends Error {
   }
 }
 
+/** After these the same request may be answered soon; after any other refusal it is refused again. */
 const PASSING: readonly string[] = [
   "UNREACHABLE",
   "RATE_LIMITED",
@@ -26,7 +26,6 @@ const PASSING: readonly string[] = [
   "INTERNAL",
 ];
 
-/** Whether the same request may be answered soon. */
 export function isPassing({ code }: Refused): boolean {
   return PASSING.includes(code);
 }
@@ -58,14 +57,6 @@ export async function readAtLast<Result>(
 }
 
 const TIMEOUT_MS = 15_000;
-
-export interface Purchase {
-  marketId: string;
-  side: Side;
-  amount: number;
-  /** The slippage guard: above this average price nothing happens. */
-  maxAvgPrice: number;
-}
 
 /** The operations that a widget uses, on its own origin. Only this object holds the token. */
 export class Api {
@@ -106,9 +97,9 @@ export class Api {
     return this.#sendAsUser("/embed/data/portfolio");
   }
 
-  /** @param key the same for each attempt at the same purchase, so that none of them can happen twice */
-  trade({ marketId, side, ...rest }: Purchase, key: string): Promise<WireResult<"placeTrade">> {
-    return this.#sendAsUser("/v1/trade", { marketId, selection: { side }, ...rest }, { "idempotency-key": key });
+  /** @param key the same for each attempt at the same write, so that none of them can happen twice */
+  post<Result>(path: string, input: object, key?: string): Promise<Result> {
+    return this.#sendAsUser(path, input, key === undefined ? {} : { "idempotency-key": key });
   }
 
   /**

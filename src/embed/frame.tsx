@@ -47,6 +47,7 @@ function Frame({ first }: { first: FrameData }) {
                 market={data.market}
                 session={session}
                 theme={theme}
+                side={place.side}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "portfolio" ? (

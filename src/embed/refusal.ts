@@ -4,7 +4,7 @@ import { speakerFor } from "../locales/speaker.ts";
 import { Api, isPassing, Refused, readAtLast } from "./api.ts";
 import { openBridge } from "./bridge.ts";
 import { Pauses } from "./pauses.ts";
-import { wordsFor } from "./words.ts";
+import { sayWords, wordsForReading } from "./words.ts";
 
 /**
  * The document that comes instead of a view: says why, tells the page around, and asks for the view's data until there are
@@ -12,7 +12,7 @@ import { wordsFor } from "./words.ts";
  */
 const block = document.getElementById("data");
 const refusal = JSON.parse(block?.textContent ?? "{}") as RefusalData;
-const { say } = speakerFor(refusal.locale, refusal.messages as Messages);
+const speaker = speakerFor(refusal.locale, refusal.messages as Messages);
 const why = document.getElementById("why");
 const next = document.createElement("p");
 why?.after(next);
@@ -27,7 +27,7 @@ const bridge = openBridge(false, {
 function tell(refused: Refused, retryInMs?: number): void {
   const { code, message } = refused;
   bridge.tell("error", { code, message, ...(retryInMs === undefined ? {} : { retryInMs }) });
-  if (why) why.textContent = wordsFor(refused).text;
+  if (why) why.textContent = sayWords(speaker, wordsForReading(refused));
 }
 
 async function showAtLast(askedMs: number): Promise<void> {
@@ -40,7 +40,7 @@ async function showAtLast(askedMs: number): Promise<void> {
   // Beside the reason, which is announced when it changes: seconds are not.
   const counting = setInterval(() => {
     const left = Math.max(0, Math.ceil((nextAtMs - performance.now()) / 1000));
-    next.textContent = left > 0 ? say("state.retryIn", { count: left }) : "";
+    next.textContent = left > 0 ? speaker.say("state.retryIn", { count: left }) : "";
   }, 250);
   addEventListener("online", () => pauses.hurry());
   const { ms, isOver } = pauses.begin(askedMs);

@@ -3,13 +3,12 @@ import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
 import type { ServerClock } from "../clock.ts";
-import { cents, chance, dollars, moment, nameOf, shares, signed, timeLeft, toneOf, volume } from "../format.ts";
+import { chance, moment, nameOf, timeLeft, volume } from "../format.ts";
 import { useSpeech } from "../speech.ts";
-import type { Portfolio, Session } from "../state/session.ts";
+import type { Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";
-import { OFFERS, type Words } from "../words.ts";
 import { Chart } from "./chart.tsx";
-import { TradeForm } from "./trade-form.tsx";
+import { Trading } from "./trading.tsx";
 
 export interface MarketViewProps {
   data: FrameData;
@@ -18,14 +17,15 @@ export interface MarketViewProps {
   theme: string;
   /** The view that the reader came from; none when the frame began with this market. */
   back?: { view: FrameData["view"]; go(): void };
+  /** Of the card that was tapped: the ticket begins with it. */
+  side?: Side | undefined;
 }
 
 /** One market: its question, price, curve and the trade form. */
-export function MarketView({ data, market, session, theme, back }: MarketViewProps) {
+export function MarketView({ data, market, session, theme, back, side }: MarketViewProps) {
   const { detail } = market;
-  const { api, bridge, portfolio, refresh } = session;
   const { say } = useSpeech();
-  const now = useServerTime(api.clock, detail.closeAt);
+  const now = useServerTime(session.api.clock, detail.closeAt);
   const state = useMarket(market, session);
   const left = Date.parse(detail.closeAt) - now;
   const shown = left <= 0 && state.status !== "settled" ? "closed" : state.status;
@@ -48,38 +48,20 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
         <MarketState status={shown} market={state} />
       </p>
       <Chart points={state.points} theme={theme} now={Math.min(now, Date.parse(detail.closeAt))} />
-      <OwnPositions portfolio={portfolio} marketId={detail.id} yesPrice={state.yesPrice} />
-      {shown === "open" ? (
-        <TradeForm
-          key={session.key}
-          marketId={detail.id}
-          market={state}
-          limits={data.limits}
-          api={api}
-          balanceUsd={portfolio?.wallet.balanceUsd}
-          blocked={blockedBy(data, session)}
-          onOffer={(offer) => bridge.tell(OFFERS[offer].event, { marketId: detail.id })}
-          onTrade={(trade) => {
-            bridge.tell("trade", { ...trade, action: trade.action ?? "buy" });
-            // Otherwise the stream reports the fill.
-            if (state.live !== "live") refresh();
-          }}
-        />
-      ) : (
-        <Rest status={shown} outcome={state.outcome} />
-      )}
+      <Trading
+        data={data}
+        session={session}
+        marketId={detail.id}
+        market={state}
+        isOpen={shown === "open"}
+        wish={side && { side, action: "buy" }}
+      />
+      {shown !== "open" && <Rest status={shown} outcome={state.outcome} />}
       <p class="soft small">
         Decided by: <bdi>{detail.resolutionRef}</bdi>
       </p>
     </main>
   );
-}
-
-/** Why trading is not possible here, known before the server is asked. */
-function blockedBy({ apiKey, name }: FrameData, { bridge, signedIn }: Session): Words | undefined {
-  if (apiKey === null) return { text: "Trading is not set up here." };
-  if (!bridge.mayTrade) return { text: `Here you can only look. You can trade on the site of ${name}.` };
-  return signedIn ? undefined : { text: "Please sign in on this page to trade.", offer: "sign-in" };
 }
 
 /** The chance, or the result once the market is settled. */
@@ -107,41 +89,6 @@ function Rest({ status, outcome }: { status: string; outcome: Side | null }) {
   return (
     <section class="panel" role="status">
       {text}
-    </section>
-  );
-}
-
-function OwnPositions({
-  portfolio,
-  marketId,
-  yesPrice,
-}: {
-  portfolio: Portfolio | undefined;
-  marketId: string;
-  yesPrice: number;
-}) {
-  const own = portfolio?.positions.filter((position) => position.marketId === marketId) ?? [];
-  if (own.length === 0) return null;
-  return (
-    <section class="own" aria-label="Your position">
-      {own.map(({ side, shares: held, avgCost }) => {
-        const price = side === "yes" ? yesPrice : 1 - yesPrice;
-        const result = held * (price - avgCost);
-        return (
-          <p key={side}>
-            <span>
-              You hold{" "}
-              <b class={side}>
-                {shares(held)} {nameOf(side)}
-              </b>{" "}
-              at {cents(avgCost)}
-            </span>
-            <span>
-              {dollars(held * price)} <b class={toneOf(result)}>{signed(result)}</b>
-            </span>
-          </p>
-        );
-      })}
     </section>
   );
 }
