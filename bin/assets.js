@@ -71,13 +71,13 @@ async function bundleParts(entry, folder, options = {}) {
     entryPoints: [entry],
     ...USUAL,
     ...JSX,
-    ...options,
     format: "esm",
     splitting: true,
     metafile: true,
     outdir: folder,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
+    ...options,
     plugins: [keepLocale, styleAsText],
   });
   const [entryFile, { imports }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) =>

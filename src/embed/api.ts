@@ -16,6 +16,7 @@ export class Refused extends Error {
   }
 }
 
+/** After these the same request may be answered soon; after any other refusal it is refused again. */
 const PASSING: readonly string[] = [
   "UNREACHABLE",
   "RATE_LIMITED",
@@ -25,7 +26,6 @@ const PASSING: readonly string[] = [
   "INTERNAL",
 ];
 
-/** Whether the same request may be answered soon. */
 export function isPassing({ code }: Refused): boolean {
   return PASSING.includes(code);
 }

@@ -4,7 +4,7 @@ import { speakerFor } from "../locales/speaker.ts";
 import { Api, isPassing, Refused, readAtLast } from "./api.ts";
 import { openBridge } from "./bridge.ts";
 import { Pauses } from "./pauses.ts";
-import { sayWords, wordsFor } from "./words.ts";
+import { sayWords, wordsForReading } from "./words.ts";
 
 /**
  * The document that comes instead of a view: says why, tells the page around, and asks for the view's data until there are
@@ -27,7 +27,7 @@ const bridge = openBridge(false, {
 function tell(refused: Refused, retryInMs?: number): void {
   const { code, message } = refused;
   bridge.tell("error", { code, message, ...(retryInMs === undefined ? {} : { retryInMs }) });
-  if (why) why.textContent = sayWords(speaker, wordsFor(refused));
+  if (why) why.textContent = sayWords(speaker, wordsForReading(refused));
 }
 
 async function showAtLast(askedMs: number): Promise<void> {
@@ -48,13 +48,22 @@ async function showAtLast(askedMs: number): Promise<void> {
   await isOver;
   const view = location.pathname.split("/").at(-1) as FrameData["view"];
   const api = new Api({ apiKey: null, now: performance.timeOrigin });
-  try {
-    const read = (): Promise<FrameData> => api.view(view, new URLSearchParams(location.search));
-    const data = await readAtLast(read, pauses, { isWanted: () => true, onPause: wait });
+  let attempts = 0;
+  const show = async (): Promise<true> => {
+    const data = await api.view(view, new URLSearchParams(location.search));
     if (block) block.textContent = JSON.stringify(data);
-    await import(refusal.framePath);
+    attempts += 1;
+    // Browsers remember that a module could not be loaded, by its address.
+    await import(attempts === 1 ? refusal.framePath : `${refusal.framePath}?${attempts}`).catch((cause: unknown) => {
+      throw new Refused("UNREACHABLE", String(cause));
+    });
+    return true;
+  };
+  try {
+    await readAtLast(show, pauses, { isWanted: () => true, onPause: wait });
   } catch (error) {
-    tell(error instanceof Refused ? error : new Refused("UNREACHABLE", String(error)));
+    if (!(error instanceof Refused)) throw error;
+    tell(error);
   } finally {
     clearInterval(counting);
     next.remove();

@@ -45,9 +45,9 @@ test("a list that a reader comes back to has its search, its place and its focus
   expect(await frame.getByRole("searchbox").inputValue()).toBe("number");
   expect(await focused(frame)).toContain("Will number 9 come true?");
 
-  await page.goBack();
+  await page.evaluate("history.back()");
   await expect.poll(() => heading(frame)).toBe("Will number 9 come true?");
-  await page.goBack();
+  await page.evaluate("history.back()");
   await card.waitFor();
   expect(await frame.getByRole("searchbox").inputValue()).toBe("number");
   expect(await viewEvents(page)).toEqual(["markets", "market mkt_9", "markets", "market mkt_9", "markets"]);
@@ -79,7 +79,9 @@ test("a server that is lost on the way shows the frame's own card, tells the pag
   isBusy = true;
   await frame.locator('[data-market="mkt_3"]').first().click();
   await card.waitFor();
-  expect((await events()).at(-1)).toMatchObject({ name: "error", detail: { code: "RATE_LIMITED", retryInMs: 1000 } });
+  const last = (await events()).at(-1)?.detail;
+  expect(last?.code).toBe("RATE_LIMITED");
+  expect(last?.retryInMs).toBeGreaterThanOrEqual(1000);
   await page.unroute("**/embed/data/market?*");
   await expect.poll(() => heading(frame)).toBe("Will number 3 come true?");
   expect(await card.count()).toBe(0);

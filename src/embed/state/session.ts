@@ -6,7 +6,7 @@ import { Api, Refused, readAtLast } from "../api.ts";
 import { type Bridge, type BridgeHandlers, openBridge } from "../bridge.ts";
 import { Pauses } from "../pauses.ts";
 import { expiryOf, userOf } from "../token.ts";
-import { type Words, wordsFor } from "../words.ts";
+import { type Words, wordsForReading } from "../words.ts";
 
 export type Portfolio = WireResult<"getPortfolio">;
 
@@ -14,16 +14,11 @@ export type Portfolio = WireResult<"getPortfolio">;
 export interface Session {
   api: Api;
   bridge: Bridge;
-  /**
-   * Changes when a user leaves, for no user or for another. What belongs to a user, such as a receipt, stands in a
-   * component with this key, and so ends with them.
-   */
-  key: number;
   /** Whether it is known who is signed in: the page around has answered, or is not asked. */
   settled: boolean;
   /** Whether a user is signed in. */
   signedIn: boolean;
-  /** Who is signed in; null when no user is. */
+  /** Who is signed in; null when no user is. The key of components with state that belongs to the user, and ends with them. */
   user: string | null;
   /** How often the page around has handed a token: each may mean that something about the user has changed. */
   handed: number;
@@ -53,7 +48,6 @@ interface Reading {
 export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken">): Session {
   // One for as long as the document lives, whatever it shows.
   const api = useMemo(() => new Api(data), []);
-  const [key, setKey] = useState(0);
   const [settled, setSettled] = useState(false);
   const [signedIn, setSignedIn] = useState(false);
   const [handed, setHanded] = useState(0);
@@ -73,7 +67,6 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
     if (!hasLeft) return;
     reading.current?.pauses.end();
     reading.current = undefined;
-    setKey((before) => before + 1);
     setPortfolio(undefined);
     setProblem(undefined);
   }, []);
@@ -101,7 +94,7 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
           isWanted,
           // What was read before stays, and says by its words how old it may be.
           onPause(error, retryInMs) {
-            setProblem(wordsFor(error));
+            setProblem(wordsForReading(error));
             bridge.current?.tell("error", { code: error.code, message: error.message, retryInMs });
           },
         });
@@ -113,7 +106,7 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
       if (!(error instanceof Refused)) throw error;
       if (!isWanted()) return;
       if (error.code === "USER_REQUIRED") dropToken();
-      else setProblem(wordsFor(error));
+      else setProblem(wordsForReading(error));
     } finally {
       if (isWanted()) reading.current = undefined;
     }

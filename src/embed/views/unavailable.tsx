@@ -1,26 +1,18 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Router } from "../router.ts";
 import { useSpeech } from "../speech.ts";
-import { wordsFor } from "../words.ts";
-
-/** Codes for which our own words say more than the server's. */
-const SAID = { RATE_LIMITED: "state.busy", OVERLOADED: "state.busy" } as const;
+import { sayWords, wordsForReading } from "../words.ts";
 
 /** Stands in place of a view that cannot be shown: it says why, comes back by itself, and leaves a way back. */
 export function Unavailable({ router }: { router: Router }) {
-  const { say } = useSpeech();
+  const speaker = useSpeech();
+  const { say } = speaker;
   const { trouble, origin } = router;
   const left = useSecondsUntil(trouble?.retryAtMs);
   if (!trouble) return null;
-  const { code } = trouble.refused;
-  const isPassing = trouble.retryAtMs !== undefined;
   return (
     <main class="unavailable" data-pm="unavailable">
-      <p role="status">
-        {isPassing
-          ? say(Object.hasOwn(SAID, code) ? SAID[code as keyof typeof SAID] : "state.unreachable")
-          : wordsFor(trouble.refused).text}
-      </p>
+      <p role="status">{sayWords(speaker, wordsForReading(trouble.refused))}</p>
       {left > 0 && <p class="soft">{say("state.retryIn", { count: left })}</p>}
       <p class="ways">
         <button type="button" onClick={() => router.retry()}>

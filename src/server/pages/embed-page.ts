@@ -44,7 +44,6 @@ export interface EmbedServices {
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
-  languages: Languages;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
