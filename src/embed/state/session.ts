@@ -146,7 +146,6 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
   return {
     api,
     bridge: bridge.current,
-    key,
     settled,
     signedIn,
     user: userOf(api.token),
