@@ -7,6 +7,7 @@ import { servedHosts } from "./hosts.ts";
 import { marketFilesStayBelow } from "./market-walk.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
+import { themeIsReadable } from "./schema/theme-rule.ts";
 import { databaseAddressesAreSound } from "./secrets/database-url.ts";
 
 /** The sections of a file that the schema accepts. Rules skip a missing section, which has a problem of its own. */
@@ -29,6 +30,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   quorumsCanBeReached,
   marketFilesStayBelow,
   databaseAddressesAreSound,
+  themeIsReadable,
 ];
 
 function keyNamesAreUnique({ keys }: Draft): Finding[] {
