@@ -6,7 +6,7 @@ import { defineElement } from "./host/element.ts";
 import { type Embed, mountAt, unmountAt } from "./host/mount.ts";
 import type { EmbedOptions } from "./host/options.ts";
 import { exportToModule, GLOBAL_NAME } from "./host/origin.ts";
-import { warn } from "./host/warn.ts";
+import { attempt } from "./host/warn.ts";
 
 export type { Embed } from "./host/mount.ts";
 export type { EmbedOptions } from "./host/options.ts";
@@ -30,14 +30,12 @@ declare const PMCTL_VERSION: string;
 const NOTHING: Embed = { iframe: null, setTheme() {}, refreshToken() {}, update() {}, destroy() {} };
 
 function embed(selector: string | Element, options: EmbedOptions = {}): Embed {
-  try {
+  const made = attempt(`${GLOBAL_NAME}.embed`, () => {
     const place = typeof selector === "string" ? document.querySelector(selector) : selector;
     if (!(place instanceof Element)) throw new Error(`nothing on this page matches ${String(selector)}`);
     return mountAt(place, options ?? {});
-  } catch (error) {
-    warn(`${GLOBAL_NAME}.embed`, error);
-    return { ...NOTHING };
-  }
+  });
+  return made ?? { ...NOTHING };
 }
 
 const api: PredictionMarkets = Object.freeze({

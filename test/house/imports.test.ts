@@ -47,7 +47,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
     ],
   },
   // `plan` is the sister of `config`: what the two sides of a plan hold.
-  cli: { values: ["app", "client", "config", "contract", "domain", "plan"] },
+  cli: { values: ["app", "client", "config", "contract", "domain", "locales", "plan"] },
 };
 
 const EMBEDDED = "postgres/embedded/";

@@ -14,7 +14,7 @@ import { FrameHeight } from "./height.ts";
 import { addressOf, type EmbedOptions, settle } from "./options.ts";
 import { ORIGIN } from "./origin.ts";
 import { Reach } from "./reach.ts";
-import { warn } from "./warn.ts";
+import { attempt, warn } from "./warn.ts";
 import { hostWords } from "./words.ts";
 
 /** One widget on the page. */
@@ -161,11 +161,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     },
     refreshToken: handToken,
     update(changes) {
-      try {
-        update(changes ?? {});
-      } catch (error) {
-        warn("update", error);
-      }
+      attempt("update", () => update(changes ?? {}));
     },
     destroy() {
       isOver = true;
@@ -185,14 +181,6 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
 
 function shownOf({ view, marketId, marketIds, locale }: ReturnType<typeof settle>) {
   return { view, marketId, marketIds, locale };
-}
-
-function attempt(about: string, work: () => unknown): void {
-  try {
-    work();
-  } catch (error) {
-    warn(about, error);
-  }
 }
 
 /** The token of the page's `getToken`; null when it has none, or fails. */
