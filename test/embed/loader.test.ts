@@ -9,6 +9,7 @@ let loader = "";
 beforeAll(async () => {
   stage = await openStage();
   loader = JSON.stringify(`${stage.tenant.url}/assets/v1/embed.js`);
+  await stage.tenant.deposit("usr_1", 500);
   for (const id of ["mkt_a", "mkt_b"]) await stage.tenant.openMarket(id, { question: `Will ${id} come true?` });
 });
 afterAll(() => stage?.close());

@@ -7,10 +7,10 @@ import { MarketId, MarketKey } from "../../contract/scalars.ts";
 import { SNIPPET_FORMS } from "../../domain/embed/snippet.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isWholeId } from "../../domain/market/short-id.ts";
-import { CATALOGUES, DEFAULT_LOCALE, matchLocale } from "../../locales/catalogues.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { resolveId } from "../input/names.ts";
 import type { View } from "../output/output.ts";
+import { register as registerMessages } from "./messages.ts";
 
 interface SnippetOptions {
   market?: string;
@@ -75,6 +75,7 @@ export function register(noun: Command, host: Host): void {
     { names: "check result detail" },
     runCheck,
   );
+  registerMessages(noun, host);
 }
 
 /**
@@ -95,10 +96,10 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
   if (given.some((text) => !MarketId.safeParse(text).success))
     throw new Fault("USAGE", "--market must be the id or key of a market, as `pmctl market list` shows them");
   const { snippetFor } = await import("../../app/embed/embed-snippet.ts");
+  const { languagesFor } = await import("../../app/embed/languages.ts");
   const baseUrl = options.url === undefined ? config.baseUrl : checkUrl(options.url);
   const marketIds = await findMarkets(given, options, io);
-  const language = matchLocale([locale ?? ""], Object.keys(CATALOGUES)) as keyof typeof CATALOGUES | undefined;
-  const title = CATALOGUES[language ?? DEFAULT_LOCALE]["page.marketFrame"];
+  const title = String(languagesFor(config).choose(locale === undefined ? [] : [locale]).messages["page.marketFrame"]);
   await io.output.print(snippetFor(form, { baseUrl, view, theme, marketIds, locale, title }), snippetView);
   if (config.embed.allowedOrigins.length === 0)
     io.output.note(
