@@ -1,5 +1,5 @@
-import { type Embed, mountAt, unmountAt } from "./mount.ts";
-import type { EmbedOptions } from "./options.ts";
+import { mountAt, unmountAt } from "./mount.ts";
+import type { Embed, EmbedOptions } from "./types.ts";
 import { attempt } from "./warn.ts";
 
 const NAME = "prediction-market";

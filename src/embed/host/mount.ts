@@ -11,23 +11,12 @@ import {
   type Theme,
 } from "../protocol.ts";
 import { FrameHeight } from "./height.ts";
-import { addressOf, type EmbedOptions, settle } from "./options.ts";
+import { addressOf, settle } from "./options.ts";
 import { ORIGIN } from "./origin.ts";
 import { Reach } from "./reach.ts";
+import type { Embed, EmbedOptions } from "./types.ts";
 import { attempt, warn } from "./warn.ts";
 import { hostWords } from "./words.ts";
-
-/** One widget on the page. */
-export interface Embed {
-  /** null where there was no place for it. */
-  readonly iframe: HTMLIFrameElement | null;
-  setTheme(theme: Theme): void;
-  /** Asks `getToken` again: a user signed in or out, or something about the signed-in user changed. */
-  refreshToken(): void;
-  /** Changes these options and leaves the others; one that is `undefined` goes back to its default. */
-  update(options: EmbedOptions): void;
-  destroy(): void;
-}
 
 interface Mounted {
   readonly handle: Embed;
