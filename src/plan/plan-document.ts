@@ -1,4 +1,4 @@
-import type { PlacedMarket } from "../config/market-files.ts";
+import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
 import { EmbedSection, PagesSection } from "../config/schema/embed-schema.ts";
 import type { TenantConfig } from "../config/tenant-config.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";

@@ -20,7 +20,7 @@ import {
   TenantLabels,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, DrainSeconds, HeldQuotesPerMinute, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -245,6 +245,7 @@ export const TenantFileSchema = z
             "A bucket of its own for each valid admin key, so that traders at its address do not slow it down.",
         }),
         webhooksPerMinute: PerMinute.optional().meta({ description: "A bucket of their own for signed webhooks." }),
+        heldQuotesPerMinute: HeldQuotesPerMinute,
       })
       .prefault({})
       .meta({ description: "Requests a minute." }),
