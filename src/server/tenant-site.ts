@@ -248,7 +248,7 @@ function widgetRoutes(
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
-    ...marketRoutes({ name: options.name, baseUrl: options.baseUrl, robots: options.robots ?? "index", handlers }),
+    ...marketRoutes(options, handlers),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }

@@ -1,7 +1,10 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { Fault, invariant } from "../../../domain/fault.ts";
+import type { StatedTheme } from "../../../domain/theme/stated-theme.ts";
 import { type Caller, type Handlers, invoke } from "../../../services/invoke.ts";
 import type { Exchange } from "../../exchange.ts";
+import type { Readers } from "../readers.ts";
+import type { PageLook } from "./page-look.ts";
 
 export type Market = WireResult<"getMarket">;
 
@@ -13,6 +16,9 @@ export interface MarketSite {
   baseUrl: string | undefined;
   /** Whether search engines may list the pages. */
   robots: "index" | "noindex";
+  theme: StatedTheme;
+  look: PageLook;
+  readers: Readers;
   handlers: Handlers;
 }
 
