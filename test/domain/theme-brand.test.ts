@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyBrand } from "../../src/domain/theme/brand.ts";
 import { faintPairs } from "../../src/domain/theme/contrast.ts";
-import {
-  completeTheme,
-  OVERRIDABLE,
-  type StatedTheme,
-  sideWord,
-  themeSources,
-} from "../../src/domain/theme/stated-theme.ts";
+import { completeTheme, OVERRIDABLE, type StatedTheme, themeSources } from "../../src/domain/theme/stated-theme.ts";
 
 const TENANT: StatedTheme = {
   colors: { accent: { light: "#7a1fa2", dark: "#d7a6ee" } },
@@ -84,15 +78,6 @@ describe("a page's brand", () => {
     expect(fieldsOf(TENANT, brand)).toEqual(said);
     expect(applyBrand(TENANT, brand).theme).toEqual({ ...TENANT, ...("words" in (brand ?? {}) && { words: {} }) });
   });
-});
-
-test("a side is called by the word of the nearest language, or by the language's own", () => {
-  const words = { yes: { de: "Ja!", "pt-BR": "Sim!" }, no: "Nope" };
-  expect(sideWord(words, "yes", "de-AT")).toBe("Ja!");
-  expect(sideWord(words, "yes", "pt-br")).toBe("Sim!");
-  expect(sideWord(words, "yes", "pt")).toBeUndefined();
-  expect(sideWord(words, "no", "ja")).toBe("Nope");
-  expect(sideWord(undefined, "no", "ja")).toBeUndefined();
 });
 
 test("a document of a theme loads fonts and images from its origins, and from no other", () => {

@@ -60,22 +60,6 @@ export function mergeColors(base: Colors, stated: StatedColors): Colors {
   return Object.fromEntries(merged);
 }
 
-/**
- * What a theme calls a side in a language: of two languages' words that of the nearer tag, so that `de-AT` gets `de`.
- * @param locale a BCP 47 tag
- * @returns undefined where the language's own word stays
- */
-export function sideWord(words: SideWords | undefined, side: "yes" | "no", locale: string): string | undefined {
-  const stated = words?.[side];
-  if (stated === undefined || typeof stated === "string") return stated;
-  const byTag = new Map(Object.entries(stated).map(([tag, word]) => [tag.toLowerCase(), word]));
-  for (let tag = locale.toLowerCase(); tag !== ""; tag = tag.slice(0, Math.max(0, tag.lastIndexOf("-")))) {
-    const word = byTag.get(tag);
-    if (word !== undefined) return word;
-  }
-  return undefined;
-}
-
 /** Origins, beside its own, that a document of the theme loads from: for `font-src` and `img-src` of its policy. */
 export function themeSources({ font, logo }: StatedTheme = {}): { fontSrc: string[]; imgSrc: string[] } {
   const origin = (url: string | undefined): string[] => (url === undefined ? [] : [new URL(url).origin]);
