@@ -3,7 +3,6 @@ import uPlot from "uplot";
 import type { Point } from "./curve.ts";
 import { percentRange } from "./percent-range.ts";
 
-const HEIGHT_PX = 190;
 /** The curve of a market that is seconds old starts at the left of two minutes, and grows to the right. */
 const SHORTEST_SPAN_SEC = 120;
 const [MINUTE, HOUR, DAY, MONTH, YEAR] = [60, 3600, 86_400, 2_592_000, 31_536_000];
@@ -15,6 +14,8 @@ const TIME_STEPS = [
   ...[1, 2, 3, 6].map((count) => count * MONTH),
   ...[1, 2, 5, 10].map((count) => count * YEAR),
 ];
+/** The tokens have other values where one of these changes. */
+const COLOUR_MEDIA = ["(prefers-color-scheme: dark)", "(forced-colors: active)", "print"];
 /** Outside the plot, where no cursor is drawn. */
 const OUT_OF_SIGHT = { left: -10, top: -10 };
 /** A price holds until the next trade. */
@@ -69,22 +70,27 @@ function dataOf(curves: readonly Curve[]): uPlot.AlignedData {
   return tables.length === 1 ? (tables[0] ?? [[]]) : uPlot.join(tables);
 }
 
-/** Adapts a plot to its element's width, to touch and to the system's colours, until the returned function is called. */
+/** Adapts a plot to its element's size, to touch and to the system's colours, until the returned function is called. */
 function followPage(plot: uPlot, element: HTMLElement): () => void {
-  const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+  const observer = new ResizeObserver(() => plot.setSize(sizeOf(element)));
   observer.observe(element);
   // The library follows a mouse; a finger or a pen moves the same cursor.
   const touch = ({ pointerType, offsetX, offsetY }: PointerEvent): void => {
     if (pointerType !== "mouse") plot.setCursor({ left: offsetX, top: offsetY });
   };
   for (const type of ["pointerdown", "pointermove"] as const) plot.over.addEventListener(type, touch);
-  const scheme = matchMedia("(prefers-color-scheme: light)");
   const repaint = (): void => plot.redraw(false);
-  scheme.addEventListener("change", repaint);
+  const media = COLOUR_MEDIA.map((query) => matchMedia(query));
+  for (const each of media) each.addEventListener("change", repaint);
   return () => {
-    scheme.removeEventListener("change", repaint);
+    for (const each of media) each.removeEventListener("change", repaint);
     observer.disconnect();
   };
+}
+
+/** The style says how high it is. */
+function sizeOf({ clientWidth, clientHeight }: HTMLElement): { width: number; height: number } {
+  return { width: clientWidth, height: clientHeight };
 }
 
 function optionsFor(
@@ -95,8 +101,7 @@ function optionsFor(
   const token = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
   const axis = { stroke: token("--pm-muted"), font: `12px ${token("--pm-font")()}`, ticks: { show: false } };
   return {
-    width: element.clientWidth,
-    height: HEIGHT_PX,
+    ...sizeOf(element),
     padding: [8, 0, 0, 22],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8 } },
@@ -141,8 +146,9 @@ function optionsFor(
   };
 }
 
-/** From a light tint under the curve to nothing at the bottom. */
-function fade({ ctx, bbox }: uPlot, colour: string): CanvasGradient {
+/** From a light tint under the curve to nothing at the bottom; nothing at all in a reader's own colours. */
+function fade({ ctx, bbox }: uPlot, colour: string): CanvasGradient | string {
+  if (!colour.startsWith("#")) return "transparent";
   const gradient = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height);
   gradient.addColorStop(0, `${colour}40`);
   gradient.addColorStop(1, `${colour}00`);

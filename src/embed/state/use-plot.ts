@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { LOOKS_CHANGED } from "../brand.ts";
 import type { Point } from "../curve.ts";
 import type { Curve, Plot, PlotOptions } from "../plot.ts";
 
@@ -40,6 +41,11 @@ export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, on
   useEffect(() => plot?.draw(curves), [plot, curves]);
   // Colours are read from the style when it paints.
   useEffect(() => plot?.repaint(), [plot, theme]);
+  useEffect(() => {
+    if (!plot) return;
+    document.addEventListener(LOOKS_CHANGED, plot.repaint);
+    return () => document.removeEventListener(LOOKS_CHANGED, plot.repaint);
+  }, [plot]);
 
   return { place, pointAt: (point: Point | undefined) => plot?.pointAt(point) };
 }
