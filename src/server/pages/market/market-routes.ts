@@ -14,6 +14,7 @@ import { marketPage } from "./market-page.ts";
 import { oembedAnswer, refusalForAll } from "./oembed.ts";
 import { pageOf, withLocale } from "./page-document.ts";
 import { pageLook } from "./page-look.ts";
+import { pictureRoutes } from "./picture-routes.ts";
 import { type MarketSite, readMarket } from "./site.ts";
 
 /** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
@@ -44,6 +45,7 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
   return [
     fixed("/robots.txt", robotsAnswer(robots)),
     fixed("/favicon.ico", faviconAnswer(theme)),
+    ...pictureRoutes(site),
     forAll("/oembed", (exchange) => oembedAnswer(site, exchange)),
     page("/", (exchange) => listPage(site, exchange, site.readers.speakerOf(exchange))),
     page("/m/:id", async (exchange) =>
