@@ -4,7 +4,6 @@ import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildAssets } from "./assets.js";
 import { sourceFingerprint } from "./fingerprint.js";
-import { copyFonts } from "./fonts.js";
 
 const root = new URL("../", import.meta.url);
 const write = (name, text) => writeFileSync(new URL(`dist/${name}`, root), text);
@@ -13,7 +12,6 @@ rmSync(new URL("dist/", root), { recursive: true, force: true });
 const compiler = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root));
 execFileSync(process.execPath, [compiler, "-p", fileURLToPath(new URL("tsconfig.json", root))], { stdio: "inherit" });
 await buildAssets(root);
-copyFonts(root);
 const { schemaDocument } = await import("../dist/app/schema-documents.js");
 write("openapi.json", `${JSON.stringify(await schemaDocument("openapi"))}\n`);
 write("commit", commit());

@@ -3,7 +3,7 @@ import type { Answer } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
 import { unlessKnown } from "../conditional.ts";
 import { marketDrawing } from "./market-drawing.ts";
-import { FOR_ALL, refusalForAll } from "./oembed.ts";
+import { FOR_ALL, routeForAll } from "./page-route.ts";
 import type { Drawing } from "./picture/drawing.ts";
 import { Painter } from "./picture/painter.ts";
 import { type MarketSite, readMarket, readPrices } from "./site.ts";
@@ -15,13 +15,9 @@ const painter = new Painter();
 
 /** `/m/:id/image.png` for previews of links, and `/m/:id/tile.png` for newsletters: the market as it stands. */
 export function pictureRoutes(site: MarketSite): Route[] {
-  return (["image", "tile"] as const).map((size) => ({
-    method: "GET",
-    path: `/m/:id/${size}.png`,
-    forBrowsers: false,
-    answer: (exchange) => pictureAnswer(site, exchange, size),
-    refuse: (_, fault) => refusalForAll(fault),
-  }));
+  return (["image", "tile"] as const).map((size) =>
+    routeForAll(`/m/:id/${size}.png`, (exchange) => pictureAnswer(site, exchange, size)),
+  );
 }
 
 async function pictureAnswer(site: MarketSite, exchange: Exchange, size: Drawing["size"]): Promise<Answer> {
