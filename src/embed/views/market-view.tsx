@@ -2,11 +2,11 @@ import { useEffect, useState } from "preact/hooks";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
-import type { ServerClock } from "../clock.ts";
 import { chance, moment, nameOf, timeLeft, volume } from "../format.ts";
 import { useSpeech } from "../speech.ts";
 import type { Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";
+import type { ServerClock } from "../stream/clock.ts";
 import { Chart } from "./chart.tsx";
 import { Trading } from "./trading.tsx";
 
