@@ -202,7 +202,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     documents: [
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
-      ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
+      ...openApiRoutes({ served, baseUrl, tenantId, stream: hub !== undefined }),
       ...widgetRoutes(options, keys),
     ],
   });
