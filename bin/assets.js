@@ -13,6 +13,38 @@ const keepLocale = {
   },
 };
 
+/**
+ * Of the message files, the loader needs the few messages that its own words name; the rest are for frames.
+ * @param text the source that names them, each as a literal
+ */
+function onlyMessagesOf(text) {
+  const keys = [...text.matchAll(/"(\w+\.\w+)"/g)].map(([, key]) => key);
+  return {
+    name: "only-messages",
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]catalogue[\\/][\w-]+\.json$/ }, ({ path }) => {
+        const messages = JSON.parse(readFileSync(path, "utf8"));
+        const kept = Object.fromEntries(keys.map((key) => [key, messages[key]]));
+        return { contents: JSON.stringify(kept), loader: "json" };
+      });
+    },
+  };
+}
+
+/**
+ * Makes one file that runs as a classic script and as a module, which may not even spell `export` and `import.meta` alike. To a
+ * script `await` is a name, so that `/` divides and what follows is a comment in a list; to a module `await` takes a regular
+ * expression, after which its own statements come, up to a comment (ECMA-262, 12.7 and 13.1).
+ */
+function asScriptAndModule(text) {
+  const forModules = (statements) => `typeof await/[/*]/;${statements}//*/0];\n`;
+  return [
+    forModules("const pmctlModule={url:import.meta.url};"),
+    text,
+    forModules("export const{embed,mount,unmount}=pmctlModule.exports;"),
+  ].join("");
+}
+
 /** Names by role, so that the server finds what was built: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
   const path = (name) => fileURLToPath(new URL(name, root));
@@ -31,8 +63,16 @@ export async function buildAssets(root) {
   };
   const jsx = { jsx: "automatic", jsxImportSource: "preact" };
   const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
+  const { version } = JSON.parse(readFileSync(path("package.json"), "utf8"));
   const files = {
-    "embed.js": await bundle("src/embed/loader.ts", { format: "iife" }),
+    "embed.js": asScriptAndModule(
+      await bundle("src/embed/loader.ts", {
+        format: "iife",
+        charset: "utf8",
+        define: { PMCTL_VERSION: JSON.stringify(version) },
+        plugins: [onlyMessagesOf(readFileSync(path("src/embed/host/words.ts"), "utf8"))],
+      }),
+    ),
     "frame.js": await bundle("src/embed/frame.tsx", { format: "iife", ...jsx }),
     "document.css": await bundle("src/embed/styles/document.css", {}),
     "frame.css": await bundle("src/embed/styles/frame.css", {}),

@@ -4,11 +4,11 @@ import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../domain/audit/anchor-text.
 import { isBelow, isReserved, realPlace } from "./bounded-file.ts";
 import type { Finding, Problem } from "./config-error.ts";
 import { isErrno } from "./environment.ts";
-import { isMarketFile } from "./market-walk.ts";
 import { OPERATOR_FILE } from "./operator-file.ts";
 import type { Draft } from "./rules.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantConfig } from "./tenant-config.ts";
+import { isMarketFile } from "./tenant-files/market-walk.ts";
 
 /** Folders that a tenant's files may lie in. */
 interface Places {

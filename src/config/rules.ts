@@ -4,10 +4,11 @@ import { PRESETS } from "../domain/feeds/presets.ts";
 import { nearest } from "../domain/nearest.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { servedHosts } from "./hosts.ts";
-import { marketFilesStayBelow } from "./market-walk.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
+import { themeIsReadable } from "./schema/theme-rule.ts";
 import { databaseAddressesAreSound } from "./secrets/database-url.ts";
+import { marketFilesStayBelow } from "./tenant-files/market-walk.ts";
 
 /** The sections of a file that the schema accepts. Rules skip a missing section, which has a problem of its own. */
 export type Draft = Partial<TenantFile>;
@@ -29,6 +30,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   quorumsCanBeReached,
   marketFilesStayBelow,
   databaseAddressesAreSound,
+  themeIsReadable,
 ];
 
 function keyNamesAreUnique({ keys }: Draft): Finding[] {

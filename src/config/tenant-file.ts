@@ -5,7 +5,6 @@ import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
 import { decode } from "./issues.ts";
-import { checkMarketFiles, type PlacedMarket } from "./market-files.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
 import { guideTo } from "./schema/json-schema.ts";
@@ -13,6 +12,8 @@ import { TenantFileSchema } from "./schema/schema.ts";
 import { secretsStayInBounds } from "./secrets/secret-rules.ts";
 import type { Labels } from "./selection/selector.ts";
 import type { TenantConfig } from "./tenant-config.ts";
+import { checkMarketFiles, type PlacedMarket } from "./tenant-files/market-files.ts";
+import { checkMessageFiles } from "./tenant-files/message-files.ts";
 import { LayeredSource } from "./yaml/layers.ts";
 
 /** A tenant with the markets that its files declare. */
@@ -22,7 +23,7 @@ export interface Tenant {
 }
 
 /**
- * Reads `tenants/<id>/tenant.yaml` and its market files.
+ * Reads `tenants/<id>/tenant.yaml` and its market files; the files of its messages are checked.
  *
  * @throws ConfigError with every problem of all files
  */
@@ -34,7 +35,10 @@ export function loadTenant(file: string): Tenant {
     locate,
     feeds,
   });
-  if (!config || ofMarkets.length > 0) throw new ConfigError([...problems, ...ofMarkets]);
+  const { directory, roots } = source;
+  const { problems: ofMessages } = checkMessageFiles(draft.embed?.messages ?? {}, { directory, roots, locate });
+  if (!config || ofMarkets.length > 0 || ofMessages.length > 0)
+    throw new ConfigError([...problems, ...ofMarkets, ...ofMessages]);
   return { config, markets };
 }
 

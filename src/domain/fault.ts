@@ -74,6 +74,17 @@ const FAULTS = {
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
   MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl market resume <market>" },
   MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },
+  QUOTE_INVALID: {
+    status: 400,
+    exit: 7,
+    meaning: "the quote was made for another user or other terms, or not by this tenant",
+  },
+  QUOTE_EXPIRED: { status: 400, exit: 7, meaning: "the quote is older than ten seconds" },
+  QUOTE_MOVED: {
+    status: 400,
+    exit: 7,
+    meaning: "price or fee give another result than was quoted, or the quote is used; nothing was traded",
+  },
   MAX_TRADE_EXCEEDED: { status: 400, exit: 7, meaning: "over the limit per trade", next: "pmctl policy show" },
   EXPOSURE_EXCEEDED: {
     status: 400,

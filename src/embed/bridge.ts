@@ -1,17 +1,27 @@
 import {
+  type Brand,
   CHANNEL,
   type Envelope,
+  type EventDetails,
   type EventName,
   type FrameMessage,
+  formerNameOf,
   type HostMessage,
+  LOADER_VERSION,
+  type Shown,
   THEMES,
   type Theme,
+  VIEWS,
 } from "./protocol.ts";
 
 export interface BridgeHandlers {
   /** A token from the host page, null when no user is signed in there. Never called where trading is not allowed. */
   onToken(token: string | null): void;
   onTheme(theme: Theme): void;
+  /** The page wants its own look; null for the tenant's again. Not checked: the page may send anything. */
+  onBrand?(brand: Brand | null): void;
+  /** The page wants this frame to show something else. */
+  onUpdate?(shown: Shown): void;
 }
 
 /** The frame's end of the conversation with the page around it. */
@@ -19,8 +29,13 @@ export interface Bridge {
   /** Whether the page around may trade here. */
   readonly mayTrade: boolean;
   needToken(reason: "start" | "expiring" | "refused"): void;
-  tell(name: EventName, detail?: Record<string, unknown>): void;
+  tell<Name extends EventName>(name: Name, detail: EventDetails[Name]): void;
+  /** Asks the page to bring the frame's top into sight, or the reader back to where they were before it did. */
+  scroll(to: "top" | "back"): void;
 }
+
+/** After the last touch or key of a person, for so long nothing of the page moves because the frame got smaller. */
+const BUSY_MS = 4000;
 
 /**
  * Speaks with the page that the loader named, and with no other: a message counts only when it comes from the window
@@ -30,6 +45,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
   const query = new URLSearchParams(location.search);
   const id = query.get("frame") ?? "";
   const host = query.get("host") ?? "";
+  const isFormer = query.get("v") !== LOADER_VERSION;
   const isFramed = window.parent !== window && URL.canParse(host);
   const mayTrade = isFramed && isTrusted;
   const send = (message: FrameMessage): void => {
@@ -47,20 +63,59 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
       handlers.onTheme(message.theme as Theme);
     else if (message.type === "token" && mayTrade)
       handlers.onToken(typeof message.token === "string" ? message.token : null);
+    else if (message.type === "brand") handlers.onBrand?.(message.brand ?? null);
+    else if (message.type === "update") handlers.onUpdate?.(shownBy(message));
   });
 
-  let lastHeight = 0;
-  new ResizeObserver(() => {
-    const height = Math.ceil(document.documentElement.getBoundingClientRect().height);
-    if (height === lastHeight) return;
-    lastHeight = height;
-    send({ type: "height", height });
-  }).observe(document.documentElement);
-
-  send({ type: "ready", mayTrade });
+  watchHeight((height, busy) => send({ type: "height", height, busy }));
+  send({ type: "ready", view: viewOf(location.pathname), mayTrade, title: document.title });
+  let isFirst = true;
   return {
     mayTrade,
     needToken: (reason) => send({ type: "token-needed", reason }),
-    tell: (name, detail = {}) => send({ type: "event", name, detail }),
+    tell(name, detail) {
+      // To a page of before, this was the reader's wish to see another market, on which some leave the page.
+      const isSilent = isFormer && name === "view" && isFirst;
+      if (name === "view") isFirst = false;
+      if (isSilent) return;
+      const told = isFormer ? formerNameOf(name) : name;
+      if (told !== undefined) send({ type: "event", name: told, detail });
+    },
+    scroll: (to) => send({ type: "scroll", to }),
   };
+}
+
+/** The view of a frame's address, `/embed/<view>`. */
+function viewOf(path: string): Shown["view"] {
+  return VIEWS.find((view) => path.endsWith(`/${view}`)) ?? "markets";
+}
+
+/** An update's contents, without what cannot be shown. */
+function shownBy({ view, marketId, marketIds, locale }: Partial<Shown>): Shown {
+  return {
+    view: VIEWS.find((one) => one === view) ?? "markets",
+    marketId: typeof marketId === "string" ? marketId : undefined,
+    marketIds: Array.isArray(marketIds) ? marketIds.map(String) : undefined,
+    locale: typeof locale === "string" ? locale : undefined,
+  };
+}
+
+/** Tells the height of the document whenever it changes, and once more when the person in it has come to rest. */
+function watchHeight(tell: (height: number, busy: boolean) => void): void {
+  let last = 0;
+  let actedAtMs = Number.NEGATIVE_INFINITY;
+  let rest: ReturnType<typeof setTimeout> | undefined;
+  const measure = (): number => Math.ceil(document.documentElement.getBoundingClientRect().height);
+  const act = (): void => {
+    actedAtMs = performance.now();
+    clearTimeout(rest);
+    rest = setTimeout(() => tell(measure(), false), BUSY_MS);
+  };
+  for (const name of ["pointerdown", "keydown", "input"]) addEventListener(name, act, { capture: true, passive: true });
+  new ResizeObserver(() => {
+    const height = measure();
+    if (height === last) return;
+    last = height;
+    tell(height, performance.now() - actedAtMs < BUSY_MS);
+  }).observe(document.documentElement);
 }

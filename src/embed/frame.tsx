@@ -1,9 +1,9 @@
 import "./locale.ts";
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
 import { speakerFor } from "../locales/speaker.ts";
-import type { Theme } from "./protocol.ts";
+import { queryOf, type Shown, type Theme } from "./protocol.ts";
 import { Speech } from "./speech.ts";
 import { useSession } from "./state/session.ts";
 import { MarketView } from "./views/market-view.tsx";
@@ -15,10 +15,17 @@ const BACK: Record<string, string> = { markets: "All markets", portfolio: "Your 
 
 function Frame({ data }: { data: FrameData }) {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "dark");
-  const session = useSession(data, (next: Theme) => {
-    document.documentElement.dataset.theme = next;
-    setTheme(next);
+  const session = useSession(data, {
+    onTheme(next: Theme) {
+      document.documentElement.dataset.theme = next;
+      setTheme(next);
+    },
+    onUpdate: (shown: Shown) => location.replace(addressOf(shown.view, queryOf(shown))),
   });
+  const marketId = data.market?.detail.id;
+  useEffect(() => {
+    session.bridge.tell("view", { view: data.view, ...(marketId === undefined ? {} : { marketId }) });
+  }, [data]);
   /** The same frame, showing something else: each view is a document of its own, so the browser's back button works. */
   const addressOf = (view: string, change: Record<string, string>): string => {
     const query = new URLSearchParams(location.search);
@@ -28,7 +35,6 @@ function Frame({ data }: { data: FrameData }) {
     return `/embed/${view}?${query}`;
   };
   const open = (marketId: string): void => {
-    session.bridge.tell("navigate", { view: "market", marketId });
     location.assign(addressOf("market", { marketId, from: data.view }));
   };
   if (data.view === "market" && data.market) {

@@ -1,38 +1,156 @@
 /**
  * The messages that the host page's loader and the frame send each other with `postMessage`. Each side checks the origin and the
- * source of every message, and names the exact origin that may read it.
+ * source of every message, and names the exact origin that may read it. Everything here is also what a publisher's own code may
+ * rely on, so this file imports nothing: the package's types are made from it.
  */
 export const CHANNEL = "pmctl-embed/1";
 
-export type View = "market" | "markets" | "portfolio";
+/**
+ * What a loader states as `v` in a frame's address. Loaders before it state nothing and stay in browsers' caches and pages for a
+ * year: the frame tells those the former names of events (`formerNameOf`), and they ignore messages that they do not know.
+ */
+export const LOADER_VERSION = "2";
+
+export const VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
+export type View = (typeof VIEWS)[number];
 export const THEMES = ["dark", "light", "auto"] as const;
 export type Theme = (typeof THEMES)[number];
 
+/** An order as it was quoted. Money in dollars, prices and chances from 0 to 1. */
+export interface QuoteDetail {
+  marketId: string;
+  side: "yes" | "no";
+  action: "buy" | "sell";
+  amount: number;
+  shares: number;
+  avgPrice: number;
+  fee: number;
+  yesPriceBefore: number;
+  yesPriceAfter: number;
+  /** How far the order moves the chance. */
+  priceImpact: number;
+}
+
+/** A trade that was made, as `POST /v1/trade` answers it. */
+export interface TradeDetail {
+  tradeId: string;
+  marketId: string;
+  side: "yes" | "no";
+  action: "buy" | "sell";
+  amount: number;
+  shares: number;
+  avgPrice: number;
+  fee: number;
+  yesPriceAfter: number;
+  ts: string;
+  /** The position after the trade. */
+  position: { shares: number; avgCost: number };
+  /** Of a sale: its net proceeds less what its shares had cost. */
+  realizedPnl?: number | undefined;
+}
+
+/** What the host page has to do, because a widget cannot. */
+export const ACTIONS = ["signin", "verify", "deposit", "suitability"] as const;
+export type ActionName = (typeof ACTIONS)[number];
+export interface Action {
+  name: ActionName;
+  marketId?: string;
+}
+interface ActionDetail {
+  marketId?: string;
+}
+
+/** What `onEvent` is told, by name. */
+export interface EventDetails {
+  ready: { view: View; mayTrade: boolean };
+  /** At first, and whenever the frame shows something else. */
+  view: { view: View; marketId?: string };
+  quote: QuoteDetail;
+  /** The user asks for exactly what was quoted, which the service promises until `expiresAt` (ISO 8601). */
+  confirm: QuoteDetail & { expiresAt: string };
+  trade: TradeDetail;
+  refused: { code: string; message: string; marketId?: string; stage: "before" | "quote" | "trade" };
+  signin: ActionDetail;
+  verify: ActionDetail;
+  deposit: ActionDetail;
+  suitability: ActionDetail;
+  /** `retryInMs`: when the widget tries again by itself. */
+  error: { code: string; message: string; retryInMs?: number };
+  /** CSS pixels of what the frame shows. */
+  height: { height: number };
+}
+export type EventName = keyof EventDetails;
+/** One event with the detail that belongs to its name. */
+export type EmbedEvent = { [Name in EventName]: { name: Name; detail: EventDetails[Name] } }[EventName];
+
+/** What a page may change of the tenant's look, within what the tenant allows. A colour is `#rrggbb`, or one for each scheme. */
+export interface Brand {
+  colors?: Record<string, string | { light: string; dark: string }>;
+  font?: { family: string; url?: string };
+  /** CSS pixels, 0 to 32. */
+  radius?: number;
+  density?: "comfortable" | "compact";
+  /** What Yes and No are called, or that by language. */
+  words?: { yes?: string | Record<string, string>; no?: string | Record<string, string> };
+}
+
+/** What a frame shows; the loader writes it into the frame's address, and sends it when the page changes its mind. */
+export interface Shown {
+  view: View;
+  marketId?: string | undefined;
+  /** Two, for `compare`. */
+  marketIds?: readonly string[] | undefined;
+  locale?: string | undefined;
+}
+
 /** From the frame to the page around it. */
 export type FrameMessage =
-  /** The document is loaded; whether it trades. */
-  | { type: "ready"; mayTrade: boolean }
-  /** The height of the frame's content, CSS pixels. */
-  | { type: "height"; height: number }
+  /** The document is loaded, shows this view, and may trade or not; its title is also the frame's. */
+  | { type: "ready"; view: View; mayTrade: boolean; title?: string }
+  /** The height of the frame's content, CSS pixels; `busy` while a person acts in it, when nothing may move under their hands. */
+  | { type: "height"; height: number; busy?: boolean }
   /** The frame needs a user token: none was given yet, or the last one is about to expire or was refused. */
   | { type: "token-needed"; reason: "start" | "expiring" | "refused" }
-  /** For the host's `onEvent`: the user wants to sign in, traded, opened a market, or needs money. */
-  | { type: "event"; name: EventName; detail: Record<string, unknown> };
-
-export type EventName =
-  | "auth-required"
-  | "trade"
-  | "navigate"
-  | "deposit-requested"
-  | "suitability-required"
-  | "verification-required"
-  | "error";
+  /**
+   * `top`: the frame shows something new, which begins at its top; the page remembers the reader's place and brings the top
+   * into sight. `back`: the frame shows what it had shown before, and the reader returns to the place that was remembered.
+   */
+  | { type: "scroll"; to: "top" | "back" }
+  /** For the host's `onEvent`. */
+  | { type: "event"; name: string; detail: object };
 
 /** From the page around it to the frame. */
-export type HostMessage = { type: "token"; token: string | null } | { type: "theme"; theme: Theme };
+export type HostMessage =
+  | { type: "token"; token: string | null }
+  | { type: "theme"; theme: Theme }
+  /** null ends an earlier one. */
+  | { type: "brand"; brand: Brand | null }
+  | ({ type: "update" } & Shown);
 
 export type Envelope<Message> = { channel: typeof CHANNEL; id: string } & Message;
 
 /** Height in CSS pixels within which a frame may size itself. */
 export const MIN_HEIGHT = 120;
 export const MAX_HEIGHT = 4000;
+
+/** Names that loaders before `LOADER_VERSION` 2 pass on to pages, which were written for them; the others they never heard of. */
+const FORMER_NAMES: Partial<Record<EventName, string>> = {
+  signin: "auth-required",
+  view: "navigate",
+  deposit: "deposit-requested",
+  suitability: "suitability-required",
+  verify: "verification-required",
+  trade: "trade",
+  error: "error",
+};
+
+/** What a loader of before calls this event; undefined for one that it does not know. */
+export function formerNameOf(name: EventName): string | undefined {
+  return FORMER_NAMES[name];
+}
+
+/** What a frame shows, as its address says it: the path beneath the tenant's origin, and the query. */
+export function queryOf({ view, marketId, marketIds, locale }: Shown): Record<string, string> {
+  const markets = view === "compare" ? marketIds?.join(",") : marketId;
+  return { ...(markets ? { marketId: markets } : {}), ...(locale ? { locale } : {}) };
+}

@@ -1,5 +1,5 @@
 import type { Refused } from "./api.ts";
-import type { EventName } from "./protocol.ts";
+import type { ActionName } from "./protocol.ts";
 
 /** A refusal explained to a trader, and what the page can offer to do about it. */
 export interface Words {
@@ -12,11 +12,11 @@ export interface Words {
 export type Offer = "sign-in" | "deposit" | "suitability" | "verify";
 
 /** What the widget offers and the host page carries out: the label of a button here, and the event that tells the page. */
-export const OFFERS: Record<Offer, { label: string; event: EventName }> = {
-  "sign-in": { label: "Sign in", event: "auth-required" },
-  deposit: { label: "Add money", event: "deposit-requested" },
-  suitability: { label: "Answer the questions", event: "suitability-required" },
-  verify: { label: "Verify identity", event: "verification-required" },
+export const OFFERS: Record<Offer, { label: string; event: ActionName }> = {
+  "sign-in": { label: "Sign in", event: "signin" },
+  deposit: { label: "Add money", event: "deposit" },
+  suitability: { label: "Answer the questions", event: "suitability" },
+  verify: { label: "Verify identity", event: "verify" },
 };
 
 const WORDS: Record<string, Words> = {

@@ -1,5 +1,6 @@
 import { walletOf } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
+import { asQuoted, type GivenQuote, type HeldQuote, inForce } from "../domain/market/held-quote.ts";
 import {
   buyShares,
   canPayOff,
@@ -27,14 +28,19 @@ import { requireMarket, requireTenant } from "./required.ts";
 import { type Market, type MarketState, type Portfolio, positionKey, type Trader } from "./rows.ts";
 import { newTrader } from "./traders.ts";
 
-/** What a buyer asks for. */
-export interface BuyTerms {
+interface Terms {
   marketId: string;
   side: Side;
-  /** What is spent, fee included. */
-  amountMicro: bigint;
   /** The jurisdiction that the user's token claims, used when the KYC event named none. */
   claimedJurisdiction: string | undefined;
+  /** A held quote: the trade is as it says, or none. */
+  quote?: GivenQuote | undefined;
+}
+
+/** What a buyer asks for. */
+export interface BuyTerms extends Terms {
+  /** What is spent, fee included. */
+  amountMicro: bigint;
   /** Refused when the average price would be above it. */
   maxAvgPrice?: number | undefined;
   /** Refused when it would buy fewer. */
@@ -42,11 +48,8 @@ export interface BuyTerms {
 }
 
 /** What a seller asks for. */
-export interface SellTerms {
-  marketId: string;
-  side: Side;
+export interface SellTerms extends Terms {
   sharesMicro: bigint;
-  claimedJurisdiction: string | undefined;
   /** Refused when the average price would be below it. */
   minAvgPrice?: number | undefined;
 }
@@ -63,18 +66,22 @@ export interface Fill {
   yesPriceAfter: number;
   /** The pool after it. */
   pool: Pool;
+  /** Its commit must come before this instant: the market's closing, or the end of the quote that it was held by. */
+  before: number;
 }
 
 export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 
 /**
- * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, an
- * amount too small, the price bound, what the shares can pay, then the caller's own bounds.
+ * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, the quote's validity,
+ * limits, funds, what was quoted, an amount too small, the price bound, what the shares can pay, then the caller's own
+ * bounds.
  * @param traderId undefined for a quote without a user; what depends on the user is then not checked
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
-  const { side, amountMicro } = terms;
-  const { market, marketState, policy, trader } = requireAdmitted(state, terms, traderId, now);
+  const { amountMicro } = terms;
+  const admitted = requireAdmitted(state, terms, traderId, now);
+  const { marketState, policy, trader } = admitted;
   if (amountMicro > limitFromUsd(policy.maxTradeUsd))
     throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`, {
       detail: bound("policy.maxTradeUsd", String(policy.maxTradeUsd), decimalFromMicro(amountMicro)),
@@ -91,6 +98,21 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
     const balanceMicro = state.get("account", walletOf(trader.id))?.balanceMicro ?? 0n;
     if (balanceMicro < amountMicro) throw insufficientFunds(balanceMicro, amountMicro);
   }
+  const fill = asQuoted(admitted.quote, marketState.volumeMicro, () => bought(admitted, terms));
+  const { avgPrice, sharesMicro } = fill;
+  if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
+    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`, {
+      detail: bound("maxAvgPrice", String(terms.maxAvgPrice), String(avgPrice)),
+    });
+  if (terms.minSharesMicro !== undefined && sharesMicro < terms.minSharesMicro)
+    throw new Fault("SLIPPAGE", `It would buy ${decimalFromMicro(sharesMicro)} shares only`, {
+      detail: bound("minShares", decimalFromMicro(terms.minSharesMicro), decimalFromMicro(sharesMicro)),
+    });
+  return fill;
+}
+
+/** What the market and the fee make of a purchase. */
+function bought({ market, marketState, policy, before }: Admitted, { side, amountMicro }: BuyTerms): Fill {
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   const netMicro = amountMicro - feeMicro;
   if (netMicro <= 0n)
@@ -105,15 +127,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
       detail: bound("policy.feeBps", decimalFromMicro(sharesMicro), decimalFromMicro(amountMicro)),
     });
   const avgPrice = averagePrice(amountMicro, sharesMicro);
-  if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
-    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`, {
-      detail: bound("maxAvgPrice", String(terms.maxAvgPrice), String(avgPrice)),
-    });
-  if (terms.minSharesMicro !== undefined && sharesMicro < terms.minSharesMicro)
-    throw new Fault("SLIPPAGE", `It would buy ${decimalFromMicro(sharesMicro)} shares only`, {
-      detail: bound("minShares", decimalFromMicro(terms.minSharesMicro), decimalFromMicro(sharesMicro)),
-    });
-  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool, before };
 }
 
 /**
@@ -122,13 +136,25 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
  * in place of funds.
  */
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
-  const { side, sharesMicro } = terms;
-  const { market, marketState, policy, trader } = requireAdmitted(state, terms, traderId, now);
+  const { sharesMicro } = terms;
+  const admitted = requireAdmitted(state, terms, traderId, now);
+  const { marketState, trader } = admitted;
   const held = trader && heldMicro(state, trader.id, terms);
   if (held !== undefined && held < sharesMicro)
     throw new Fault("INSUFFICIENT_SHARES", "Not enough shares", {
       detail: { limit: decimalFromMicro(held), value: decimalFromMicro(sharesMicro) },
     });
+  const fill = asQuoted(admitted.quote, marketState.volumeMicro, () => sold(admitted, terms));
+  const { avgPrice } = fill;
+  if (terms.minAvgPrice !== undefined && avgPrice < terms.minAvgPrice)
+    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`, {
+      detail: bound("minAvgPrice", String(terms.minAvgPrice), String(avgPrice)),
+    });
+  return fill;
+}
+
+/** What the market and the fee make of a sale. */
+function sold({ market, marketState, policy, before }: Admitted, { side, sharesMicro }: SellTerms): Fill {
   const { proceedsMicro: amountMicro, pool } = sellToPool(market, marketState, side, sharesMicro);
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   if (amountMicro <= feeMicro)
@@ -137,11 +163,7 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
     });
   const yesPriceAfter = requireInBounds(market, pool);
   const avgPrice = averagePrice(amountMicro, sharesMicro);
-  if (terms.minAvgPrice !== undefined && avgPrice < terms.minAvgPrice)
-    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`, {
-      detail: bound("minAvgPrice", String(terms.minAvgPrice), String(avgPrice)),
-    });
-  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool, before };
 }
 
 /**
@@ -161,23 +183,24 @@ interface Admitted {
   /** In force at this instant: an override that has ended does not count, whether or not its end is on record. */
   policy: Policy;
   trader: Trader | undefined;
+  quote: HeldQuote | undefined;
+  before: number;
 }
 
-/** What buying and selling ask first: a market that trades, and a user who may. */
-function requireAdmitted(
-  state: Reader,
-  { marketId, claimedJurisdiction }: { marketId: string; claimedJurisdiction: string | undefined },
-  traderId: string | undefined,
-  now: number,
-): Admitted {
+/** What buying and selling ask first: a market that trades, a user who may, and a quote that is in force. */
+function requireAdmitted(state: Reader, terms: Terms, traderId: string | undefined, now: number): Admitted {
+  const { marketId, claimedJurisdiction } = terms;
   const { market, marketState } = requireMarket(state, marketId);
   requireTradable(statusAt({ status: marketState.status, closeAt: market.closeAt }, now), market.closeAt);
   const tenant = requireTenant(state);
   const policy = policyAt(tenant, now);
-  if (traderId === undefined) return { market, marketState, policy, trader: undefined };
+  const admitted = { market, marketState, policy, trader: undefined, quote: undefined, before: market.closeAt };
+  if (traderId === undefined) return admitted;
   const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
   requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });
-  return { market, marketState, policy, trader };
+  if (terms.quote === undefined) return { ...admitted, trader };
+  const quote = inForce(terms.quote, now);
+  return { ...admitted, trader, quote, before: Math.min(market.closeAt, quote.expiresAt + 1) };
 }
 
 /** The YES price after the trade, six decimals. */

@@ -132,11 +132,11 @@ interface Change {
 function recordTrade(
   draft: Draft,
   { id, marketId, traderId, side }: PlaceTrade | SellShares,
-  { market, marketState, pool, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: Fill,
+  { marketState, pool, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, before }: Fill,
   { held, change, releasedMicro, hedgeRef }: Change,
 ): TradeResult {
   const { ts } = draft;
-  draft.before = market.closeAt;
+  draft.before = before;
   const yesPricePpm = Math.round(yesPriceAfter * 1e6);
   // A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing.
   const realizedMicro = releasedMicro === null ? null : amountMicro - feeMicro - releasedMicro;

@@ -3,6 +3,8 @@ import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
 /** Numbers and times as the readers of a language write them. Amounts are US dollars, prices 0 to 1, times milliseconds since the epoch or ISO 8601. */
 export interface Formats {
   number(value: number): string;
+  /** A plain decimal as text, with all its digits. */
+  decimal(text: string): string;
   dollars(usd: number): string;
   dollarsOfMicro(micro: bigint): string;
   /** Short from a thousand on, such as $1.2K. */
@@ -23,6 +25,8 @@ export interface Formats {
   axisTime(ms: number, stepMs: number): string;
   /** "3 days", "1 hour": the largest unit alone. */
   duration(ms: number): string;
+  /** "90 seconds", "1 hour": the largest unit of which these milliseconds, whole seconds, are a whole number. */
+  span(ms: number): string;
 }
 
 export interface FormatOptions {
@@ -52,8 +56,11 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const day = time({ year: "numeric", month: "short", day: "numeric" });
   const shortDay = time({ month: "short", day: "numeric" });
   const month = time({ year: "numeric", month: "short" });
+  const exactDecimal = new Intl.NumberFormat(tag, { maximumFractionDigits: 20 });
+  const inUnit = (unit: string, count: number) => number({ style: "unit", unit, unitDisplay: "long" })(count);
   return {
     number: number({}),
+    decimal: (text) => exactDecimal.format(text as Intl.StringNumericLiteral),
     dollars,
     dollarsOfMicro: (micro) => dollars(Number(micro) / 1e6),
     volume: (value) => (value < 1000 ? dollars(value) : compact(value)),
@@ -75,7 +82,11 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     axisTime: (ms, stepMs) => (stepMs < DAY_MS ? clock : stepMs < 28 * DAY_MS ? shortDay : month)(ms),
     duration(ms) {
       const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? (["second", 1000] as const);
-      return number({ style: "unit", unit, unitDisplay: "long" })(Math.max(1, Math.floor(ms / size)));
+      return inUnit(unit, Math.max(1, Math.floor(ms / size)));
+    },
+    span(ms) {
+      const [unit, size] = UNITS.find(([, each]) => ms % each === 0) ?? (["second", 1000] as const);
+      return inUnit(unit, ms / size);
     },
   };
 }

@@ -1,11 +1,15 @@
-import type { PlacedMarket } from "../config/market-files.ts";
+import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
+import { EmbedSection, PagesSection } from "../config/schema/embed-schema.ts";
 import type { TenantConfig } from "../config/tenant-config.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import { usualScopes } from "../domain/access/scopes.ts";
-import { canonicalJson } from "../domain/audit/audit-link.ts";
+import { canonicalJson, isSame, type Json } from "../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { normalPolicy } from "../domain/policy/values.ts";
 import type { DesiredKey } from "./plan-types.ts";
+
+const USUAL_EMBED = EmbedSection.parse({});
+const USUAL_PAGES = PagesSection.parse({});
 
 /** The document of a tenant's files. */
 export function documentOf(
@@ -14,7 +18,7 @@ export function documentOf(
   markets: readonly PlacedMarket[],
   keys: readonly DesiredKey[],
 ): ConfigDocument {
-  const { server, webhooks, network, embed, cors } = config;
+  const { server, webhooks, network, embed, pages, cors } = config;
   const document = {
     ...config,
     keys: { admin: byName(config.keys.admin), public: byName(config.keys.public) },
@@ -33,7 +37,13 @@ export function documentOf(
       allowPorts: [...new Set(network.allowPorts)].sort((a, b) => a - b),
       allowHosts: sorted(network.allowHosts),
     },
-    embed: { ...embed, allowedOrigins: sorted(embed.allowedOrigins) },
+    // Settings that came later stand here only where a file states another value than the usual one, so that a plan after
+    // an upgrade has nothing to say of them.
+    embed: {
+      ...unusual({ ...embed, theme: { ...embed.theme, overridable: sorted(embed.theme.overridable) } }, USUAL_EMBED),
+      allowedOrigins: sorted(embed.allowedOrigins),
+    },
+    pages: isSame(pages, USUAL_PAGES) ? undefined : pages,
     cors: { ...cors, origins: sorted(cors.origins) },
     markets: { ...config.markets, files: sorted(config.markets.files) },
     policy: normalPolicy(config.policy),
@@ -66,6 +76,14 @@ export function importsOf(markets: readonly PlacedMarket[]): Record<string, stri
 function declaredTerms(market: PlacedMarket): DeclaredTerms {
   const { key: _key, source: _source, moved: _moved, import: _import, liquidityUsd, ...terms } = market;
   return { ...terms, liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd) };
+}
+
+/** The entries that differ from the usual ones. */
+function unusual(section: Record<string, Json | undefined>, usual: Record<string, Json | undefined>) {
+  const entries = Object.entries(section).filter(
+    ([name, value]) => value !== undefined && !isSame(value, usual[name] ?? null),
+  );
+  return Object.fromEntries(entries);
 }
 
 function sorted<T extends string>(set: readonly T[]): T[] {

@@ -1,4 +1,4 @@
-import type { PlacedMarket } from "../config/market-files.ts";
+import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
 import type { LiveConfig, UnsettledMarket } from "./plan-types.ts";
 
 /** A market as a file is to state it; dollars, and `closeAt` in ISO 8601. */

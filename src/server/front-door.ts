@@ -28,6 +28,8 @@ export interface RequestLimits {
   adminPerMinute?: number | undefined;
   /** Signed webhooks of each address. */
   webhooksPerMinute?: number | undefined;
+  /** Held quotes of each user; any number unless given. */
+  heldQuotesPerMinute?: number | undefined;
 }
 
 export interface FrontDoorOptions {
@@ -122,6 +124,18 @@ export class FrontDoor {
     if (signed && limits.webhooksPerMinute !== undefined)
       return this.#take(exchange, `webhook ${address}`, limits.webhooksPerMinute);
     return this.#take(exchange, address, limits.perMinute);
+  }
+
+  /**
+   * Counts a held quote in its user's window; the request itself is counted already.
+   * @throws Fault RATE_LIMITED
+   */
+  async countHeldQuote(exchange: Exchange, userId: string): Promise<void> {
+    const limit = this.#options.limits.heldQuotesPerMinute;
+    if (limit === undefined) return;
+    const standing = await this.#options.limiter.take(`quote ${userId}`, limit);
+    // What is admitted states the standing of its request.
+    if (!standing.allowed) admit(exchange, standing);
   }
 
   /** @throws Fault UNKNOWN_HOST */

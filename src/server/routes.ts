@@ -48,6 +48,8 @@ export interface RouteServices {
   sequencer: Sequencer | undefined;
   /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
   countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void> | undefined) | null;
+  /** Counts a quote that a user asks to hold, and refuses those beyond the user's limit. */
+  countHeldQuote(exchange: Exchange, userId: string): Promise<void>;
 }
 
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
@@ -97,7 +99,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     const scheme = SIGNED[id];
     return scheme && webhookRoute(id, operation, scheme, services);
   }
-  const { handlers, identities, adminHosts } = services;
+  const { handlers, identities, adminHosts, countHeldQuote } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
   const cached = cachedBy(identities, operation);
@@ -119,6 +121,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
       try {
         const decoded = known ?? decodeInput(id, input);
         if (!known) inputs?.set(exchange, decoded);
+        if ("hold" in decoded && decoded.hold && caller.user) await countHeldQuote(exchange, caller.user.id);
         const answered = await perform(handlers, id, decoded, caller);
         return operation.csv && "format" in decoded && decoded.format === "csv"
           ? csvAnswer(exchange, operation, answered)

@@ -34,12 +34,14 @@ import type { Connections } from "./connections/connections.ts";
 import { type StreamLimits, StreamSeats } from "./connections/stream-seats.ts";
 import { Cors } from "./cors.ts";
 import { FrontDoor, type OnAnswered, type RequestLimits, type StrictTransport } from "./front-door.ts";
+import { countingHeldQuotes } from "./observe/held-quotes.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { openApiRoutes } from "./openapi/document-routes.ts";
 import { assetRoutes, readAssets } from "./pages/assets.ts";
 import { FrameReader } from "./pages/embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
+import { marketRoutes } from "./pages/market/market-routes.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./pages/playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { isAnsweredBy, type Route, type RouteServices } from "./routes.ts";
@@ -160,7 +162,10 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const outgoing = new OutgoingHttp(options.network);
   const ended = new EndedSessions(pool, services.isSealed);
   // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
-  const handlers = sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers;
+  const handlers = countingHeldQuotes(
+    sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers,
+    metrics,
+  );
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.note((sql) => recordKeyUse(sql, seen)),
@@ -194,6 +199,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     kycProvider: options.kycProvider,
     sequencer,
     countWebhook: limits.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
+    countHeldQuote: (exchange, userId) => door.countHeldQuote(exchange, userId),
   };
   const app = createApp({
     door,
@@ -203,7 +209,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
       ...openApiRoutes({ served, baseUrl, tenantId, stream: hub !== undefined }),
-      ...widgetRoutes(options, keys),
+      ...widgetRoutes(options, keys, handlers),
     ],
   });
   return {
@@ -232,6 +238,7 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
 function widgetRoutes(
   { embed: options, playground, pool, services: { cursors } }: TenantSiteOptions,
   keys: KeyRing,
+  handlers: Handlers,
 ): Route[] {
   if (!options) return [];
   invariant(cursors, "where the widget is served, its list of markets can be paged");
@@ -241,6 +248,7 @@ function widgetRoutes(
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
+    ...marketRoutes(options, handlers),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }

@@ -12,6 +12,7 @@ import type { LedgerWatch } from "./audit/ledger-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
+import type { HeldQuotes } from "./markets/held-quotes.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 
@@ -51,6 +52,8 @@ export interface ServiceContext {
   sweeps: Sweeps;
   /** Makes and reads the cursors of lists. */
   cursors: Cursors;
+  /** Makes and reads the quotes that users hold. */
+  heldQuotes: HeldQuotes;
   /** Events that operators should know of and that are not in the audit log. */
   security: SecurityLog;
   /** Whether the audit key sealed an entry. */

@@ -1,5 +1,5 @@
-import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { OperationId } from "../contract/operations.ts";
+import { TextSigner } from "../domain/access/signed-text.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import type { AuditKey } from "../domain/audit/seal.ts";
 import { Fault } from "../domain/fault.ts";
@@ -8,8 +8,6 @@ import type { Caller } from "./invoke.ts";
 type Shape = readonly ("string" | "number")[];
 type Place<Of extends Shape> = { -readonly [Index in keyof Of]: Of[Index] extends "string" ? string : number };
 
-/** The key of cursors is derived under a name of its own, so that no cursor can ever be an entry's seal. */
-const KEY_LABEL = "pmctl-cursor-key-v1";
 /** 128 bits: too many to guess, and the cursor stays short. */
 const TAG_LENGTH = 22;
 /** Inputs that say where a page begins and how it is written; they do not change which items the list holds. */
@@ -17,11 +15,11 @@ const PAGING = ["limit", "cursor", "format"];
 
 /** Makes and reads the cursors of a tenant's lists, with keys that every server of the tenant has. */
 export class Cursors {
-  readonly #keys: readonly Buffer[];
+  readonly #signer: TextSigner;
 
   /** @param auditKeys the current one first; earlier ones still verify the cursors that they made */
   constructor(auditKeys: readonly AuditKey[]) {
-    this.#keys = auditKeys.map(({ key }) => hmac(key, KEY_LABEL));
+    this.#signer = new TextSigner(auditKeys, "cursor", TAG_LENGTH);
   }
 
   /**
@@ -33,18 +31,18 @@ export class Cursors {
   list(id: OperationId, input: Readonly<Record<string, unknown>>, user?: Caller["user"]): List {
     const filter = Object.fromEntries(Object.entries(input).filter(([name]) => !PAGING.includes(name)));
     const scope = canonicalJson({ list: id, user: user?.id ?? null, filter: filter as Json });
-    return new List(this.#keys, scope, typeof input.cursor === "string" ? input.cursor : undefined);
+    return new List(this.#signer, scope, typeof input.cursor === "string" ? input.cursor : undefined);
   }
 }
 
 /** The pages of one list. */
 export class List {
-  readonly #keys: readonly Buffer[];
+  readonly #signer: TextSigner;
   readonly #scope: string;
   readonly #cursor: string | undefined;
 
-  constructor(keys: readonly Buffer[], scope: string, cursor: string | undefined) {
-    this.#keys = keys;
+  constructor(signer: TextSigner, scope: string, cursor: string | undefined) {
+    this.#signer = signer;
     this.#scope = scope;
     this.#cursor = cursor;
   }
@@ -55,11 +53,7 @@ export class List {
    */
   reached<const Of extends Shape>(shape: Of): Place<Of> | undefined {
     if (this.#cursor === undefined) return undefined;
-    const text = this.#cursor.slice(0, -TAG_LENGTH);
-    const given = Buffer.from(this.#cursor.slice(-TAG_LENGTH));
-    // Each key is tried, so that the time taken does not tell which one made it.
-    const holds = this.#keys.map((key) => isEqual(given, Buffer.from(this.#tag(key, text)))).includes(true);
-    const place: unknown = holds ? JSON.parse(Buffer.from(text, "base64url").toString()) : undefined;
+    const place = this.#signer.verified(this.#scope, this.#cursor);
     // Another version of this program, which holds the same key, may keep another place.
     if (!isPlace(place, shape)) throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
     return place;
@@ -67,9 +61,7 @@ export class List {
 
   /** An opaque cursor, not meant to be read or made by callers. */
   cursorAt(place: readonly (string | number)[]): string {
-    const text = Buffer.from(JSON.stringify(place)).toString("base64url");
-    const [key] = this.#keys;
-    return text + (key ? this.#tag(key, text) : "");
+    return this.#signer.sign(this.#scope, place);
   }
 
   /**
@@ -86,19 +78,6 @@ export class List {
     const last = page.at(-1);
     return { page, nextCursor: rows.length > limit && last ? this.cursorAt(placeOf(last)) : null };
   }
-
-  /** Over the text as it travels: base64 that is decoded leniently would have several texts for one place. */
-  #tag(key: Buffer, text: string): string {
-    return hmac(key, `pmctl-cursor-v1\n${this.#scope}\n${text}`).toString("base64url").slice(0, TAG_LENGTH);
-  }
-}
-
-function hmac(key: KeyObject | Buffer, text: string): Buffer {
-  return createHmac("sha256", key).update(text).digest();
-}
-
-function isEqual(a: Buffer, b: Buffer): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function isPlace<Of extends Shape>(value: unknown, shape: Of): value is Place<Of> {

@@ -15,7 +15,7 @@ const { readyTenant } = await import("../../src/app/tenant/tenant-database.ts");
 const ready = await readyTenant(readDeclaredTenant(directory, tenant));
 const server = await serveTenant({
   ...ready,
-  config: { ...ready.config, rateLimit: { perMinute: 1_000_000_000 } },
+  config: { ...ready.config, rateLimit: { perMinute: 1_000_000_000, heldQuotesPerMinute: 10_000 } },
   log: pino({ level: "warn" }, pino.destination(2)),
   port: 0,
   opsPort: 0,

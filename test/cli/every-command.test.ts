@@ -171,7 +171,16 @@ describe("without anybody at the terminal", () => {
       "audit verify",
     ],
     "deploy render --target systemd",
-    ...["embed snippet", "embed check", "version", "completion bash", "help", "audit export --out e.ndjson", "init b"],
+    ...[
+      "embed snippet",
+      "embed messages",
+      "embed check",
+      "version",
+      "completion bash",
+      "help",
+      "audit export --out e.ndjson",
+      "init b",
+    ],
   ])("what %s prints has the names that --fields ? lists", async (line) => {
     const words = line.split(" ");
     const { stdout } = await pmctlHere([...words, "-t", "acme", "-o", "ndjson"], directory);

@@ -49,8 +49,9 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
     const terms = { market: id, side: "yes", amount: 25 } as const;
     const quote = await json((io) => tradeQuote.run(tradeInput(terms), api, io));
     const placed = await json((io) => tradePlace.run(tradeInput(terms), door.api("ann"), io));
-    const { ts, ...same } = quote.data;
+    const { ts, yesPriceBefore, priceImpact, ...same } = quote.data;
     expect(placed.data).toMatchObject(same);
+    expect(Number(quote.data.yesPriceAfter) - Number(yesPriceBefore)).toBeCloseTo(Number(priceImpact), 9);
     const sale = { market: id, side: "yes", shares: 10, user: "ann" } as const;
     expect(await json((io) => tradeQuote.run(tradeInput(sale), door.api("ann"), io))).toMatchObject({ exit: 0 });
     const sold = await json((io) => tradePlace.run(tradeInput(sale), door.api("ann"), io));

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkMarketFile, checkMarketFiles } from "../../src/config/market-files.ts";
+import { checkMarketFile, checkMarketFiles } from "../../src/config/tenant-files/market-files.ts";
 import { directoryWith } from "./support.ts";
 
 const MARKET = "question: Q?\ncategory: crypto\nkind: lmsr\np0: 0.5\ncloseAt: 2030-01-01T00:00:00Z\nresolutionRef: r\n";

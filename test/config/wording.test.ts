@@ -95,6 +95,16 @@ const SAID: [code: DiagnosticCode, sections: Record<string, string | undefined>,
     ],
   ],
   ["YAML_SYNTAX", { sandbox: "[" }, [": the list that begins with [ must end with ], further right than its key"]],
+  [
+    "LOW_CONTRAST",
+    { embed: '{ theme: { colors: { muted: "#777777" } } }' },
+    [
+      "embed.theme.colors.muted: muted on background in light has a contrast of 4.47:1, and needs 4.5:1",
+      "embed.theme.colors.muted: muted on background in dark has a contrast of 4.15:1, and needs 4.5:1",
+      "embed.theme.colors.muted: muted on surface in light has a contrast of 4.20:1, and needs 4.5:1",
+      "embed.theme.colors.muted: muted on surface in dark has a contrast of 3.78:1, and needs 4.5:1",
+    ],
+  ],
   ["CONFLICT", { server: "{ port: 9000, opsPort: 9000 }" }, ["server.opsPort: must differ from server.port (9000)"]],
 ];
 

@@ -94,7 +94,8 @@ describe("the chart", () => {
 });
 
 test("from all markets to one and back, in the same frame and theme, and the host knows", async () => {
-  const { frame, events, close } = await stage.open({ view: "markets", theme: "light", token: await userToken() });
+  const { page, frame, close } = await stage.open({ view: "markets", theme: "light", token: await userToken() });
+  const views = () => page.evaluate("events.filter(({ name }) => name === 'view').map(({ detail }) => detail)");
   await frame.getByRole("searchbox").fill("gold");
   await expect.poll(() => frame.locator(".card").count()).toBe(1);
   await frame.getByRole("searchbox").fill("");
@@ -102,7 +103,7 @@ test("from all markets to one and back, in the same frame and theme, and the hos
   await expect.poll(() => frame.locator(".card").count()).toBe(1);
   await frame.locator(".card").click();
   await frame.getByRole("heading", { name: /Bitcoin/ }).waitFor();
-  expect(await events()).toEqual([{ name: "navigate", detail: { view: "market", marketId: "mkt_0" } }]);
+  await expect.poll(views).toEqual([{ view: "markets" }, { view: "market", marketId: "mkt_0" }]);
   await frame.getByText("You hold").first().waitFor();
   await frame.getByRole("link", { name: "All markets" }).click();
   await frame.locator(".card").first().waitFor();

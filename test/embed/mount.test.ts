@@ -36,7 +36,9 @@ test("a page of another origin with a strict policy mounts a view: two requests 
   expect(complaints).toEqual([]);
   expect(foreign.filter((url) => !url.startsWith(stage.tenant.url))).toEqual([]);
   const sandbox = await page.locator("iframe").getAttribute("sandbox");
-  expect(sandbox?.split(" ").sort()).toEqual(["allow-forms", "allow-same-origin", "allow-scripts"]);
+  expect(sandbox?.split(" ").sort()).toEqual([
+    ...["allow-forms", "allow-popups", "allow-popups-to-escape-sandbox", "allow-same-origin", "allow-scripts"],
+  ]);
   await close();
 });
 
@@ -167,7 +169,7 @@ test("the name of the global is the page's to choose", async () => {
 test("signing in later, another user, and signing out: the frame follows the host's page", async () => {
   const { page, frame, events, close } = await stage.open({ view: "portfolio" });
   await frame.getByRole("button", { name: "Sign in" }).click();
-  await expect.poll(async () => (await events()).map(({ name }) => name)).toEqual(["auth-required"]);
+  await expect.poll(async () => (await events()).map(({ name }) => name)).toEqual(["signin"]);
   const wallet = frame.locator(".tiles div:has-text('Wallet') dd");
   for (const [user, balance] of [
     ["usr_2", /^\$300/],

@@ -44,13 +44,13 @@ describe("a refusal is told in words, and what can be done about it is the host'
     await submit(configOf({ keys: kept, kycRequired, document: JSON.stringify({ kycRequired }) }));
   };
   test.each([
-    ["identity", apply(true), apply(false), /identity has to be verified/, "verification-required"],
+    ["identity", apply(true), apply(false), /identity has to be verified/, "verify"],
     [
       "suitability",
       setPolicy({ suitabilityRequired: true }),
       setPolicy({ suitabilityRequired: false }),
       /Answer a few questions first/,
-      "suitability-required",
+      "suitability",
     ],
     [
       "jurisdiction",
@@ -101,7 +101,7 @@ describe("a refusal is told in words, and what can be done about it is the host'
     await buy(poor);
     expect(await problem(poor)).toMatch(/not enough money/);
     await poor.frame.getByRole("button", { name: "Add money" }).click();
-    await expect.poll(async () => (await poor.events()).map(({ name }) => name)).toEqual(["deposit-requested"]);
+    await expect.poll(async () => (await poor.events()).map(({ name }) => name)).toEqual(["deposit"]);
     await poor.close();
   });
 

@@ -7,7 +7,7 @@ import { openBackup } from "../../src/app/backup/backup-file.ts";
 import { readPlans, requireSame } from "../../src/cli/config/plan-file.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { planInit } from "../../src/config/init.ts";
-import { checkMarketFile } from "../../src/config/market-files.ts";
+import { checkMarketFile } from "../../src/config/tenant-files/market-files.ts";
 import { parseTenantFile } from "../../src/config/tenant-file.ts";
 import { KycEvent, StripeEvent } from "../../src/contract/resources/inbound.ts";
 import { isGenuine, parseAnchor, signAnchor } from "../../src/domain/audit/anchor.ts";

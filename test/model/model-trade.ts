@@ -1,4 +1,4 @@
-import { anyId, Between } from "./match.ts";
+import { anyId, Between, OneOf } from "./match.ts";
 import {
   buy,
   type Fill,
@@ -174,6 +174,18 @@ function afterBounds(state: State, request: Request, market: Market, terms: Term
   return slips.includes(true) ? [...filled, ...refuse("SLIPPAGE")] : filled;
 }
 
+/** A quote tells the two prices as they are rounded, and the distance between them. */
+function impactOf(before: Maker, after: Maker) {
+  const [from, to] = [yesPrice(before), yesPrice(after)];
+  const impacts = millionths(from.numerator, from.denominator).flatMap((one) =>
+    millionths(to.numerator, to.denominator).map((other) => Number(larger(one - other, other - one)) / 1e6),
+  );
+  return {
+    yesPriceBefore: priceOf(from.numerator, from.denominator),
+    priceImpact: new OneOf(impacts),
+  };
+}
+
 export const positionOf = (state: State, user: string, marketId: string, side: Side): Position | undefined =>
   state.positions.find((each) => each.user === user && each.marketId === marketId && each.side === side);
 
@@ -198,7 +210,7 @@ function execution(state: State, request: Request, market: Market, terms: Terms,
     yesPriceAfter: priceOf(numerator, denominator),
     ts: new Between(during.from, during.to),
   };
-  if (operation === "quoteTrade") return { answer: filled, commit: () => [] };
+  if (operation === "quoteTrade") return { answer: { ...filled, ...impactOf(market.maker, after) }, commit: () => [] };
   const answer = {
     ...filled,
     tradeId: anyId,

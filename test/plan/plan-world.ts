@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { applyInputOf, liveConfigOf } from "../../src/app/apply/live-config.ts";
-import type { PlacedMarket } from "../../src/config/market-files.ts";
+import type { PlacedMarket } from "../../src/config/tenant-files/market-files.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { keyFingerprint } from "../../src/domain/access/api-key.ts";
 import type { Scope } from "../../src/domain/access/scopes.ts";

@@ -98,12 +98,15 @@ test.each([
   "/embed/market?marketId=mkt_1",
   "/embed/markets",
   "/embed/market?marketId=mkt_none",
+  "/",
+  "/m/mkt_1",
+  "/m/mkt_none",
 ])("HEAD %s is GET without its body, whatever its encoding", async (path) => {
   for (const encoding of ["identity", "gzip", "br"])
     await expectAlike(
       tenant.url + path,
       { "accept-encoding": encoding },
-      !(path.startsWith("/embed") && encoding !== "identity"),
+      !(/^\/(embed|m\/|$)/.test(path) && encoding !== "identity"),
     );
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkReason } from "../../src/app/tenant/actor.ts";
-import { checkMarketFile } from "../../src/config/market-files.ts";
+import { checkMarketFile } from "../../src/config/tenant-files/market-files.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { doors, type TestDoor } from "../cli/support/doors.ts";
 import { configErrorOf, parse, tenantText } from "../config/support.ts";

@@ -1,6 +1,6 @@
-import type { PlacedMarket } from "../../config/market-files.ts";
 import { STEP_REFUSALS } from "../../config/schema/case-schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
+import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import type { FaultCode } from "../../domain/fault.ts";
 import { documentOf } from "../../plan/plan-document.ts";
 import type { RanCase } from "./run-case.ts";

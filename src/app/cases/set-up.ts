@@ -1,7 +1,7 @@
 import type { Path } from "../../config/config-error.ts";
-import type { PlacedMarket } from "../../config/market-files.ts";
 import type { Case } from "../../config/schema/case-schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
+import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import type { Input } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { microFromUsd } from "../../domain/money.ts";

@@ -1,5 +1,5 @@
-import type { PlacedMarket } from "../../config/market-files.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
+import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { feedsOf } from "./case-feeds.ts";
 import { loadCases, type PlacedCase } from "./case-files.ts";
 import { type RanCase, runCase } from "./run-case.ts";

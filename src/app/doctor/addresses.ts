@@ -4,7 +4,8 @@ import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
 
 export const addressGroup: CheckGroup = { name: "addresses", run: async ({ config }) => evaluateAddresses(config) };
 
-export type AddressFacts = Pick<TenantConfig, "baseUrl" | "embed" | "cors"> & {
+export type AddressFacts = Pick<TenantConfig, "baseUrl" | "cors"> & {
+  embed: Pick<TenantConfig["embed"], "allowedOrigins">;
   server: Pick<TenantConfig["server"], "host" | "trustProxy" | "tls">;
 };
 

@@ -10,6 +10,7 @@ import { price, shares, time, usd } from "../output/cells.ts";
 
 type Hedge = NonNullable<WireInput<"placeTrade">["hedgeRef"]>;
 type Quote = WireResult<"quoteTrade">;
+type Fill = Pick<Quote, keyof Quote & keyof WireResult<"placeTrade">>;
 
 interface TradeOptions {
   market: string;
@@ -54,7 +55,7 @@ export function tradeInput({ market, side, ...terms }: TradeOptions): WireInput<
   return { marketId: market, selection, amount, shares: sold, maxAvgPrice, minShares, minAvgPrice };
 }
 
-const fillFields = (fill: Quote): [string, string][] => [
+const fillFields = (fill: Fill): [string, string][] => [
   ["market", fill.marketId],
   ["side", fill.action === "sell" ? `${fill.side}, sold` : fill.side],
   ["amount", usd(fill.amount)],
@@ -64,16 +65,32 @@ const fillFields = (fill: Quote): [string, string][] => [
   ["yes after", price(fill.yesPriceAfter)],
 ];
 
+const quoteFields = (quote: Quote): [string, string][] => [
+  ...fillFields(quote),
+  ["yes before", price(quote.yesPriceBefore)],
+  ["price impact", price(quote.priceImpact)],
+  ...(quote.quote === undefined || quote.expiresAt === undefined
+    ? []
+    : ([
+        ["quote", quote.quote],
+        ["holds until", time(quote.expiresAt, { seconds: true })],
+      ] as [string, string][])),
+];
+
 export const tradeQuote = defineCommand({
   name: "quote",
   summary: "what a trade would come to now; nothing is traded",
   takes: (command) =>
-    withTerms(command).option("--user <id>", "for whom; else only the market's own limits are checked", identifier),
+    withTerms(command)
+      .option("--user <id>", "for whom; else only the market's own limits are checked", identifier)
+      .option("--hold", "also make a quote that `trade place --quote` takes for ten seconds; needs --user"),
   operation: "quoteTrade",
-  input: async ({ options }, api, session) =>
-    tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
-  onBehalfOf: ({ user }: TradeOptions & { user?: string }) => user,
-  view: { kind: "record", fields: fillFields },
+  input: async ({ options }, api, session) => ({
+    ...tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
+    hold: options.hold,
+  }),
+  onBehalfOf: ({ user }: TradeOptions & { user?: string; hold?: boolean }) => user,
+  view: { kind: "record", fields: quoteFields },
 });
 
 export const tradePlace = defineCommand({
@@ -86,13 +103,15 @@ export const tradePlace = defineCommand({
         "--hedge-ref <json>",
         'marks a hedge: {"symbol": "BTCUSD", "direction": "long", "notional": 100000, "externalRef": "pos-7"}',
         hedgeRef,
-      ),
+      )
+      .option("--quote <text>", "execute exactly what this held quote of the same terms says, or nothing"),
   operation: "placeTrade",
   input: async ({ options }, api, session) => ({
     ...tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
     hedgeRef: options.hedgeRef,
+    quote: options.quote,
   }),
-  onBehalfOf: ({ user }: TradeOptions & { user: string; hedgeRef?: Hedge }) => user,
+  onBehalfOf: ({ user }: TradeOptions & { user: string; hedgeRef?: Hedge; quote?: string }) => user,
   view: {
     kind: "record",
     fields: (trade): [string, string][] => [

@@ -4,7 +4,7 @@ import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/con
 import { displayPath } from "../../config/config-file.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
-import type { PlacedMarket } from "../../config/market-files.ts";
+import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { strayGrants } from "../../config/operator-file.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { DirectorySecrets, unlessUnsound } from "../../config/secrets/secret-values.ts";

@@ -7,6 +7,7 @@ import { MarketId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import type { View } from "../output/output.ts";
+import { register as registerMessages } from "./messages.ts";
 
 interface SnippetOptions {
   market?: string;
@@ -58,6 +59,7 @@ export function register(noun: Command, host: Host): void {
     { names: "check result detail" },
     runCheck,
   );
+  registerMessages(noun, host);
 }
 
 /** Prints what a publisher pastes into a page. Needs no server: the loader is part of this build. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ConfigError } from "../../config/config-error.ts";
 import { readConfigFile } from "../../config/config-file.ts";
-import { checkMarketFile } from "../../config/market-files.ts";
+import { checkMarketFile } from "../../config/tenant-files/market-files.ts";
 import type { WireInput } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";

@@ -78,7 +78,7 @@ function registerCreate(noun: Command, host: Host): void {
       return withSession({ ...options, key: undefined }, { ...io, onSealed }, async (session) => {
         const [{ marketWarnings }, { unknownFeed }, { feedsThatSettle }, { keepLastMarket }] = await Promise.all([
           import("../../app/apply/market-warnings.ts"),
-          import("../../config/market-files.ts"),
+          import("../../config/tenant-files/market-files.ts"),
           import("../../config/tenant-file.ts"),
           import("../../app/tenant/last-market.ts"),
         ]);

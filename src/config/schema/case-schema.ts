@@ -102,10 +102,10 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
 
 const Result = z.json().meta({ description: "A field of the answer that the API gives to the step." });
 
-const { placeTrade, suspendMarket, resumeMarket, settleMarket } = operations;
-/** Every code that a step can be refused with. */
+const { placeOrder, suspendMarket, resumeMarket, settleMarket } = operations;
+/** Every code that a step can be refused with. Its trades come without held quotes, as orders do. */
 export const STEP_REFUSALS: readonly FaultCode[] = [
-  ...new Set([placeTrade, suspendMarket, resumeMarket, settleMarket].flatMap(({ refusals }) => [...refusals])),
+  ...new Set([placeOrder, suspendMarket, resumeMarket, settleMarket].flatMap(({ refusals }) => [...refusals])),
 ];
 
 /** Names no list: most codes are of requests that no case makes. */

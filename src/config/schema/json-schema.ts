@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CaseSchema } from "./case-schema.ts";
 import { FleetFileSchema } from "./fleet-schema.ts";
 import { MarketFileSchema } from "./market-schema.ts";
+import { MessagesSchema } from "./messages-schema.ts";
 import { OperatorFileSchema } from "./operator-schema.ts";
 import { TenantFileSchema } from "./schema.ts";
 import { type JsonSchema, SchemaGuide } from "./schema-guide.ts";
@@ -13,6 +14,7 @@ const SCHEMAS = {
   operator: OperatorFileSchema,
   fleet: FleetFileSchema,
   case: CaseSchema,
+  messages: MessagesSchema,
 };
 type FileKind = keyof typeof SCHEMAS;
 

@@ -4,6 +4,7 @@ import { INBOUND_SCHEMES, webhookEventTypes } from "../../contract/resources/web
 import { Cidr, line, Name, Timestamp, text } from "../../contract/scalars.ts";
 import { AuditSection } from "./audit-schema.ts";
 import { DatabaseSection } from "./database-schema.ts";
+import { EmbedSection, PagesSection } from "./embed-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
 import { RulesSection } from "./rules-schema.ts";
@@ -19,7 +20,7 @@ import {
   TenantLabels,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, DrainSeconds, HeldQuotesPerMinute, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -244,6 +245,7 @@ export const TenantFileSchema = z
             "A bucket of its own for each valid admin key, so that traders at its address do not slow it down.",
         }),
         webhooksPerMinute: PerMinute.optional().meta({ description: "A bucket of their own for signed webhooks." }),
+        heldQuotesPerMinute: HeldQuotesPerMinute,
       })
       .prefault({})
       .meta({ description: "Requests a minute." }),
@@ -275,14 +277,8 @@ export const TenantFileSchema = z
       })
       .prefault({})
       .meta({ description: "What pmctl may reach." }),
-    embed: z
-      .strictObject({
-        allowedOrigins: originList.meta({
-          description: "Sites that may show the widget to trade; empty: any, read-only.",
-        }),
-      })
-      .prefault({})
-      .meta({ description: "The embedded widget." }),
+    embed: EmbedSection.prefault({}).meta({ description: "The embedded widget." }),
+    pages: PagesSection.prefault({}).meta({ description: "The market pages." }),
     cors: z
       .strictObject({ origins: originList.meta({ description: "Sites whose scripts may call the API." }) })
       .prefault({})

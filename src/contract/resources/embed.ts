@@ -1,5 +1,6 @@
 import type { FaultCode } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market.ts";
+import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
 import type { Messages } from "../../locales/messages.ts";
 import type { WireResult } from "../operations.ts";
 
@@ -20,6 +21,10 @@ export interface FrameData {
   mayTrade: boolean;
   /** The server's clock in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
   now: number;
+  /** What the tenant states of the looks: the frame lays what its page may set over it. */
+  theme?: StatedTheme | undefined;
+  /** Traders are warned of trades that move the price by so much, 0 to 1. */
+  warnImpact: number;
   limits: { feeBps: number; maxTradeUsd: number };
   market?: FrameMarket;
   markets?: WireResult<"listMarkets">["items"];

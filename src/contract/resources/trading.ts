@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { QUOTE_LIFE_MS } from "../../domain/market/held-quote.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
 import {
   line,
@@ -54,13 +55,35 @@ function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
 const BUYING = ["amount", "maxAvgPrice", "minShares", "hedgeRef"] as const;
 const SELLING = ["shares", "minAvgPrice"] as const;
 
+/** Any text of this length: one that no server made is refused as a quote, not as a mistake of form. */
+const QuoteText = text(2048).meta({ examples: ["WzE3OTg3NjE2MDAwMDAsMC41MTIxMDFd.z3Uo1bOe"] });
+
 export const TradeInput = z
-  .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms, hedgeRef })
+  .object({
+    marketId: MarketId,
+    selection: z.object({ side: Side, action: Action.optional() }),
+    ...terms,
+    hedgeRef,
+    quote: QuoteText.optional().meta({
+      description:
+        "Extension: a held quote, beside the `marketId`, `selection` and `amount` or `shares` that it was made for. The trade executes exactly as quoted, or is refused.",
+    }),
+  })
   .check(checkTerms)
   .meta({ id: "TradeInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
 export const QuoteInput = z
-  .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms })
+  .object({
+    marketId: MarketId,
+    selection: z.object({ side: Side, action: Action.optional() }),
+    ...terms,
+    hold: z
+      .boolean()
+      .default(false)
+      .meta({
+        description: `Also answers a \`quote\` that \`POST /v1/trade\` takes for ${QUOTE_LIFE_MS / 1000} seconds. Needs a user token.`,
+      }),
+  })
   .check(checkTerms)
   .meta({ id: "QuoteInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
@@ -80,7 +103,18 @@ export const fillFields = {
 };
 
 /** The result that a trade would have. */
-export const Quote = z.object(fillFields).meta({ id: "Quote" });
+export const Quote = z
+  .object({
+    ...fillFields,
+    yesPriceBefore: Price,
+    priceImpact: Price.meta({ description: "How far the trade moves the price: |yesPriceAfter - yesPriceBefore|." }),
+    quote: QuoteText.optional().meta({
+      description:
+        "With `hold`: the `quote` of a trade on these terms by this user. It is used once; it is signed, not encrypted, and nothing is reserved for it.",
+    }),
+    expiresAt: Timestamp.optional().meta({ description: "With `hold`: the last instant at which it executes." }),
+  })
+  .meta({ id: "Quote" });
 
 export const TradeResult = z
   .object({
@@ -176,7 +210,11 @@ const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", 
 const LIMITS = ["MAX_TRADE_EXCEEDED", "EXPOSURE_EXCEEDED"] as const;
 const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND", "COST_EXCEEDS_PAYOUT"] as const;
 /** A sale needs shares instead of funds; purchases and sales alike may bound their price. */
-const TRADE = [...MARKET_STATE, ...STANDING, ...LIMITS, ...FUNDS, "INSUFFICIENT_SHARES", "SLIPPAGE"] as const;
+const PRICED = [...LIMITS, ...FUNDS, "INSUFFICIENT_SHARES"] as const;
+const TRADE = [...MARKET_STATE, ...STANDING, ...PRICED, "SLIPPAGE"] as const;
+const QUOTE = ["QUOTE_INVALID", "QUOTE_EXPIRED"] as const;
+/** With a held quote, what the price alone refuses has one reason: it moved. */
+const HELD = [...MARKET_STATE, ...STANDING, ...QUOTE, ...PRICED, "QUOTE_MOVED", "SLIPPAGE"] as const;
 
 export const tradingOperations = {
   placeTrade: operation({
@@ -186,7 +224,7 @@ export const tradingOperations = {
     summary: "Buy shares of one side, or sell them.",
     input: TradeInput,
     output: TradeResult,
-    refusals: TRADE,
+    refusals: HELD,
     writes: true,
     trades: true,
   }),
@@ -227,7 +265,8 @@ export const tradingOperations = {
     path: "/v1/quote",
     auth: "public",
     optionalUser: true,
-    summary: "Compute the result of a trade without executing it; a user token adds the checks of that user.",
+    summary:
+      "Compute the result of a trade without executing it; a user token adds the checks of that user, and `hold` a quote to trade by.",
     input: QuoteInput,
     output: Quote,
     refusals: TRADE,

@@ -17,9 +17,13 @@ export type ColorToken = (typeof COLOR_TOKENS)[number];
 export const SCHEMES = ["light", "dark"] as const;
 export type Scheme = (typeof SCHEMES)[number];
 
+export const COLOR = /^#[0-9a-fA-F]{6}$/;
+
 /** A colour as `#rrggbb`, for each scheme. */
 export type SchemeColors = Record<Scheme, string>;
 export type Colors = Record<ColorToken, SchemeColors>;
+
+export const MAX_RADIUS_PX = 32;
 
 export const DENSITIES = ["comfortable", "compact"] as const;
 export type Density = (typeof DENSITIES)[number];

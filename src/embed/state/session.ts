@@ -3,8 +3,7 @@ import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { Api, Refused } from "../api.ts";
-import { type Bridge, openBridge } from "../bridge.ts";
-import type { Theme } from "../protocol.ts";
+import { type Bridge, type BridgeHandlers, openBridge } from "../bridge.ts";
 import { type Words, wordsFor } from "../words.ts";
 
 export type Portfolio = WireResult<"getPortfolio">;
@@ -33,7 +32,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SIGN_IN_WAIT_MS = 2000;
 
 /** The token comes by message and is kept in memory only, by the `Api`. */
-export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Session {
+export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken">): Session {
   const api = useMemo(() => new Api(data.apiKey), [data]);
   const [settled, setSettled] = useState(false);
   const [signedIn, setSignedIn] = useState(false);
@@ -72,7 +71,7 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
   }, [api, dropToken]);
 
   bridge.current ??= openBridge(data.mayTrade && data.apiKey !== null, {
-    onTheme,
+    ...host,
     onToken(token) {
       setSettled(true);
       // The page may send the refused token again; it stays refused.

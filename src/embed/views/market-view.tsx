@@ -56,7 +56,7 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
           blocked={blockedBy(data, session)}
           onOffer={(offer) => bridge.tell(OFFERS[offer].event, { marketId: detail.id })}
           onTrade={(trade) => {
-            bridge.tell("trade", { ...trade });
+            bridge.tell("trade", { ...trade, action: trade.action ?? "buy" });
             // Otherwise the stream reports the fill.
             if (state.live !== "live") refresh();
           }}

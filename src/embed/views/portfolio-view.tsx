@@ -53,7 +53,7 @@ function Nothing({ data, session: { bridge, settled, signedIn, problem } }: { da
   return (
     <Problem
       words={{ text: "Please sign in on this page to see them.", offer: "sign-in" }}
-      onOffer={(offer) => bridge.tell(OFFERS[offer].event)}
+      onOffer={(offer) => bridge.tell(OFFERS[offer].event, {})}
     />
   );
 }
@@ -84,7 +84,7 @@ function Holdings({
         {wallet.pendingWithdrawalsUsd > 0 && (
           <span class="soft">{dollars(wallet.pendingWithdrawalsUsd)} is on its way to you.</span>
         )}
-        <button type="button" onClick={() => bridge.tell(OFFERS.deposit.event)}>
+        <button type="button" onClick={() => bridge.tell(OFFERS.deposit.event, {})}>
           {OFFERS.deposit.label}
         </button>
       </p>

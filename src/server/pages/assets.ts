@@ -51,9 +51,13 @@ export function readAssets(): Assets {
   };
 }
 
-/** `/assets/embed.js` and the same file under a name that holds its hash. */
+/** `/assets/v1/embed.js` and `/assets/embed.js`, and the same file under a name that holds its hash. */
 export function assetRoutes({ loader, hashedPath }: Assets): Route[] {
-  return [scriptRoute("/assets/embed.js", loader, SHORT), scriptRoute(hashedPath, loader, FOR_EVER)];
+  return [
+    scriptRoute("/assets/v1/embed.js", loader, SHORT),
+    scriptRoute("/assets/embed.js", loader, SHORT),
+    scriptRoute(hashedPath, loader, FOR_EVER),
+  ];
 }
 
 function scriptRoute(path: string, text: string, cacheControl: string): Route {

@@ -4,8 +4,12 @@ import type { Speaker } from "../../locales/speaker.ts";
 import { escapeHtml } from "./html.ts";
 
 /** What a card tells of a market: an item of a list has no status, because it takes trades. */
-export type CardMarket = Pick<WireResult<"getMarket">, "question" | "yesPrice" | "closeAt"> &
-  Partial<Pick<WireResult<"getMarket">, "status" | "outcome">>;
+export interface CardMarket extends Pick<Detail, "question" | "yesPrice" | "closeAt"> {
+  status?: Detail["status"] | undefined;
+  outcome?: Detail["outcome"] | undefined;
+}
+
+type Detail = WireResult<"getMarket">;
 
 export interface CardOptions {
   /** The question's level among the headings of the document; 2 unless given. */
@@ -28,9 +32,19 @@ export function marketCard(speaker: Speaker, market: CardMarket, { level = 2, hr
 <p class="soft">${closingLine(speaker, market)}${stateWord(speaker, market)}</p></article>`;
 }
 
+/** The card's second and third line as plain text, for what has no markup. */
+export function cardText(speaker: Speaker, market: CardMarket): string {
+  const { outcome, yesPrice, closeAt } = market;
+  const side = speaker.say(`common.${outcome ?? "yes"}`);
+  const odds = outcome
+    ? speaker.say("card.result", { side })
+    : speaker.say("card.chance", { chance: speaker.chance(yesPrice), side });
+  return `${odds} · ${speaker.say(closingKey(market), { time: speaker.exact(closeAt) })}`;
+}
+
 /** The chance, or the result of a settled market. */
-function oddsLine(speaker: Speaker, { status, outcome, yesPrice }: CardMarket): string {
-  if (status === "settled" && outcome)
+function oddsLine(speaker: Speaker, { outcome, yesPrice }: CardMarket): string {
+  if (outcome)
     return sentence(speaker, "card.result", {
       side: { html: `<b class="${outcome}" data-pm="result">${escapeHtml(speaker.say(`common.${outcome}`))}</b>` },
     });
@@ -41,11 +55,15 @@ function oddsLine(speaker: Speaker, { status, outcome, yesPrice }: CardMarket): 
 }
 
 /** When the market closes or has closed: date, year, time and zone. */
-function closingLine(speaker: Speaker, { closeAt, status = "open" }: CardMarket): string {
+function closingLine(speaker: Speaker, market: CardMarket): string {
+  const { closeAt } = market;
   const text = escapeHtml(speaker.exact(closeAt));
   const time = { html: `<time data-pm="closes" datetime="${escapeHtml(closeAt)}">${text}</time>` };
-  return sentence(speaker, status === "open" || status === "suspended" ? "card.closes" : "card.closed", { time });
+  return sentence(speaker, closingKey(market), { time });
 }
+
+const closingKey = ({ status = "open" }: CardMarket) =>
+  status === "open" || status === "suspended" ? "card.closes" : "card.closed";
 
 const STATES = { suspended: "paused", closed: "closed", settled: "settled" } as const;
 

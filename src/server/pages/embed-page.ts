@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { FrameData, RefusalData } from "../../contract/resources/embed.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { completeTheme, type StatedTheme } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
-import { BUILT_IN } from "../../domain/theme/tokens.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { CATALOGUES, DEFAULT_LOCALE } from "../../locales/catalogues.ts";
 import type { KeyRing } from "../access/key-ring.ts";
@@ -24,6 +24,16 @@ export interface EmbedOptions {
   publicKeys: readonly string[];
   /** Origins whose pages may show the frame and trade in it; empty: any may show it, none may trade. */
   allowedOrigins: readonly string[];
+  /** How it looks; built in unless given. */
+  theme?: StatedTheme | undefined;
+  /** BCP 47 tag of the language where a page states none; `en` unless given. */
+  locale?: string | undefined;
+  /** Traders are warned of trades that move the price by so much, 0 to 1; 0.05 unless given. */
+  warnImpact?: number | undefined;
+  /** What readers call a category, by slug: in every language, or by BCP 47 tag. */
+  categories?: Readonly<Record<string, string | Readonly<Record<string, string>>>> | undefined;
+  /** Whether search engines may list the market pages; they may unless given. */
+  robots?: "index" | "noindex" | undefined;
 }
 
 export interface EmbedServices {
@@ -36,8 +46,9 @@ export interface EmbedServices {
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio"];
+/** The usual price impact from which on traders are warned. */
+const WARN_IMPACT = 0.05;
 const THEMES = ["dark", "light", "auto"];
-const THEME_STYLE = themeStyle(BUILT_IN);
 
 /** `/embed/<view>`: a document with everything inlined, the first data too, so that opening a view is one request. */
 export function embedRoutes(services: EmbedServices): Route[] {
@@ -48,9 +59,9 @@ export function embedRoutes(services: EmbedServices): Route[] {
     async answer(exchange) {
       const request = requestOf(services, exchange);
       const data = await frameData(services, view, request);
-      const { name } = services.options;
+      const { name, theme } = services.options;
       const { documentStyle, frameStyle, script } = services.assets;
-      const style = THEME_STYLE + documentStyle + frameStyle;
+      const style = themeStyle(completeTheme(theme)) + documentStyle + frameStyle;
       const title = data.market ? `${data.market.detail.question} - ${name}` : name;
       const parts = { title, data, style, script, content: "" };
       return compressed(documentOf(request, parts), chooseEncoding(exchange.header("accept-encoding")));
@@ -99,6 +110,8 @@ async function frameData(
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
     now: Math.floor(wallClockMs()),
+    theme: options.theme,
+    warnImpact: options.warnImpact ?? WARN_IMPACT,
     ...(await reader.read(view, marketId)),
   };
 }
@@ -112,7 +125,7 @@ function refusalDocument({ options, assets }: EmbedServices, request: FrameReque
   const answer = documentOf(request, {
     title: options.name,
     data,
-    style: THEME_STYLE + assets.documentStyle,
+    style: themeStyle(completeTheme(options.theme)) + assets.documentStyle,
     script: assets.refusal,
     content,
   });

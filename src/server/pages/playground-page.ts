@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { PlaygroundData } from "../../contract/resources/embed.ts";
+import { completeTheme } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
-import { BUILT_IN } from "../../domain/theme/tokens.ts";
 import type { Route } from "../routes.ts";
 import type { EmbedServices } from "./embed-page.ts";
 import { jsonInScript, pagePolicy, escapeHtml as text } from "./html.ts";
@@ -34,7 +34,7 @@ export function playgroundRoute({ options, assets, reader, keys }: EmbedServices
         contentSecurityPolicy: pagePolicy(nonce, "'none'", ["frame-src 'self'"]),
         body: `<!doctype html>
 <html lang="en" data-theme="dark"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>Playground - ${text(options.name)}</title><style nonce="${nonce}">${themeStyle(BUILT_IN)}${assets.playgroundStyle}</style></head>
+<title>Playground - ${text(options.name)}</title><style nonce="${nonce}">${themeStyle(completeTheme(options.theme))}${assets.playgroundStyle}</style></head>
 <body>${pageBody(options.name, play.crowd)}
 <script type="application/json" id="data">${jsonInScript(data)}</script>
 <script nonce="${nonce}" src="${assets.hashedPath}" integrity="${assets.integrity}" crossorigin="anonymous"></script>

@@ -1,7 +1,8 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { Side } from "../../domain/market/market.ts";
-import { averagePrice } from "../../domain/money.ts";
+import { QUOTE_LIFE_MS } from "../../domain/market/held-quote.ts";
+import { pricesOf, type Side } from "../../domain/market/market.ts";
+import { averagePrice, roundPrice } from "../../domain/money.ts";
 import { type Command, needsOf } from "../../engine/commands.ts";
 import type { Reader } from "../../engine/draft.ts";
 import { fillBuy, fillSell } from "../../engine/fill.ts";
@@ -18,14 +19,21 @@ import { fillView, storedFill } from "./fill-view.ts";
 /** Trades and orders, quotes, and the list of a user's orders. */
 export function tradingHandlers(context: ServiceContext) {
   return {
-    placeTrade: (input, caller) =>
-      submit(context, "placeTrade", commandOf(context, input, input.selection.side, caller), caller, tradeView),
+    placeTrade: (input, caller) => placeTrade(context, input, caller),
     placeOrder: (input, caller) =>
       submit(context, "placeOrder", commandOf(context, input, sideOf(input), caller), caller, orderView),
     listOrders: (input, caller) => ordersOf(context, input, caller),
     getOrder: ({ id }, caller) => orderOf(context, id, caller),
     quoteTrade: (input, caller) => quoteTrade(context, input, caller),
   } satisfies Handlers;
+}
+
+function placeTrade(context: ServiceContext, input: Input<"placeTrade">, caller: Caller) {
+  const command = commandOf(context, input, input.selection.side, caller);
+  // Read before the engine decides, and told after the refusals that come before it.
+  const quote =
+    input.quote === undefined ? undefined : context.heldQuotes.read(input.quote, input, requireUser(caller));
+  return submit(context, "placeTrade", { ...command, quote }, caller, tradeView);
 }
 
 function sideOf({ selection }: Input<"placeOrder">): Side {
@@ -110,14 +118,15 @@ function orderItem(row: OrderRow): Result<"getOrder"> {
 const OF_A_USER: readonly Table[] = ["trader", "portfolio", "account"];
 
 /**
- * The engine's own computation of a trade on freshly read rows; nothing is stored. Without a user only the market's and
- * the tenant's refusals are known.
+ * The engine's own computation of a trade on freshly read rows; nothing is stored, for a held quote neither. Without a user
+ * only the market's and the tenant's refusals are known.
  */
 async function quoteTrade(
-  { pool, isSealed }: ServiceContext,
+  { pool, isSealed, heldQuotes }: ServiceContext,
   input: Input<"quoteTrade">,
-  { user }: Caller,
+  caller: Caller,
 ): Promise<Result<"quoteTrade">> {
+  const user = input.hold ? requireUser(caller) : caller.user;
   const { marketId, selection, amount, shares, maxAvgPrice, minShares, minAvgPrice } = input;
   const { side, action } = selection;
   const terms = { marketId, side, claimedJurisdiction: user?.jurisdiction };
@@ -135,5 +144,14 @@ async function quoteTrade(
     action === "sell"
       ? fillSell(state, { ...terms, sharesMicro: shares ?? 0n, minAvgPrice }, user?.id, now)
       : fillBuy(state, purchase, user?.id, now);
-  return fillView({ marketId, side, action: action ?? "buy", ...fill, ts: now });
+  const yesPriceBefore = pricesOf(fill.market, fill.marketState).yes;
+  const quote = {
+    ...fillView({ marketId, side, action: action ?? "buy", ...fill, ts: now }),
+    yesPriceBefore,
+    priceImpact: roundPrice(Math.abs(fill.yesPriceAfter - yesPriceBefore)),
+  };
+  if (!input.hold || !user) return quote;
+  const expiresAt = now + QUOTE_LIFE_MS;
+  const held = { ...fill, expiresAt, volumeMicro: fill.marketState.volumeMicro };
+  return { ...quote, quote: heldQuotes.make(held, input, user), expiresAt };
 }

@@ -22,6 +22,7 @@ import type { ServiceContext } from "../context.ts";
 import { Cursors } from "../cursor.ts";
 import { type OracleSetup, oracleSetup } from "../feeds.ts";
 import type { AllHandlers } from "../invoke.ts";
+import { HeldQuotes } from "../markets/held-quotes.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { VIEW_BYTES, Views } from "../views/views.ts";
@@ -163,6 +164,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     oracle,
     sweeps: {},
     cursors,
+    heldQuotes: new HeldQuotes(tenantId, auditKeys),
     security,
     isSealed,
     newId: freshId,

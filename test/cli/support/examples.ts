@@ -134,6 +134,7 @@ export class ExampleTenant {
       FILE: async () => (await ask(`db backup --encrypt-to ${recipient}`)).file,
       wdr_5c1f20: async () => (await ask("funding request --user alice --amount 5")).withdrawalId,
       "http://127.0.0.1:8080": async () => server.url,
+      $QUOTE: async () => (await ask("trade quote --market rain --side yes --amount 25 --user alice --hold")).quote,
       $SIGNATURE: async () => createHmac("sha256", ACME_WEBHOOK_SECRET).update(EVENT).digest("hex"),
       $DELIVERY: async () => (await delivery()).deliveryId,
       $EVENT: async () => (await delivery()).eventId,

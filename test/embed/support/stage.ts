@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame } from "playwright-core";
+import type { Theme, View } from "../../../src/embed/protocol.ts";
 import type { EmbedOptions } from "../../../src/server/pages/embed-page.ts";
 import type { ServerOptions } from "../../../src/server/tenant-front.ts";
 import { PUBLIC_KEY } from "../../server/support/harness.ts";
@@ -10,8 +11,8 @@ import { type OpenPage, openBrowser, openPage } from "../../support/browser.ts";
 
 /** What a publisher passes to `embed`; the token is what its `getToken` answers. */
 export interface HostOptions {
-  view?: "market" | "markets" | "portfolio";
-  theme?: "dark" | "light" | "auto";
+  view?: View;
+  theme?: Theme;
   marketId?: string;
   height?: number;
   autoHeight?: boolean;
@@ -24,7 +25,7 @@ export interface OpenEmbed extends OpenPage {
   frame: Frame;
   /** Paths on the tenant's origin that were asked for, in order. */
   requests: string[];
-  /** What `onEvent` was told so far, without its first "ready". */
+  /** What `onEvent` was told so far of what a person did, or that went wrong: without `ready`, `view` and `height`. */
   events(): Promise<{ name: string; detail: Record<string, unknown> }[]>;
   /** How often `getToken` was called. */
   asked(): Promise<number>;
@@ -47,12 +48,12 @@ export interface StageOptions {
 }
 
 /**
- * The loader gives a frame 3 s to speak, and the frame its host 2 s for a token, before they go on without. On a busy
+ * The loader gives a frame 15 s to load and 3 s to speak, and the frame its host 2 s for a token, before they go on without. On a busy
  * machine the other may only be waiting for its turn, so here they have a minute.
  */
 const PATIENT = `{
   const later = setTimeout;
-  window.setTimeout = (run, ms, ...rest) => later(run, ms === 2000 || ms === 3000 ? 60_000 : ms, ...rest);
+  window.setTimeout = (run, ms, ...rest) => later(run, [2000, 3000, 15_000].includes(ms) ? 60_000 : ms, ...rest);
 }`;
 
 /** Other names of the same machine are other sites to a browser. */
@@ -114,7 +115,7 @@ async function openEmbed(
     ...opened,
     frame,
     requests,
-    events: () => page.evaluate("events.filter(({ name }) => name !== 'ready')"),
+    events: () => page.evaluate("events.filter(({ name }) => !['ready', 'view', 'height'].includes(name))"),
     asked: () => page.evaluate("asked"),
   };
 }

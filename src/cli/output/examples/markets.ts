@@ -27,7 +27,10 @@ market watch -o ndjson
 
 trade quote --market rain --side yes --amount 25
 trade quote --market rain --side yes --shares 10 --user alice
+trade quote --market rain --side yes --amount 25 --user alice --hold
 trade place --market rain --side yes --amount 25 --user alice
+trade place --market rain --side yes --amount 25 --user alice \
+    --quote "$QUOTE"
 trade place --market rain --side yes --shares 10 --user alice
 
 position list --user alice

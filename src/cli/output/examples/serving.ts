@@ -18,6 +18,8 @@ deploy render --target patroni --nodes a=10.0.0.1,b=10.0.0.2
 
 embed snippet
 embed snippet --view portfolio --theme light
+embed messages
+embed messages --locale pt-BR -o json
 embed check --url http://127.0.0.1:8080
 embed check --url http://127.0.0.1:8080 --origin https://news.example
 `;

@@ -1,12 +1,12 @@
-import { nearest } from "../domain/nearest.ts";
-import { parseReference } from "../domain/reference.ts";
-import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
-import { displayPath, readConfigFile } from "./config-file.ts";
-import { decode } from "./issues.ts";
+import { nearest } from "../../domain/nearest.ts";
+import { parseReference } from "../../domain/reference.ts";
+import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "../config-error.ts";
+import { displayPath, readConfigFile } from "../config-file.ts";
+import { decode } from "../issues.ts";
+import { guideTo } from "../schema/json-schema.ts";
+import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "../schema/market-schema.ts";
+import { YamlSource } from "../yaml/yaml-source.ts";
 import { matchMarketFiles } from "./market-walk.ts";
-import { guideTo } from "./schema/json-schema.ts";
-import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "./schema/market-schema.ts";
-import { YamlSource } from "./yaml/yaml-source.ts";
 
 /** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
 export interface PlacedMarket extends MarketEntry {

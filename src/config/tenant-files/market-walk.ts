@@ -1,9 +1,9 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { isAbsolute, join, posix, relative } from "node:path";
-import { isBelow, realPlace } from "./bounded-file.ts";
-import type { Finding } from "./config-error.ts";
-import { isErrno } from "./environment.ts";
-import { isWild, matcher, Unusable } from "./wildcards.ts";
+import { isBelow, realPlace } from "../bounded-file.ts";
+import type { Finding } from "../config-error.ts";
+import { isErrno } from "../environment.ts";
+import { isWild, matcher, Unusable } from "../wildcards.ts";
 
 /** More files than a tenant's markets need are a mistake, or an attempt to keep the command busy. */
 const MOST_FILES = 1000;

@@ -1,0 +1,131 @@
+import { z } from "zod";
+import { CategorySlug, httpUrl, line, text } from "../../contract/scalars.ts";
+import { isLanguageTag } from "../../domain/text.ts";
+import { MAX_SIDE_WORD, OVERRIDABLE } from "../../domain/theme/stated-theme.ts";
+import { COLOR, COLOR_TOKENS, DENSITIES, MAX_RADIUS_PX } from "../../domain/theme/tokens.ts";
+import { Origin } from "./scalars.ts";
+
+const MOST_ENTRIES = 100;
+
+const Locale = z
+  .string()
+  .max(35)
+  .refine(isLanguageTag, "must be a language tag such as en, pt-BR or zh-Hant")
+  .meta({ examples: ["en"] });
+
+/** One text of every language, or one for each, by tag. */
+const localised = (maxLength: number) =>
+  z.union([line(maxLength), z.record(Locale, line(maxLength))], {
+    error: `must be a text of at most ${maxLength} characters, or one for each language such as { en: Yes, de: Ja }`,
+  });
+
+/** YAML reads what follows an unquoted # as a comment. */
+const COLOR_HINT = 'must be a colour in quotes such as "#0b5cad"';
+const Color = z.string().regex(COLOR, COLOR_HINT);
+const ThemeColor = z.union(
+  [
+    Color,
+    z.strictObject({
+      light: Color.meta({ description: "The colour on light pages." }),
+      dark: Color.meta({ description: "The colour on dark pages." }),
+    }),
+  ],
+  { error: `${COLOR_HINT}, or one for each scheme as { light: "#…", dark: "#…" }` },
+);
+
+const COLOR_USES: Record<(typeof COLOR_TOKENS)[number], string> = {
+  background: "Behind everything; controls have it too.",
+  surface: "Behind panels and cards.",
+  text: "Words.",
+  muted: "Words of less weight.",
+  border: "Lines around panels and controls.",
+  accent: "Links, the focus, what is chosen.",
+  onAccent: "Words on the accent colour.",
+  yes: "The side Yes, and gains.",
+  onYes: "Words on the colour of Yes.",
+  no: "The side No, and losses.",
+  onNo: "Words on the colour of No.",
+};
+const Colors = z.strictObject(
+  Object.fromEntries(
+    COLOR_TOKENS.map((token) => [token, ThemeColor.optional().meta({ description: COLOR_USES[token] })]),
+  ) as Record<(typeof COLOR_TOKENS)[number], z.ZodOptional<typeof ThemeColor>>,
+);
+
+/** Nothing that a browser shows is loaded without TLS. */
+const BrowserUrl = httpUrl(2048).regex(/^https:/, "must begin with https://");
+
+const Font = z.strictObject({
+  family: line(100).meta({ description: "A family of the reader's system, or the one of the file at url." }),
+  url: BrowserUrl.refine((url) => /\.woff2$/i.test(new URL(url).pathname), "must be the address of a .woff2 file")
+    .optional()
+    .meta({ description: "The font's file (woff2), which readers load from there." }),
+});
+
+const Logo = z.strictObject({
+  url: BrowserUrl.meta({ description: "The image, which readers load from there." }),
+  alt: line(200).meta({ description: "What it says, for readers who do not see it." }),
+  href: BrowserUrl.optional().meta({ description: "Where it leads, in a new tab." }),
+});
+
+const SideWord = localised(MAX_SIDE_WORD).optional();
+
+const Theme = z.strictObject({
+  colors: Colors.default({}).meta({
+    description: "Colours, of both schemes or one for each; text must stand out from its ground by 4.5:1.",
+  }),
+  font: Font.default({ family: "system-ui" }).meta({ description: "The family of all words." }),
+  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).meta({ description: "Of corners, in pixels." }),
+  density: z.enum(DENSITIES).default("comfortable").meta({ description: "How much room there is between things." }),
+  logo: Logo.optional().meta({ description: "An image in each widget." }),
+  words: z
+    .strictObject({
+      yes: SideWord.meta({ description: "The name of the side Yes, also by language." }),
+      no: SideWord.meta({ description: "The name of the side No, also by language." }),
+    })
+    .default({})
+    .meta({ description: "Names of the sides; those of the language unless given." }),
+  overridable: z
+    .array(z.enum(OVERRIDABLE))
+    .max(OVERRIDABLE.length)
+    .default([])
+    .meta({ description: "What a page may set itself, by the option brand." }),
+});
+
+/** What the widget shows, and to whom; only servers read it, at their start. */
+export const EmbedSection = z.strictObject({
+  allowedOrigins: z
+    .array(Origin)
+    .max(200)
+    .default([])
+    .meta({ description: "Sites that may show the widget to trade; empty: any, read-only." }),
+  theme: Theme.prefault({}).meta({ description: "The widget's looks." }),
+  warnImpact: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.05)
+    .meta({ description: "Traders are warned of a trade that moves the price by so much, such as 0.05." }),
+  locale: Locale.default("en").meta({ description: "The language where the page around states none." }),
+  messages: z
+    .record(Locale, text(1024))
+    .refine(isShort, `must name at most ${MOST_ENTRIES} languages`)
+    .default({})
+    .meta({ description: "JSON files with the words of a language, by tag, relative to the tenant's folder." }),
+  categories: z
+    .record(CategorySlug, localised(60))
+    .refine(isShort, `must name at most ${MOST_ENTRIES} categories`)
+    .default({})
+    .meta({ description: "Names of categories for readers, also by language." }),
+});
+
+export const PagesSection = z.strictObject({
+  robots: z
+    .enum(["index", "noindex"])
+    .default("index")
+    .meta({ description: "Whether search engines may list the market pages." }),
+});
+
+function isShort(record: Record<string, unknown>): boolean {
+  return Object.keys(record).length <= MOST_ENTRIES;
+}

@@ -1,0 +1,99 @@
+import { resolve } from "node:path";
+import { CATALOGUES } from "../../locales/catalogues.ts";
+import { type Message, type MessageKey, type Messages, placeholdersOf } from "../../locales/messages.ts";
+import { readBelow, UnusableFile } from "../bounded-file.ts";
+import { ConfigError, type Finding, type Problem } from "../config-error.ts";
+import { displayPath } from "../config-file.ts";
+import { decode } from "../issues.ts";
+import { guideTo } from "../schema/json-schema.ts";
+import { MessagesSchema } from "../schema/messages-schema.ts";
+import type { TenantConfig } from "../tenant-config.ts";
+import { YamlSource } from "../yaml/yaml-source.ts";
+
+const MAX_FILE_KIB = 256;
+
+interface CheckedMessages {
+  /** By language, those without problems. */
+  messages: Record<string, Messages>;
+  problems: Problem[];
+}
+
+/** Where files may lie, and what gives findings about the tenant file their place in it. */
+interface MessageContext {
+  directory: string;
+  /** Folders beyond the tenant's that `pmctl.yaml` lists. */
+  roots: readonly string[];
+  locate(findings: readonly Finding[]): Problem[];
+}
+
+/**
+ * Reads the files of `embed.messages`, each of which must hold every message of its language and no other.
+ *
+ * @param stated files by language, relative to the tenant's folder
+ */
+export function checkMessageFiles(
+  stated: Readonly<Record<string, string>>,
+  { directory, roots, locate }: MessageContext,
+): CheckedMessages {
+  const checked: CheckedMessages = { messages: {}, problems: [] };
+  for (const [locale, name] of Object.entries(stated)) {
+    const file = resolve(directory, name);
+    try {
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(
+        readBelow(file, [directory, ...roots], MAX_FILE_KIB).bytes,
+      );
+      const { messages, problems } = checkMessageFile(text, file, locale);
+      if (messages) checked.messages[locale] = messages;
+      checked.problems.push(...problems);
+    } catch (error) {
+      const why = error instanceof UnusableFile ? error.message : error instanceof TypeError ? "is not UTF-8 text" : "";
+      if (why === "") throw error;
+      checked.problems.push(...locate([{ path: ["embed", "messages", locale], message: `${name} ${why}` }]));
+    }
+  }
+  return checked;
+}
+
+/** @throws ConfigError with what is wrong with the files of a tenant's own languages */
+export function readMessageFiles({ embed, source }: TenantConfig): Record<string, Messages> {
+  const { directory, roots } = source;
+  const locate = (findings: readonly Finding[]): Problem[] => source.problems(findings);
+  const { messages, problems } = checkMessageFiles(embed.messages, { directory, roots, locate });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return messages;
+}
+
+/** JSON is YAML, whose parser knows where everything stands. */
+function checkMessageFile(
+  text: string,
+  file: string,
+  locale: string,
+): { messages?: Messages; problems: readonly Problem[] } {
+  const guide = guideTo("messages");
+  const source = new YamlSource(text, displayPath(file), guide);
+  if (source.syntaxProblems.length > 0) return { problems: source.syntaxProblems };
+  const { data, findings } = decode(MessagesSchema, source.value, { guide });
+  if (findings) return { problems: source.problems(findings) };
+  const wrong = (Object.entries(data) as [MessageKey, Message][]).flatMap(([key, message]) => [
+    ...missingPlurals(key, message, locale),
+    ...unknownPlaceholders(key, message),
+  ]);
+  return wrong.length > 0 ? { problems: source.problems(wrong) } : { messages: data as Messages, problems: [] };
+}
+
+function missingPlurals(key: MessageKey, message: Message, locale: string): Finding[] {
+  if (typeof message === "string") return [];
+  const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
+  const missing = pluralCategories.filter((category) => message[category] === undefined);
+  if (missing.length === 0) return [];
+  return [{ path: [key], message: `lacks the plural ${missing.join(", ")} of ${locale}`, code: "REQUIRED" }];
+}
+
+/** What is in braces and filled in by nothing would be shown to readers as a gap. */
+function unknownPlaceholders(key: MessageKey, message: Message): Finding[] {
+  const known = placeholdersOf(CATALOGUES.en[key]);
+  const unknown = placeholdersOf(message).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return [];
+  const filled = known.length === 0 ? "nothing" : known.map((name) => `{${name}}`).join(", ");
+  return [{ path: [key], message: `has {${unknown.join("}, {")}}, and what is filled in is ${filled}` }];
+}

@@ -1,0 +1,67 @@
+import {
+  BUILT_IN,
+  COLOR_TOKENS,
+  type Colors,
+  type ColorToken,
+  type Density,
+  type Font,
+  type SchemeColors,
+  type Theme,
+} from "./tokens.ts";
+
+/** What a page may set of the looks, where the tenant lists it. */
+export const OVERRIDABLE = ["colors", "font", "radius", "density", "words"] as const;
+export type Overridable = (typeof OVERRIDABLE)[number];
+
+/** One colour of both schemes, or one for each. */
+export type StatedColors = { [Token in ColorToken]?: string | SchemeColors | undefined };
+
+export interface Logo {
+  url: string;
+  /** For readers who do not see it. */
+  alt: string;
+  /** Where it leads. */
+  href?: string | undefined;
+}
+
+/** Characters of the name of a side, so that two fit a narrow column. */
+export const MAX_SIDE_WORD = 20;
+
+/** The names of the two sides: of every language, or by BCP 47 tag. */
+export type SideWords = { [Side in "yes" | "no"]?: string | Record<string, string> | undefined };
+
+/** A theme as the tenant file states it; what it leaves out is built in. */
+export interface StatedTheme {
+  colors?: StatedColors | undefined;
+  font?: Font | undefined;
+  /** CSS pixels. */
+  radius?: number | undefined;
+  density?: Density | undefined;
+  logo?: Logo | undefined;
+  words?: SideWords | undefined;
+  overridable?: readonly Overridable[] | undefined;
+}
+
+/** The stated theme over the built-in one. */
+export function completeTheme({ colors = {}, font, radius, density }: StatedTheme = {}): Theme {
+  return {
+    colors: mergeColors(BUILT_IN.colors, colors),
+    font: font ?? BUILT_IN.font,
+    radius: radius ?? BUILT_IN.radius,
+    density: density ?? BUILT_IN.density,
+  };
+}
+
+export function mergeColors(base: Colors, stated: StatedColors): Colors {
+  const merged = COLOR_TOKENS.map((token) => {
+    const color = stated[token] ?? base[token];
+    return [token, typeof color === "string" ? { light: color, dark: color } : color];
+  });
+  return Object.fromEntries(merged);
+}
+
+/** Origins, beside its own, that a document of the theme loads from: for `font-src` and `img-src` of its policy. */
+export function themeSources({ font, logo }: StatedTheme = {}): { fontSrc: string[]; imgSrc: string[] } {
+  const origin = (url: string | undefined): string[] => (url === undefined ? [] : [new URL(url).origin]);
+  return { fontSrc: origin(font?.url), imgSrc: origin(logo?.url) };
+}

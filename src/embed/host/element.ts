@@ -1,0 +1,102 @@
+import { type Embed, mountAt, unmountAt } from "./mount.ts";
+import type { EmbedOptions } from "./options.ts";
+import { warn } from "./warn.ts";
+
+const NAME = "prediction-market";
+const PROPERTIES = ["getToken", "onAction", "brand"] as const;
+
+/** `<prediction-market market="mkt_…">`: the same widget for pages that write HTML. */
+class PredictionMarketElement extends HTMLElement {
+  static readonly observedAttributes = [
+    ...["market", "view", "theme", "height", "auto-height", "locale", "loading", "consent"],
+  ];
+  #embed: Embed | undefined;
+  /** What pages set as properties, because it is no text. */
+  readonly given: Pick<EmbedOptions, (typeof PROPERTIES)[number]> = {};
+  #isChanging = false;
+
+  connectedCallback(): void {
+    if (!this.style.display) this.style.display = "block";
+    for (const name of PROPERTIES) this.#adopt(name);
+    this.#attempt(() => {
+      this.#embed = mountAt(this, this.#options());
+    });
+  }
+
+  disconnectedCallback(): void {
+    unmountAt(this);
+    this.#embed = undefined;
+  }
+
+  /** Without it, `moveBefore` would take the frame out and put it in again. */
+  connectedMoveCallback(): void {}
+
+  /** Several attributes that are set one after the other change the widget once. */
+  attributeChangedCallback(): void {
+    if (this.#isChanging) return;
+    this.#isChanging = true;
+    queueMicrotask(() => {
+      this.#isChanging = false;
+      this.#attempt(() => this.#embed?.update(this.#options()));
+    });
+  }
+
+  get iframe(): HTMLIFrameElement | null {
+    return this.#embed?.iframe ?? null;
+  }
+
+  refreshToken(): void {
+    this.#embed?.refreshToken();
+  }
+
+  #options(): EmbedOptions {
+    const text = (name: string): string | undefined => this.getAttribute(name) || undefined;
+    const isOn = (name: string): boolean => this.hasAttribute(name) && this.getAttribute(name) !== "false";
+    const height = text("height");
+    const market = text("market")?.split(",");
+    return {
+      view: text("view") as EmbedOptions["view"],
+      marketId: market?.[0],
+      // Two are compared.
+      marketIds: market?.[1] ? market : undefined,
+      theme: text("theme") as EmbedOptions["theme"],
+      height: height === undefined ? undefined : Number.parseInt(height, 10),
+      autoHeight: isOn("auto-height"),
+      locale: text("locale"),
+      loading: text("loading") as EmbedOptions["loading"],
+      consent: text("consent") !== "false",
+      ...this.given,
+      onEvent: ({ name, detail }) => this.dispatchEvent(new CustomEvent(`pm-${name}`, { detail, bubbles: true })),
+    };
+  }
+
+  /** A property that the page set before this class was there stands on the element itself, in the way of the setter. */
+  #adopt(name: string): void {
+    const value: unknown = Object.getOwnPropertyDescriptor(this, name)?.value;
+    if (Reflect.deleteProperty(this, name) && value !== undefined) Reflect.set(this, name, value);
+  }
+
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      warn(NAME, error);
+    }
+  }
+}
+
+for (const name of PROPERTIES)
+  Object.defineProperty(PredictionMarketElement.prototype, name, {
+    get(this: PredictionMarketElement) {
+      return this.given[name];
+    },
+    set(this: PredictionMarketElement, value: never) {
+      this.given[name] = value;
+      this.attributeChangedCallback();
+    },
+  });
+
+/** Once on a page, whichever script comes first: a browser knows one class for a name. */
+export function defineElement(): void {
+  if (!customElements.get(NAME)) customElements.define(NAME, PredictionMarketElement);
+}

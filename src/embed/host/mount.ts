@@ -1,0 +1,225 @@
+import {
+  ACTIONS,
+  CHANNEL,
+  type EmbedEvent,
+  type Envelope,
+  type EventDetails,
+  type EventName,
+  type FrameMessage,
+  type HostMessage,
+  THEMES,
+  type Theme,
+} from "../protocol.ts";
+import { FrameHeight } from "./height.ts";
+import { addressOf, type EmbedOptions, settle } from "./options.ts";
+import { ORIGIN } from "./origin.ts";
+import { Reach } from "./reach.ts";
+import { warn } from "./warn.ts";
+import { hostWords } from "./words.ts";
+
+/** One widget on the page. */
+export interface Embed {
+  /** null where there was no place for it. */
+  readonly iframe: HTMLIFrameElement | null;
+  setTheme(theme: Theme): void;
+  /** Asks `getToken` again: a user signed in or out, or something about the signed-in user changed. */
+  refreshToken(): void;
+  /** Changes these options and leaves the others; one that is `undefined` goes back to its default. */
+  update(options: EmbedOptions): void;
+  destroy(): void;
+}
+
+interface Mounted {
+  readonly handle: Embed;
+  readonly iframe: HTMLIFrameElement;
+  hear(message: FrameMessage): void;
+}
+
+/** Each place keeps its widget alive: a page that throws a place away throws away everything of the widget with it. */
+const mounts = new WeakMap<Element, Mounted>();
+const byId = new Map<string, WeakRef<Mounted>>();
+let count = 0;
+
+/**
+ * It runs scripts, calls its own origin, has a form, and opens links of a market's source in a new tab; it cannot leave its
+ * frame. (Browsers remark that scripts of one's own origin could undo this: true for pages of the tenant's own origin, which
+ * need no protection.)
+ */
+const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups allow-popups-to-escape-sandbox";
+
+/** Puts a widget into the place, or changes the one that is there. */
+export function mountAt(place: Element, options: EmbedOptions): Embed {
+  const known = mounts.get(place);
+  if (known) {
+    known.handle.update(options);
+    return known.handle;
+  }
+  if (count === 0) window.addEventListener("message", dispatch);
+  count += 1;
+  for (const [id, mounted] of byId) if (!mounted.deref()) byId.delete(id);
+  const mounted = mountNew(`pm${count}`, place, options);
+  return mounted.handle;
+}
+
+/** @returns whether there was a widget in the place */
+export function unmountAt(place: Element): boolean {
+  const known = mounts.get(place);
+  known?.handle.destroy();
+  return known !== undefined;
+}
+
+function dispatch(event: MessageEvent): void {
+  const message = event.data as Partial<Envelope<FrameMessage>> | null;
+  if (event.origin !== ORIGIN || message?.channel !== CHANNEL) return;
+  // Any window can post to this one; only messages of our frame, while it shows our origin, count.
+  const mounted = byId.get(String(message.id))?.deref();
+  if (mounted && event.source === mounted.iframe.contentWindow) mounted.hear(message as FrameMessage);
+}
+
+function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
+  let options = { ...first };
+  let settled = settle(options, place);
+  let isReady = false;
+  let isOver = false;
+  /** Tops of the frame in the window, as the reader left them: one for each view that was opened from another. */
+  const left: number[] = [];
+  const iframe = document.createElement("iframe");
+  const height = new FrameHeight(iframe, settled);
+
+  const send = (message: HostMessage): void => {
+    const envelope: Envelope<HostMessage> = { channel: CHANNEL, id, ...message };
+    iframe.contentWindow?.postMessage(envelope, ORIGIN);
+  };
+  const tell = <Name extends EventName>(name: Name, detail: EventDetails[Name]): void => {
+    attempt("onEvent", () => options.onEvent?.({ name, detail } as EmbedEvent));
+    const action = ACTIONS.find((one) => one === name);
+    if (action) attempt("onAction", () => options.onAction?.({ ...detail, name: action }));
+  };
+  const handToken = (): void => {
+    askToken(options).then((token) => send({ type: "token", token }));
+  };
+  const show = (): void => {
+    iframe.loading = settled.loading;
+    iframe.style.colorScheme = schemeOf(settled.theme);
+    height.reserve(settled, place);
+  };
+  const update = (changes: EmbedOptions): void => {
+    if (isOver) return;
+    const before = settled;
+    const hadToken = options.getToken !== undefined;
+    options = { ...options, ...changes };
+    settled = settle(options, place);
+    const address = addressOf(ORIGIN, id, settled);
+    const isElsewhere = address !== addressOf(ORIGIN, id, { ...before, theme: settled.theme });
+    if (isElsewhere || before.heightPx !== settled.heightPx || before.autoHeight !== settled.autoHeight) show();
+    iframe.style.colorScheme = schemeOf(settled.theme);
+    if (!isReady || before.consent !== settled.consent) {
+      if (isElsewhere) iframe.src = address;
+    } else if (isElsewhere) send({ type: "update", ...shownOf(settled) });
+    if (before.theme !== settled.theme) send({ type: "theme", theme: settled.theme });
+    if (JSON.stringify(before.brand) !== JSON.stringify(settled.brand)) send({ type: "brand", brand: settled.brand });
+    if (hadToken !== (options.getToken !== undefined)) handToken();
+  };
+  const reach = new Reach(iframe, {
+    look: () => ({ locale: settled.locale ?? "", colorScheme: schemeOf(settled.theme) }),
+    onTrouble: (problem) => tell("error", problem),
+  });
+  const hearReady = (message: FrameMessage & { type: "ready" }): void => {
+    isReady = true;
+    reach.hear();
+    if (message.title) iframe.title = message.title;
+    // The page may have changed its mind while the frame was loading, or since, if the frame was loaded again.
+    send({ type: "theme", theme: settled.theme });
+    if (settled.brand) send({ type: "brand", brand: settled.brand });
+    if (iframe.src !== addressOf(ORIGIN, id, { ...settled, theme: themeOf(iframe.src) }))
+      send({ type: "update", ...shownOf(settled) });
+    tell("ready", { view: message.view ?? settled.view, mayTrade: message.mayTrade });
+  };
+  const hear = (message: FrameMessage): void => {
+    if (message.type === "ready") hearReady(message);
+    else if (message.type === "token-needed") handToken();
+    else if (message.type === "height") {
+      height.want(message.height, message.busy === true);
+      tell("height", { height: message.height });
+    } else if (message.type === "scroll") scroll(iframe, left, message.to);
+    else if (message.type === "event") tell(message.name as EventName, message.detail as EventDetails[EventName]);
+  };
+
+  iframe.setAttribute("sandbox", SANDBOX);
+  iframe.referrerPolicy = "origin";
+  iframe.title = hostWords(settled.locale ?? "").title;
+  Object.assign(iframe.style, { display: "block", width: "100%", border: "0" });
+  show();
+  iframe.src = addressOf(ORIGIN, id, settled);
+  const handle: Embed = {
+    iframe,
+    setTheme: (theme) => {
+      if (THEMES.includes(theme)) update({ theme });
+    },
+    refreshToken: handToken,
+    update(changes) {
+      try {
+        update(changes ?? {});
+      } catch (error) {
+        warn("update", error);
+      }
+    },
+    destroy() {
+      isOver = true;
+      reach.end();
+      height.end();
+      iframe.remove();
+      byId.delete(id);
+      if (mounts.get(place) === mounted) mounts.delete(place);
+    },
+  };
+  const mounted: Mounted = { handle, iframe, hear };
+  mounts.set(place, mounted);
+  byId.set(id, new WeakRef(mounted));
+  place.append(iframe);
+  return mounted;
+}
+
+function shownOf({ view, marketId, marketIds, locale }: ReturnType<typeof settle>) {
+  return { view, marketId, marketIds, locale };
+}
+
+function themeOf(address: string): Theme {
+  return (new URL(address).searchParams.get("theme") ?? "dark") as Theme;
+}
+
+function attempt(about: string, work: () => unknown): void {
+  try {
+    work();
+  } catch (error) {
+    warn(about, error);
+  }
+}
+
+/** The token of the page's `getToken`; null when it has none, or fails. */
+async function askToken(options: EmbedOptions): Promise<string | null> {
+  try {
+    // In a turn of its own, because the caller may still be changing what `getToken` reads.
+    const token = await Promise.resolve().then(() => options.getToken?.());
+    return typeof token === "string" && token !== "" ? token : null;
+  } catch (error) {
+    warn("getToken", error);
+    return null;
+  }
+}
+
+/** Keeps the reader's place in an article while the frame shows one thing after another. */
+function scroll(iframe: HTMLIFrameElement, left: number[], to: "top" | "back"): void {
+  const { top } = iframe.getBoundingClientRect();
+  if (to === "top") {
+    left.push(top);
+    if (top < 0) window.scrollBy(0, top);
+    return;
+  }
+  const before = left.pop();
+  if (before !== undefined) window.scrollBy(0, top - before);
+}
+
+function schemeOf(theme: Theme): string {
+  return theme === "auto" ? "light dark" : theme;
+}

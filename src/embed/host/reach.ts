@@ -1,0 +1,154 @@
+import { NONCE, ORIGIN } from "./origin.ts";
+import { hostWords } from "./words.ts";
+
+/** A frame whose document sends no message within this time after it was loaded was refused by the browser, or was not found. */
+const SILENCE_MS = 3000;
+/** A frame in sight that is not even loaded after this time is not worth an empty box any more. */
+const PATIENCE_MS = 15_000;
+const FIRST_RETRY_MS = 5000;
+const LONGEST_RETRY_MS = 60_000;
+
+interface ReachHandlers {
+  /** The language of the page, and the scheme of colours that the frame has there. */
+  look(): { locale: string; colorScheme: string };
+  onTrouble(problem: { code: string; message: string; retryInMs: number }): void;
+}
+
+/**
+ * Notices that a frame does not come, shows a card in its place, and tries again at growing intervals until it is there. A
+ * browser shows an error page in the frame and says nothing about it to the page around.
+ */
+export class Reach {
+  readonly #iframe: HTMLIFrameElement;
+  readonly #handlers: ReachHandlers;
+  readonly #sight: IntersectionObserver;
+  readonly #card = document.createElement("div");
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Its document spoke, and its load event is still to come. */
+  #isReady = false;
+  /** Its load event came, and its document has not spoken. */
+  #isSilent = false;
+  #failures = 0;
+  #isOver = false;
+
+  constructor(iframe: HTMLIFrameElement, handlers: ReachHandlers) {
+    this.#iframe = iframe;
+    this.#handlers = handlers;
+    this.#sight = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      this.#sight.disconnect();
+      if (this.#timer === undefined) this.#wait(PATIENCE_MS, () => this.#fail());
+    });
+    this.#sight.observe(iframe);
+    iframe.onload = () => {
+      // Its script runs before the load event as a rule, and each document that the frame loads has to speak anew.
+      this.#isSilent = !this.#isReady;
+      this.#isReady = false;
+      if (this.#isSilent) this.#wait(SILENCE_MS, () => this.#fail());
+    };
+  }
+
+  /** The frame's document speaks. */
+  hear(): void {
+    this.#isReady = !this.#isSilent;
+    this.#isSilent = false;
+    this.#sight.disconnect();
+    this.#wait();
+    this.#failures = 0;
+    this.#card.remove();
+    this.#iframe.style.display = "block";
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wait();
+    this.#sight.disconnect();
+    this.#iframe.onload = null;
+    this.#card.remove();
+  }
+
+  #wait(ms?: number, work?: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = ms === undefined ? undefined : setTimeout(() => work?.(), ms);
+  }
+
+  async #fail(): Promise<void> {
+    if (!this.#iframe.isConnected) return;
+    const isAway = !(await answers());
+    if (this.#isOver || !this.#iframe.isConnected) return;
+    const message = isAway
+      ? `${ORIGIN} does not answer`
+      : `no frame from ${ORIGIN}: is ${location.origin} in its embed.allowedOrigins?`;
+    // Many pages that lost a server must not all come back to it in the same second.
+    const retryInMs = Math.round(
+      Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures) * (0.8 + Math.random() * 0.4),
+    );
+    this.#failures += 1;
+    this.#showCard();
+    this.#wait(retryInMs, () => this.#retry());
+    this.#handlers.onTrouble({ code: isAway ? "UNREACHABLE" : "FRAME_REFUSED", message, retryInMs });
+  }
+
+  /** Taken out and put in again, a frame loads anew and adds no step to the page's history. */
+  #retry(): void {
+    if (!this.#iframe.isConnected) return;
+    this.#isReady = false;
+    this.#isSilent = false;
+    // A frame that is not displayed is never near enough to load lazily.
+    this.#iframe.loading = "eager";
+    this.#iframe.before(this.#iframe);
+    this.#wait(PATIENCE_MS, () => this.#fail());
+  }
+
+  /** By properties of `style` alone: a strict policy of the page allows no other styles. */
+  #showCard(): void {
+    const { locale, colorScheme } = this.#handlers.look();
+    const words = hostWords(locale);
+    const card = this.#card;
+    card.dataset.pm = "unavailable";
+    card.lang = words.locale;
+    card.dir = "auto";
+    card.setAttribute("role", "status");
+    card.textContent = words.unavailable;
+    Object.assign(card.style, {
+      all: "initial",
+      display: "grid",
+      placeItems: "center",
+      boxSizing: "border-box",
+      minHeight: this.#iframe.style.height,
+      padding: "1rem",
+      border: "1px solid GrayText",
+      borderRadius: "8px",
+      font: "15px/1.5 system-ui, sans-serif",
+      textAlign: "center",
+      color: "CanvasText",
+      background: "Canvas",
+      colorScheme,
+    });
+    this.#iframe.style.display = "none";
+    if (!card.isConnected) this.#iframe.after(card);
+  }
+}
+
+/**
+ * Whether the origin answers at all. Asked for like this script itself, which the page's policy allows; a preloaded module is
+ * not run.
+ */
+function answers(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const link = document.createElement("link");
+    const end = (result: boolean) => () => {
+      link.remove();
+      clearTimeout(timer);
+      resolve(result);
+    };
+    const timer = setTimeout(end(false), SILENCE_MS);
+    link.rel = "modulepreload";
+    link.nonce = NONCE;
+    link.onload = end(true);
+    link.onerror = end(false);
+    // Another address each time, or a cache would answer.
+    link.href = `${ORIGIN}/assets/v1/embed.js?${Math.random()}`;
+    document.head.append(link);
+  });
+}

@@ -1,0 +1,102 @@
+import { sourceSentence } from "../../../locales/source-sentence.ts";
+import type { Speaker } from "../../../locales/speaker.ts";
+import type { Exchange } from "../../exchange.ts";
+import type { Answer } from "../../responses.ts";
+import { cardText, marketCard, sentence } from "../card.ts";
+import { escapeHtml, jsonInScript } from "../html.ts";
+import { pageAnswer, withLocale } from "./page-document.ts";
+import { absolute, type Market, type MarketSite, marketPath } from "./site.ts";
+
+/** Of `/m/:id/image.png`. */
+export const IMAGE_SIZE = { width: 1200, height: 630 };
+
+/** A market for people, for search engines and for the previews of links; with scripts its widget takes the card's place. */
+export function marketPage(site: MarketSite, exchange: Exchange, speaker: Speaker, market: Market): Promise<Answer> {
+  const { id, question } = market;
+  return pageAnswer(site, exchange, speaker, {
+    title: `${question} - ${site.name}`,
+    head: headOf(site, exchange, speaker, market),
+    main: `<div class="place">${marketCard(speaker, market, { level: 1 })}
+<div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"></div></div>
+${factsOf(speaker, market)}`,
+    live: true,
+  });
+}
+
+function factsOf(speaker: Speaker, market: Market): string {
+  const { volume, settledAt, outcome, yesPrice, meta } = market;
+  const traded = `<p class="soft">${escapeHtml(speaker.say("page.traded", { amount: speaker.volume(volume) }))}</p>`;
+  const rules = typeof meta.description === "string" ? meta.description.trim() : "";
+  return `<section>${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice }) : ""}${traded}</section>
+${rules === "" ? "" : section(speaker.say("page.rules"), `<p class="rules" dir="auto" data-pm="rules">${escapeHtml(rules)}</p>`)}
+${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="source">${sourceMarkup(speaker, market)}</p>`)}`;
+}
+
+function settlementOf(speaker: Speaker, { settledAt, yesPrice }: { settledAt: string; yesPrice: number }): string {
+  const time = { html: `<time datetime="${escapeHtml(settledAt)}">${escapeHtml(speaker.exact(settledAt))}</time>` };
+  const chance = { html: `<b data-pm="chance">${escapeHtml(speaker.chance(yesPrice))}</b>` };
+  return `<p>${sentence(speaker, "page.settledAt", { time })}</p>
+<p>${sentence(speaker, "page.lastChance", { side: speaker.say("common.yes"), chance })}</p>`;
+}
+
+function section(title: string, content: string): string {
+  return `<section><h2>${escapeHtml(title)}</h2>${content}</section>`;
+}
+
+/** The source in words. Its links tell search engines nothing in our name, and the page that they open nothing of ours. */
+function sourceMarkup(speaker: Speaker, market: Market): string {
+  return sourceSentence(speaker, market)
+    .map((piece) =>
+      typeof piece === "string"
+        ? escapeHtml(piece)
+        : `<a href="${escapeHtml(piece.href)}" target="_blank" rel="noopener nofollow">${escapeHtml(piece.text)}</a>`,
+    )
+    .join("");
+}
+
+/** What search engines and messengers read. Its addresses are absolute. */
+function headOf(site: MarketSite, exchange: Exchange, speaker: Speaker, market: Market): string {
+  const path = marketPath(market.id);
+  const address = absolute(site, exchange, path);
+  const description = cardText(speaker, market);
+  const oembed = absolute(site, exchange, `/oembed?url=${encodeURIComponent(address)}&format=json`);
+  const meta: [attribute: "name" | "property", key: string, value: string][] = [
+    ["name", "description", description],
+    ["property", "og:title", market.question],
+    ["property", "og:description", description],
+    ["property", "og:url", address],
+    ["property", "og:type", "website"],
+    ["property", "og:site_name", site.name],
+    ["property", "og:image", absolute(site, exchange, withLocale(`${path}/image.png`, exchange))],
+    ["property", "og:image:type", "image/png"],
+    ["property", "og:image:width", String(IMAGE_SIZE.width)],
+    ["property", "og:image:height", String(IMAGE_SIZE.height)],
+    ["property", "og:image:alt", `${market.question} ${description}`],
+    ["name", "twitter:card", "summary_large_image"],
+  ];
+  const links = `<link rel="canonical" href="${escapeHtml(address)}">
+<link rel="alternate" type="application/json+oembed" href="${escapeHtml(oembed)}" title="${escapeHtml(market.question)}">`;
+  const tags = meta.map(([attribute, key, value]) => `<meta ${attribute}="${key}" content="${escapeHtml(value)}">`);
+  const data = structuredData(site, absolute(site, exchange, "/"), address, speaker, market);
+  return `${links}\n${tags.join("\n")}\n<script type="application/ld+json">${jsonInScript(data)}</script>`;
+}
+
+/** A market as https://schema.org/Question, whose two answers are its sides; the accepted one is its result. */
+function structuredData(site: MarketSite, home: string, address: string, speaker: Speaker, market: Market): object {
+  const { question, createdAt, closeAt, outcome, meta } = market;
+  const answerOf = (side: "yes" | "no") => ({ "@type": "Answer", text: speaker.say(`common.${side}`), url: address });
+  return {
+    "@context": "https://schema.org",
+    "@type": "Question",
+    "@id": address,
+    url: address,
+    name: question,
+    ...(typeof meta.description === "string" ? { text: meta.description } : {}),
+    dateCreated: createdAt,
+    expires: closeAt,
+    answerCount: 2,
+    suggestedAnswer: [answerOf("yes"), answerOf("no")],
+    ...(outcome ? { acceptedAnswer: answerOf(outcome) } : {}),
+    publisher: { "@type": "Organization", name: site.name, url: home },
+  };
+}

@@ -1,0 +1,77 @@
+import type { Speaker } from "../../../locales/speaker.ts";
+import type { Exchange } from "../../exchange.ts";
+import type { Answer } from "../../responses.ts";
+import { chooseEncoding, compressed } from "../compress.ts";
+import { tagOf, unlessKnown } from "../conditional.ts";
+import { escapeHtml } from "../html.ts";
+import { SCRIPT } from "./page-look.ts";
+import type { MarketSite } from "./site.ts";
+
+/** How long a page may be a price behind, in seconds; then the entity tag tells whether it is. */
+const MAX_AGE_SEC = 5;
+
+export interface PageParts {
+  title: string;
+  /** Markup of the head beyond what every page has. */
+  head?: string;
+  /** Markup. */
+  main: string;
+  /** Whether the page mounts the widget. */
+  live?: boolean;
+  /** Whether search engines may list it where the tenant lets them. */
+  listed?: boolean;
+}
+
+/** A page in the reader's language, which is part of what it varies by. */
+export async function pageAnswer(
+  site: MarketSite,
+  exchange: Exchange,
+  speaker: Speaker,
+  parts: PageParts,
+): Promise<Answer> {
+  const page = pageOf(site, exchange, speaker, parts);
+  const tag = tagOf(page.body);
+  const answer = {
+    ...page,
+    cacheControl: `public, max-age=${MAX_AGE_SEC}`,
+    headers: [
+      ["vary", "Accept-Language"],
+      ["etag", tag],
+    ] as const,
+  };
+  const known = unlessKnown(exchange, answer, tag);
+  return known.status === 304 ? known : compressed(answer, chooseEncoding(exchange.header("accept-encoding")));
+}
+
+/** The page as it is written, for no cache. */
+export function pageOf(
+  site: MarketSite,
+  exchange: Exchange,
+  { locale, direction }: Speaker,
+  { title, head = "", main, live = false, listed = true }: PageParts,
+): Answer & { body: string } {
+  const robots = listed ? site.robots : "noindex";
+  const script = live ? `<script src="/assets/embed.js"></script><script>${SCRIPT}</script>` : "";
+  return {
+    status: 200,
+    contentType: "text/html; charset=utf-8",
+    contentSecurityPolicy: site.look.policy,
+    body: `<!doctype html>
+<html lang="${locale}" dir="${direction}" data-theme="auto"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark"><meta name="robots" content="${robots}"><title>${escapeHtml(title)}</title>
+<link rel="icon" href="/favicon.ico">${head}<style>${site.look.style}</style></head>
+<body><header><a href="${escapeHtml(withLocale("/", exchange))}">${brandOf(site)}</a></header>
+<main>${main}</main>${script}</body></html>`,
+  };
+}
+
+/** The tenant's logo, which has a name for readers who do not see it, or its name. */
+function brandOf({ name, theme: { logo } }: MarketSite): string {
+  return logo ? `<img src="${escapeHtml(logo.url)}" alt="${escapeHtml(logo.alt)}" height="40">` : escapeHtml(name);
+}
+
+/** A path of the site in the language that the reader chose by the address, if they did. */
+export function withLocale(path: string, exchange: Exchange): string {
+  const locale = new URLSearchParams(exchange.search).get("locale");
+  return locale ? `${path}${path.includes("?") ? "&" : "?"}locale=${encodeURIComponent(locale)}` : path;
+}

@@ -1,0 +1,88 @@
+import type { WireResult } from "../../../contract/operations.ts";
+import { Fault, invariant } from "../../../domain/fault.ts";
+import type { StatedTheme } from "../../../domain/theme/stated-theme.ts";
+import { type Caller, type Handlers, invoke } from "../../../services/invoke.ts";
+import type { Exchange } from "../../exchange.ts";
+import type { Readers } from "../readers.ts";
+import type { PageLook } from "./page-look.ts";
+
+export type Market = WireResult<"getMarket">;
+
+/** What the pages of a tenant's markets are made from. */
+export interface MarketSite {
+  /** The tenant's name, as people read it. */
+  name: string;
+  /** The tenant's own address; the host of the request unless given. */
+  baseUrl: string | undefined;
+  /** Whether search engines may list the pages. */
+  robots: "index" | "noindex";
+  theme: StatedTheme;
+  look: PageLook;
+  readers: Readers;
+  handlers: Handlers;
+}
+
+const VISITOR: Caller = { actor: "anonymous" };
+/** As many as a reader scrolls through; a link leads to the next ones. */
+const MARKETS_PER_PAGE = 60;
+
+/**
+ * The market that a path names.
+ * @throws Fault MARKET_NOT_FOUND also for what cannot be an id, DATABASE_UNAVAILABLE
+ */
+export async function readMarket({ handlers }: MarketSite, exchange: Exchange): Promise<Market> {
+  return marketById(handlers, decoded(exchange.params.id ?? ""));
+}
+
+/** As `readMarket`, by id. */
+export async function marketById(handlers: Handlers, id: string | undefined): Promise<Market> {
+  try {
+    return (await invoke(handlers, "getMarket", { id }, VISITOR)).wire.value;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "BAD_REQUEST") throw new Fault("MARKET_NOT_FOUND", "Market not found");
+    throw error;
+  }
+}
+
+/** The hourly prices of a market's life. */
+export async function readPrices({ handlers }: MarketSite, id: string): Promise<WireResult<"getMarketHistory">> {
+  return (await invoke(handlers, "getMarketHistory", { id }, VISITOR)).wire.value;
+}
+
+/**
+ * A page of the open markets.
+ * @throws Fault BAD_REQUEST for a cursor that is none of these words'
+ */
+export async function readOpenMarkets(
+  { handlers }: MarketSite,
+  { q, cursor }: { q: string; cursor: string | undefined },
+): Promise<WireResult<"listMarkets">> {
+  const input = { ...(q === "" ? {} : { q }), ...(cursor === undefined ? {} : { cursor }), limit: MARKETS_PER_PAGE };
+  return (await invoke(handlers, "listMarkets", input, VISITOR)).wire.value;
+}
+
+/** A path of the site as an absolute address. */
+export function absolute({ baseUrl }: MarketSite, exchange: Exchange, path: string): string {
+  return new URL(path, baseUrl ?? requestedOrigin(exchange)).href;
+}
+
+export const marketPath = (id: string): string => `/m/${encodeURIComponent(id)}`;
+
+/** Of a request to a server that was told no address of its own, as in tests. */
+function requestedOrigin(exchange: Exchange): string {
+  const { socket } = exchange.req;
+  const scheme = "encrypted" in socket && socket.encrypted ? "https" : "http";
+  const address = `${scheme}://${exchange.header("host")}`;
+  if (URL.canParse(address)) return new URL(address).origin;
+  invariant(socket.localPort, "a request comes over a bound socket");
+  return `${scheme}://localhost:${socket.localPort}`;
+}
+
+/** Undefined for what is no percent-encoding. */
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
