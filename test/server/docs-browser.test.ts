@@ -18,32 +18,29 @@ const SIZES = { wide: { width: 1280, height: 900 }, narrow: { width: 320, height
 /** Rules that axe leaves out unless they are asked for. */
 const RULES = ["target-size"];
 
-/** Each kind of page, and the part of it that is looked at closely. */
-const PAGES = {
-  overview: "/docs",
-  tag: "/docs/trading#placeTrade",
-  refusals: "/docs/refusals",
-  search: "/docs?q=trade",
-};
+/** Each kind of page, and the part of it that is looked at closely; the first is looked at whole. */
+const PAGES = [
+  { name: "overview", path: "/docs", part: undefined },
+  { name: "tag", path: "/docs/trading", part: "#placeTrade" },
+  { name: "refusals", path: "/docs/refusals", part: "#PRICE_BOUND" },
+  { name: "search", path: "/docs?q=trade", part: ".hits" },
+];
 
 describe.each(["light", "dark"] as const)("/docs in a browser, %s", (colorScheme) => {
   test.each(["wide", "narrow"] as const)("on a %s screen nothing is amiss", async (size) => {
     const { page, complaints, close } = await openPage(browser, { colorScheme, viewport: SIZES[size] });
-    for (const [name, path] of Object.entries(PAGES)) {
-      const requested: string[] = [];
-      page.on("request", (request) => requested.push(request.url()));
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(request.url()));
+    for (const { name, path, part } of PAGES) {
       await page.goto(tenant.url + path);
+      if (part?.startsWith("#")) await page.goto(tenant.url + path + part);
       await page.screenshot({ path: `${OUTPUT}docs-${name}-${size}-${colorScheme}.png` });
-      expect(requested).toEqual([tenant.url + path]);
-      page.removeAllListeners("request");
+      expect(requested.splice(0)).toEqual([tenant.url + path]);
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       expect([name, width]).toEqual([name, SIZES[size].width]);
-      // The colours are the same on all sizes, the targets in all colours.
+      // The colours are the same on all sizes, and the targets in all colours.
       if ((size === "wide") === (colorScheme === "light"))
-        expect([name, await accessibilityProblems(page, name === "tag" ? "#placeTrade" : undefined, RULES)]).toEqual([
-          name,
-          [],
-        ]);
+        expect([name, await accessibilityProblems(page, part, RULES)]).toEqual([name, []]);
     }
     expect(complaints).toEqual([]);
     await close();

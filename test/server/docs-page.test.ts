@@ -97,10 +97,11 @@ describe("/docs", () => {
     ["SLIPPAGE", "/docs/refusals#SLIPPAGE"],
     ["order.filled", "/docs/webhooks#order.filled"],
     ["sellValue", "/docs/trading#type-Position"],
+    ["trade", "/docs/trading#placeTrade"],
     ["approve WITHDRAWAL", "/docs/money#approveWithdrawal"],
   ])("a search for %s finds it first", async (query, first) => {
     const html = String((await pages.found(query, undefined)).body);
-    expect(/<article><h3><a href="([^"]+)"/.exec(html)?.[1]).toBe(first);
+    expect(/<article><h2><a href="([^"]+)"/.exec(html)?.[1]).toBe(first);
   });
 
   test("a search for nothing is the overview, and for what is not there says so", async () => {

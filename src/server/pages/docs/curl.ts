@@ -83,7 +83,7 @@ function addressOf(path: string, { parameters }: JsonObject, baseUrl: string): s
 
 function written(body: unknown): string {
   const line = JSON.stringify(body);
-  return line.length > SHORT ? JSON.stringify(body, null, 2) : line;
+  return line.length > SHORT ? JSON.stringify(body, null, 2).replaceAll("\n", "\n  ") : line;
 }
 
 /** As one word of a POSIX shell. */

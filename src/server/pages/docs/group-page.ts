@@ -15,7 +15,7 @@ export function groupPage(group: Group, { baseUrl }: Reference): Page {
   return {
     path: pathOf(name),
     title: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    content: `<p class="soft">${prose(description)}</p>${operations
+    content: `<p class="soft">${prose(description)}</p><h2 id="operations">Operations</h2>${operations
       .map((each) => operationArticle(each, baseUrl))
       .join("")}${typeSection(types)}`,
     parts: partsOf(
@@ -30,7 +30,7 @@ export function webhooksPage({ events, eventTypes }: Reference): Page {
   return {
     path: "/docs/webhooks",
     title: "Webhooks",
-    content: `${paragraphs(`Requests that the service sends to the receivers of the tenant file.\n\n${SCHEME}\n\n${RETRIES}`)}${events
+    content: `${paragraphs(`Requests that the service sends to the receivers of the tenant file.\n\n${SCHEME}\n\n${RETRIES}`)}<h2 id="events">Events</h2>${events
       .map(eventArticle)
       .join("")}${typeSection(eventTypes)}`,
     parts: partsOf(
@@ -57,7 +57,7 @@ function typeSection(types: Record<string, JsonObject>): string {
 function operationArticle(described: Described, baseUrl: string): string {
   const { id, method, path, summary, isExtension, operation } = described;
   const scope = operation["x-scope"];
-  return `<article id="${text(id)}"><h3><span class="method">${method}</span><code>${text(path)}</code>${
+  return `<article id="${text(id)}"><h3><span class="method">${method}</span><code>${text(path)}</code><span class="mark">${text(id)}</span>${
     isExtension ? '<span class="mark">extension</span>' : ""
   }</h3><p>${prose(summary)} <span class="soft">${securityOf(operation.security as JsonObject[])}${
     scope ? ` Scope <code>${text(scope)}</code>.` : ""

@@ -23,8 +23,9 @@ pre{margin:.4rem 0;padding:.8rem;overflow:auto;border:1px solid var(--line);bord
 .method{display:inline-block;min-width:3.6rem;padding:0 .45rem;margin-inline-end:.5rem;border-radius:5px;background:var(--accent);color:var(--on-accent);font-size:.85rem;font-weight:650;text-align:center}
 .mark{margin-inline-start:.5rem;padding:0 .4rem;border:1px solid var(--line);border-radius:5px;font-size:.78rem;color:var(--soft);white-space:nowrap}
 table{width:100%;border-collapse:collapse;font-size:.93rem}th,td{padding:.4rem .8rem .4rem 0;border-block-start:1px solid var(--line);text-align:start;vertical-align:top}
-thead th{border:0;font-size:.82rem;color:var(--soft);font-weight:600}tbody th{font-weight:600}td a,tbody th a,.codes a,.hits h3 a{display:inline-block;min-height:24px;min-width:24px;line-height:24px}
-.codes{display:flex;flex-wrap:wrap;gap:.2rem .9rem;margin:.3rem 0;padding:0;list-style:none}.soft{color:var(--soft)}.hits article{margin:.7rem 0;padding:.7rem 1.1rem}.hits p{margin:.2rem 0 0}
+thead th{border:0;font-size:.82rem;color:var(--soft);font-weight:600}tbody th{font-weight:600}td a,tbody th a,.codes a,.hits h2 a{display:inline-block;min-height:24px;min-width:24px;line-height:24px}
+.codes{display:flex;flex-wrap:wrap;gap:.2rem .9rem;margin:.3rem 0;padding:0;list-style:none}.soft{color:var(--soft)}.hits article{margin:.7rem 0;padding:.7rem 1.1rem}.hits h2{margin:0;padding:0;border:0;font-size:1.05rem}.hits p{margin:.2rem 0 0}
+@media(min-width:70rem){th code{white-space:nowrap}}
 @media(max-width:52rem){.frame{display:flex;flex-direction:column-reverse}nav{position:static;max-height:none;border-inline-end:0;border-block-start:1px solid var(--line)}
 .jump{display:inline-block;padding:.25rem 0}main{padding:1.2rem 1rem 3rem}article{padding:1rem}table,tbody{display:block}thead{display:none}th,td{display:block;padding:.1rem 0;border:0}tr{display:block;padding:.4rem 0;border-block-start:1px solid var(--line)}}
 @media print{nav,form,.jump{display:none}.frame{display:block}article{break-inside:avoid}}`;

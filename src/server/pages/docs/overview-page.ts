@@ -49,10 +49,7 @@ export function overviewPage(reference: Reference): Page {
       .filter(({ operations }) => operations.length > 0)
       .map(section)
       .join("")}`,
-    parts: [
-      { href: "#conventions", label: "Conventions" },
-      ...groups.map(({ name }) => ({ href: `#${name}`, label: `Operations: ${name}` })),
-    ],
+    parts: [{ href: "#conventions", label: "What holds for all requests" }],
   };
 }
 

@@ -44,7 +44,9 @@ function codeArticle(code: FaultCode, members: Described[], all: number): string
   const { meaning, next } = faultFacts(code);
   const links = members.map(({ id, tag }) => `<li><a href="${pathOf(tag)}#${text(id)}">${text(id)}</a></li>`);
   const answered =
-    members.length === all ? "<p>Every operation may answer it.</p>" : `<ul class="codes">${links.join("")}</ul>`;
+    members.length === all
+      ? "<p>Every operation may answer it.</p>"
+      : `<ul class="codes"><li class="soft">Answered by</li>${links.join("")}</ul>`;
   return `<article id="${code}"><h3><code>${code}</code></h3><p>${prose(`${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`)}${
     next === undefined ? "" : ` <span class="soft">An operator looks with <code>${text(next)}</code>.</span>`
   }</p>${answered}</article>`;

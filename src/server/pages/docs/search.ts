@@ -67,15 +67,14 @@ export function searchPage(index: readonly Entry[], asked: string): Page {
 }
 
 function hit({ title, kind, href, summary }: Entry): string {
-  return `<article><h3><a href="${text(href)}">${text(title)}</a><span class="mark">${text(kind)}</span></h3><p>${prose(summary)}</p></article>`;
+  return `<article><h2><a href="${text(href)}">${text(title)}</a><span class="mark">${text(kind)}</span></h2><p>${prose(summary)}</p></article>`;
 }
 
-/** A whole title before the beginning of one, then other names, then words. */
+/** A whole title before a part of one, then other names, then words; operations come before what is as good. */
 function scoreOf({ title, names }: Entry, wanted: readonly string[]): number {
   const name = title.toLowerCase();
   const scores = wanted.map((word) => {
-    if (name === word) return 4;
-    if (name.startsWith(word)) return 3;
+    if (name === word) return 3;
     return name.includes(word) ? 2 : names.includes(word) ? 1 : 0;
   });
   return scores.reduce<number>((sum, score) => sum + score, 0);
