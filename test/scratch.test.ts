@@ -1,8 +1,9 @@
 import { test } from "vitest";
-import { openBrowser, openPage, accessibilityProblems } from "./support/browser.ts";
-import { serveTenant } from "./server/support/tenant.ts";
-import { PUBLIC_KEY } from "./server/support/harness.ts";
 import { fillTenant } from "./embed/support/scenery.ts";
+import { PUBLIC_KEY } from "./server/support/harness.ts";
+import { serveTenant } from "./server/support/tenant.ts";
+import { accessibilityProblems, openBrowser, openPage } from "./support/browser.ts";
+
 test("look", async () => {
   const tenant = await serveTenant({ embed: { name: "Acme Markets", publicKeys: [PUBLIC_KEY], allowedOrigins: [] } });
   await fillTenant(tenant, "usr_1");
@@ -21,7 +22,11 @@ test("look", async () => {
     if (name === "script") await page.waitForSelector("html.live");
     await page.waitForTimeout(name === "settled" || name === "script" ? 1500 : 300);
     await page.screenshot({ path: `/tmp/pages-try/${name}.png`, fullPage: true });
-    console.log(name, complaints, "javaScriptEnabled" in options ? "" : await accessibilityProblems(page).catch(String));
+    console.log(
+      name,
+      complaints,
+      "javaScriptEnabled" in options ? "" : await accessibilityProblems(page).catch(String),
+    );
     await close();
   }
   await browser.close();

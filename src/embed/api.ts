@@ -1,6 +1,5 @@
 import type { WireResult } from "../contract/operations.ts";
 import type { FrameData } from "../contract/resources/embed.ts";
-import type { Side } from "../domain/market/market.ts";
 
 /** A refusal: its code, the server's message, and how many seconds to wait before trying again. */
 export class Refused extends Error {
@@ -17,14 +16,6 @@ export class Refused extends Error {
 type MarketItems = WireResult<"listMarkets">["items"];
 
 const TIMEOUT_MS = 15_000;
-
-export interface Purchase {
-  marketId: string;
-  side: Side;
-  amount: number;
-  /** The slippage guard: above this average price nothing happens. */
-  maxAvgPrice: number;
-}
 
 /** The operations that a widget uses, on its own origin. Only this object holds the token. */
 export class Api {
@@ -52,10 +43,9 @@ export class Api {
     return { items: body, nextCursor: headers.get("next-cursor") };
   }
 
-  /** @param key the same for each attempt at the same purchase, so that none of them can happen twice */
-  async trade({ marketId, side, ...rest }: Purchase, key: string): Promise<WireResult<"placeTrade">> {
-    const order = { marketId, selection: { side }, ...rest };
-    return (await this.#send<WireResult<"placeTrade">>("POST", "/v1/trade", order, key)).body;
+  /** @param key the same for each attempt at the same write, so that none of them can happen twice */
+  async post<Result>(path: string, input: object, key?: string): Promise<Result> {
+    return (await this.#send<Result>("POST", path, input, key)).body;
   }
 
   async #send<Result>(

@@ -8,7 +8,7 @@ const { code, message, retryAfterSec } = JSON.parse(
   document.getElementById("data")?.textContent ?? "{}",
 ) as RefusalData;
 const why = document.getElementById("why");
-const { text } = wordsFor(new Refused(code, message, retryAfterSec));
+const { text = message } = wordsFor(new Refused(code, message, retryAfterSec));
 let left = retryAfterSec;
 
 const bridge = openBridge(false, {

@@ -1,63 +1,110 @@
+import type { MessageKey } from "../locales/messages.ts";
+import type { Speaker, Values } from "../locales/speaker.ts";
 import type { Refused } from "./api.ts";
 import type { ActionName } from "./protocol.ts";
 
+/** What the widget offers and the host page carries out: the name of the event that tells the page. */
+export type Offer = ActionName;
+
 /** A refusal explained to a trader, and what the page can offer to do about it. */
 export interface Words {
-  text: string;
+  /** The server's own words, for a refusal that has no message. */
+  text?: string;
+  key?: MessageKey;
+  values?: Values;
   offer?: Offer;
   /** Seconds until it makes sense to try again. */
   waitSec?: number;
 }
 
-export type Offer = "sign-in" | "deposit" | "suitability" | "verify";
-
-/** What the widget offers and the host page carries out: the label of a button here, and the event that tells the page. */
-export const OFFERS: Record<Offer, { label: string; event: ActionName }> = {
-  "sign-in": { label: "Sign in", event: "signin" },
-  deposit: { label: "Add money", event: "deposit" },
-  suitability: { label: "Answer the questions", event: "suitability" },
-  verify: { label: "Verify identity", event: "verify" },
+export const OFFERS: Record<Offer, MessageKey> = {
+  signin: "offer.signin",
+  verify: "offer.verify",
+  deposit: "offer.deposit",
+  suitability: "offer.suitability",
 };
+
+const UNAVAILABLE: Words = { key: "refusal.unavailable" };
 
 const WORDS: Record<string, Words> = {
-  MARKET_CLOSED: { text: "This market has closed. Its result is being decided." },
-  MARKET_SUSPENDED: { text: "Trading is paused at the moment. Your positions are kept." },
-  MARKET_SETTLED: { text: "This market is settled." },
-  MARKET_NOT_FOUND: { text: "There is no such market, or none is open at the moment." },
-  KYC_REQUIRED: { text: "Your identity has to be verified before you can trade.", offer: "verify" },
-  ACCOUNT_RESTRICTED: { text: "Your account may not trade at the moment. Please contact support." },
-  JURISDICTION_BLOCKED: { text: "Trading is not available where you live." },
-  SUITABILITY_REQUIRED: {
-    text: "Answer a few questions first: they set how much you can trade.",
-    offer: "suitability",
-  },
-  INSUFFICIENT_FUNDS: { text: "There is not enough money in your wallet for this.", offer: "deposit" },
-  PRICE_BOUND: { text: "This would move the price too far. Try a smaller amount." },
-  COST_EXCEEDS_PAYOUT: {
-    text: "With the fee this costs more than it could ever pay. Wait for a lower price, or choose the other side.",
-  },
-  AMOUNT_TOO_SMALL: { text: "That is too little to buy a share." },
-  SLIPPAGE: { text: "The price has moved since you looked. Nothing was bought: check the new price and try again." },
-  USER_REQUIRED: { text: "Please sign in to trade.", offer: "sign-in" },
-  KEY_INVALID: { text: "This widget is not connected to its service any more." },
-  RATE_LIMITED: { text: "Too many requests from your network." },
-  OVERLOADED: { text: "Very many people are trading right now." },
-  OUTCOME_UNKNOWN: { text: "The connection was lost on the way. Try again: this purchase is never made twice." },
-  UNREACHABLE: { text: "The service cannot be reached. Try again: this purchase is never made twice." },
-  STANDBY_REQUIRED: { text: "The service is not available at the moment." },
-  DATABASE_UNAVAILABLE: { text: "The service is not available at the moment." },
-  INTERNAL: { text: "Something went wrong. Try again: this purchase is never made twice." },
+  MARKET_CLOSED: { key: "refusal.closed" },
+  MARKET_SUSPENDED: { key: "refusal.suspended" },
+  MARKET_SETTLED: { key: "refusal.settled" },
+  MARKET_NOT_FOUND: { key: "refusal.noMarket" },
+  KYC_REQUIRED: { key: "refusal.identity", offer: "verify" },
+  ACCOUNT_RESTRICTED: { key: "refusal.restricted" },
+  // A residence that is not on record is refused like one where trading is not allowed; the identity check names it.
+  JURISDICTION_BLOCKED: { key: "refusal.jurisdiction", offer: "verify" },
+  SUITABILITY_REQUIRED: { key: "refusal.suitability", offer: "suitability" },
+  INSUFFICIENT_FUNDS: { key: "refusal.funds", offer: "deposit" },
+  INSUFFICIENT_SHARES: { key: "refusal.shares" },
+  PRICE_BOUND: { key: "refusal.priceBound" },
+  COST_EXCEEDS_PAYOUT: { key: "refusal.payout" },
+  AMOUNT_TOO_SMALL: { key: "refusal.tooSmall" },
+  MAX_TRADE_EXCEEDED: { key: "refusal.maxTrade" },
+  EXPOSURE_EXCEEDED: { key: "refusal.exposure" },
+  SLIPPAGE: { key: "refusal.moved" },
+  QUOTE_MOVED: { key: "refusal.moved" },
+  QUOTE_EXPIRED: { key: "refusal.expired" },
+  QUOTE_INVALID: { key: "refusal.expired" },
+  USER_REQUIRED: { key: "refusal.user", offer: "signin" },
+  KEY_INVALID: { key: "refusal.key" },
+  RATE_LIMITED: { key: "refusal.rate" },
+  OVERLOADED: { key: "refusal.overloaded" },
+  OUTCOME_UNKNOWN: { key: "refusal.unknown" },
+  UNREACHABLE: { key: "refusal.unreachable" },
+  STANDBY_REQUIRED: UNAVAILABLE,
+  DATABASE_UNAVAILABLE: UNAVAILABLE,
+  INTERNAL: { key: "refusal.internal" },
 };
 
-/** After these the purchase may have happened: only the same purchase, with the same key, may be tried again. */
+/** A limit's message states the limit, and words in the reader's language need the number. */
+const LIMIT = /(\d+(?:\.\d+)?) USD/;
+
+/** After these a trade may have happened: only the same trade, with the same key, may be tried again. */
 const UNSURE: readonly string[] = ["OUTCOME_UNKNOWN", "UNREACHABLE", "INTERNAL", "DATABASE_UNAVAILABLE"];
 
-export function mayHaveHappened({ code }: Refused): boolean {
-  return UNSURE.includes(code);
+/** Refused before the trade was looked at: about an earlier attempt at it they say nothing. */
+const AT_THE_DOOR: readonly string[] = [
+  "RATE_LIMITED",
+  "OVERLOADED",
+  "USER_REQUIRED",
+  "KEY_INVALID",
+  "STANDBY_REQUIRED",
+];
+
+/** Refusals of who the user is: they hold for every order, until something about the user changes. */
+const OF_THE_USER: readonly string[] = [
+  "KYC_REQUIRED",
+  "ACCOUNT_RESTRICTED",
+  "JURISDICTION_BLOCKED",
+  "SUITABILITY_REQUIRED",
+];
+
+/** The held quote is over, and nothing was traded. */
+const OVER: readonly string[] = ["QUOTE_MOVED", "QUOTE_EXPIRED", "QUOTE_INVALID"];
+
+export const mayHaveHappened = ({ code }: Refused): boolean => UNSURE.includes(code);
+export const saysNothing = ({ code }: Refused): boolean => AT_THE_DOOR.includes(code);
+export const isOfTheUser = ({ code }: Refused): boolean => OF_THE_USER.includes(code);
+export const isQuoteOver = ({ code }: Refused): boolean => OVER.includes(code);
+
+/** The words for a refusal. A code without a message keeps the server's. */
+export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
+  const text = `${message}.`.replace(/\.\.$/, ".");
+  const limit = LIMIT.exec(message)?.[1];
+  const known = WORDS[code] ?? {};
+  const words = known.key === "refusal.maxTrade" || known.key === "refusal.exposure" ? limited(known, limit) : known;
+  return { text, ...words, ...(retryAfterSec > 0 ? { waitSec: retryAfterSec } : {}) };
 }
 
-/** The words for a refusal. Codes without an entry, such as limits, keep the server's message, which states the number. */
-export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
-  const words = WORDS[code] ?? { text: `${message}.`.replace(/\.\.$/, ".") };
-  return retryAfterSec > 0 ? { ...words, waitSec: retryAfterSec } : words;
+function limited(words: Words, limit: string | undefined): Words {
+  return limit === undefined ? {} : { ...words, values: { limit } };
+}
+
+/** A refusal in the reader's language; `limit` among its values is an amount of dollars. */
+export function sayWords({ say, dollars }: Speaker, { text = "", key, values = {} }: Words): string {
+  if (key === undefined) return text;
+  const { limit, ...rest } = values;
+  return say(key, limit === undefined ? rest : { ...rest, limit: dollars(Number(limit)) });
 }

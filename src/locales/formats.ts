@@ -7,6 +7,8 @@ export interface Formats {
   decimal(text: string): string;
   dollars(usd: number): string;
   dollarsOfMicro(micro: bigint): string;
+  /** Without cents, for amounts that have none. */
+  wholeDollars(usd: number): string;
   /** Short from a thousand on, such as $1.2K. */
   volume(usd: number): string;
   /** With a sign, unless it is shown as zero. */
@@ -63,6 +65,7 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     decimal: (text) => exactDecimal.format(text as Intl.StringNumericLiteral),
     dollars,
     dollarsOfMicro: (micro) => dollars(Number(micro) / 1e6),
+    wholeDollars: number({ ...usd, maximumFractionDigits: 0 }),
     volume: (value) => (value < 1000 ? dollars(value) : compact(value)),
     signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),
     shares: number({ maximumFractionDigits: 2 }),

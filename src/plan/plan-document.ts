@@ -1,6 +1,6 @@
-import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
 import { EmbedSection, PagesSection } from "../config/schema/embed-schema.ts";
 import type { TenantConfig } from "../config/tenant-config.ts";
+import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import { usualScopes } from "../domain/access/scopes.ts";
 import { canonicalJson, isSame, type Json } from "../domain/audit/audit-link.ts";

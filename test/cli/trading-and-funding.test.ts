@@ -43,6 +43,25 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
 
   const latest = async () => (await api.listAudit({ limit: 1 })).entries[0];
 
+  test("a held quote is printed with its end, executes as it is, and is used once", async () => {
+    const marketId = await market();
+    await door.deposit("ann", 100);
+    const terms = tradeInput({ market: marketId, side: "yes", amount: 25 });
+    expect(await json((io) => tradeQuote.run({ ...terms, hold: true }, api, io))).toMatchObject({
+      exit: 4,
+      data: { code: "USER_REQUIRED" },
+    });
+    const shown = await table((io) => tradeQuote.run({ ...terms, hold: true }, door.api("ann"), io));
+    expect(shown).toMatch(/price impact +0\.\d+.*quote +\S{100,}.*holds until +\d{4}-/s);
+    const { data } = await json((io) => tradeQuote.run({ ...terms, hold: true }, door.api("ann"), io));
+    const { amount, shares, fee, avgPrice, yesPriceAfter, quote } = data;
+    const place = (given: unknown) =>
+      json((io) => tradePlace.run({ ...terms, quote: String(given) }, door.api("ann"), io));
+    expect(await place("forged")).toMatchObject({ exit: 7, data: { code: "QUOTE_INVALID" } });
+    expect(await place(quote)).toMatchObject({ exit: 0, data: { amount, shares, fee, avgPrice, yesPriceAfter } });
+    expect(await place(quote)).toMatchObject({ exit: 7, data: { code: "QUOTE_MOVED" } });
+  });
+
   test("a quote is what the trade then comes to, and --shares sells", async () => {
     const id = await market();
     await door.deposit("ann", 100);

@@ -16,7 +16,9 @@ import {
   until,
   volume,
 } from "../../src/embed/format.ts";
-import { mayHaveHappened, wordsFor } from "../../src/embed/words.ts";
+import { mayHaveHappened, sayWords, wordsFor } from "../../src/embed/words.ts";
+import { CATALOGUES } from "../../src/locales/catalogues.ts";
+import { speakerFor } from "../../src/locales/speaker.ts";
 import { curveOf, endingWith } from "../../src/server/pages/embed-data.ts";
 
 /** The reader's own, wherever they are. */
@@ -166,9 +168,11 @@ describe("the stream", () => {
 });
 
 describe("words", () => {
+  const speaker = speakerFor("en", CATALOGUES.en);
+
   test("no refusal is told with a code, a URL or an empty sentence", () => {
     for (const code of FAULT_CODES) {
-      const { text } = wordsFor(new Refused(code, "The server's own words"));
+      const text = sayWords(speaker, wordsFor(new Refused(code, "The server's own words")));
       expect(text).toMatch(/^[A-Z].+\.$/);
       expect(text).not.toMatch(/[A-Z]{2,}_|http/);
     }

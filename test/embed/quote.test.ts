@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type MarketKind, pricesOf, type Side } from "../../src/domain/market/market.ts";
-import { poolAt, quoteBuy, worstPrice } from "../../src/embed/state/quote.ts";
-import { marketOf, openWorld, tradeOf, usd, type World } from "../engine/world.ts";
+import { estimate, poolAt, sellValueAt } from "../../src/embed/state/quote.ts";
+import type { TradeResult } from "../../src/engine/trade.ts";
+import { marketOf, openWorld, saleOf, tradeOf, usd, type World } from "../engine/world.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
 
@@ -31,6 +32,18 @@ function worldOf({ kind, p0Ppm, feeBps, before }: typeof scene extends fc.Arbitr
   return world;
 }
 
+const CODES = {
+  "too-small": "AMOUNT_TOO_SMALL",
+  "price-bound": "PRICE_BOUND",
+  "cannot-pay-off": "COST_EXCEEDS_PAYOUT",
+};
+
+/** What the page would show of this fill. */
+function quoteOf({ amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: TradeResult, yesPriceBefore: number) {
+  const [amount, fee, shares] = [amountMicro, feeMicro, sharesMicro].map((micro) => Number(micro) / 1e6);
+  return { amount, fee, shares, avgPrice, yesPriceBefore, yesPriceAfter };
+}
+
 function marketIn(world: World) {
   const [market, pool] = [world.get("market", "m1"), world.get("marketState", "m1")];
   if (!market || !pool) throw new Error("There is no market");
@@ -43,32 +56,51 @@ describe("the quote that the page computes", () => {
       fc.property(scene, (each) => {
         const world = worldOf(each);
         const { market, pool } = marketIn(world);
-        const amountMicro = BigInt(each.wanted.cents) * 10_000n;
-        const command = tradeOf({ side: each.wanted.side, amountMicro });
-        const quote = quoteBuy(market, pool, { side: each.wanted.side, amountMicro, feeBps: each.feeBps });
-        const refusal = world.refusal(command);
+        const { side: chosen, cents } = each.wanted;
+        const before = pricesOf(market, pool).yes;
+        const order = { side: chosen, action: "buy", sizeMicro: BigInt(cents) * 10_000n } as const;
+        const quote = estimate(market, pool, order, each.feeBps);
+        const command = tradeOf({ side: chosen, amountMicro: order.sizeMicro });
         if (typeof quote === "string") {
-          expect(refusal).toBe(
-            {
-              "too-small": "AMOUNT_TOO_SMALL",
-              "price-bound": "PRICE_BOUND",
-              "cannot-pay-off": "COST_EXCEEDS_PAYOUT",
-            }[quote],
-          );
+          expect(world.refusal(command)).toBe(CODES[quote]);
           return;
         }
-        expect(refusal).toBe("accepted");
         const { result } = world.decide(command);
-        expect(quote).toMatchObject({
-          sharesMicro: result.sharesMicro,
-          feeMicro: result.feeMicro,
-          avgPrice: result.avgPrice,
-        });
-        expect(quote.yesPriceAfter).toBe(result.yesPriceAfter);
-        // And the guard that goes with it lets this very trade through.
-        expect(world.refusal({ ...command, maxAvgPrice: worstPrice(quote.avgPrice) })).toBe("accepted");
+        expect(quote).toEqual(quoteOf(result, before));
+        // What selling them again at once is said to pay is what the engine then pays, after its fee.
+        world.run(command);
+        const { sharesMicro, yesPriceAfter } = result;
+        const sale = saleOf({ side: chosen, sharesMicro });
+        const terms = { mechanism: market, pool, feeBps: each.feeBps };
+        const resale = sellValueAt(terms, { side: chosen, shares: quote.shares, yesPrice: yesPriceAfter });
+        if (world.refusal(sale) !== "accepted") return;
+        const { amountMicro, feeMicro } = world.decide(sale).result;
+        expect(resale).toBeCloseTo(Number(amountMicro - feeMicro) / 1e6, 2);
       }),
       { numRuns: 300, seed: 7 },
+    );
+  });
+
+  test("of a sale is to the last unit what the engine would fill, or says why there is none", () => {
+    fc.assert(
+      fc.property(scene, fc.integer({ min: 1, max: 100 }), (each, percent) => {
+        const world = worldOf(each);
+        const { side: chosen, cents } = each.wanted;
+        const purchase = tradeOf({ side: chosen, amountMicro: BigInt(cents) * 10_000n });
+        if (world.refusal(purchase) !== "accepted") return;
+        const sizeMicro = (world.run(purchase).result.sharesMicro * BigInt(percent)) / 100n;
+        if (sizeMicro === 0n) return;
+        const { market, pool } = marketIn(world);
+        const before = pricesOf(market, pool).yes;
+        const quote = estimate(market, pool, { side: chosen, action: "sell", sizeMicro }, each.feeBps);
+        const sale = saleOf({ side: chosen, sharesMicro: sizeMicro });
+        if (typeof quote === "string") {
+          expect(world.refusal(sale)).toBe(CODES[quote]);
+          return;
+        }
+        expect(quote).toEqual(quoteOf(world.decide(sale).result, before));
+      }),
+      { numRuns: 200, seed: 13 },
     );
   });
 
@@ -78,9 +110,9 @@ describe("the quote that the page computes", () => {
         const opening = marketIn(worldOf({ ...each, before: [] }));
         const { market, pool } = marketIn(worldOf(each));
         const found = poolAt(market, opening.pool, pricesOf(market, pool).yes);
-        const terms = { side: each.wanted.side, amountMicro: usd(25), feeBps: each.feeBps };
-        const [guess, truth] = [quoteBuy(market, found, terms), quoteBuy(market, pool, terms)];
-        if (typeof guess === "string" || typeof truth === "string") return;
+        const order = { side: each.wanted.side, action: "buy", sizeMicro: usd(25) } as const;
+        const [guess, truth] = [found, pool].map((one) => estimate(market, one, order, each.feeBps));
+        if (typeof guess !== "object" || typeof truth !== "object") return;
         expect(Math.abs(guess.avgPrice / truth.avgPrice - 1)).toBeLessThan(0.0005);
       }),
       { numRuns: 200, seed: 11 },
@@ -113,14 +145,10 @@ describe("over HTTP", () => {
         body: JSON.stringify({ marketId: `mkt_${kind}`, selection: { side: chosen }, amount }),
       });
       const quoted = (await response.json()) as Record<string, number>;
-      const own = quoteBuy(mechanism, pool, { side: chosen, amountMicro: usd(amount), feeBps: limits.feeBps });
+      const order = { side: chosen, action: "buy", sizeMicro: usd(amount) } as const;
+      const own = estimate(mechanism, pool, order, limits.feeBps);
       if (typeof own === "string") throw new Error(own);
-      expect([Number(own.sharesMicro) / 1e6, own.avgPrice, own.yesPriceAfter, Number(own.feeMicro) / 1e6]).toEqual([
-        quoted.shares,
-        quoted.avgPrice,
-        quoted.yesPriceAfter,
-        quoted.fee,
-      ]);
+      expect(quoted).toMatchObject(own);
     }
   });
 });

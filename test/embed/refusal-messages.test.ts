@@ -3,6 +3,7 @@ import type { Command } from "../../src/engine/commands.ts";
 import { configOf } from "../engine/world.ts";
 import { userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
+import { confirmed, hold, part } from "./support/ticket.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -24,14 +25,12 @@ async function openMarket(change: { closeAt?: number } = {}, userId = "usr_1"): 
   return { ...opened, id };
 }
 
-async function buy({ frame }: OpenEmbed): Promise<void> {
-  await frame.getByRole("button", { name: /^Buy Yes/ }).click();
-  await frame.getByRole("button", { name: /^Confirm/ }).click();
-}
+const refusal = ({ frame }: OpenEmbed): Promise<string> =>
+  part(frame, "refusal").getByRole("alert").or(part(frame, "refusal").getByRole("status")).innerText();
+const refusals = async ({ events }: OpenEmbed) =>
+  (await events()).filter(({ name }) => name === "refused").map(({ detail }) => [detail.code, detail.stage]);
 
-const problem = ({ frame }: OpenEmbed): Promise<string> => frame.locator(".problem [role=alert]").innerText();
-
-describe("a refusal is told in words, and what can be done about it is the host's to offer", () => {
+describe("who may not trade is told before the first press, and the way out is the host's to offer", () => {
   let opened: OpenEmbed;
   beforeAll(async () => {
     opened = await openMarket();
@@ -43,84 +42,105 @@ describe("a refusal is told in words, and what can be done about it is the host'
     const kept = keys.map(({ hash, name, type }) => ({ hash, name, type, expiresAt: null }));
     await submit(configOf({ keys: kept, kycRequired, document: JSON.stringify({ kycRequired }) }));
   };
+  const restrict = (restricted: boolean) => () => submit({ type: "restrictUser", traderId: "usr_1", restricted });
+  const suitability = (suitabilityRequired: boolean) => setPolicy({ suitabilityRequired });
+  const residents = (...allowed: string[]) => setPolicy({ jurisdictions: { allowed, blocked: [] } });
   test.each([
-    ["identity", apply(true), apply(false), /identity has to be verified/, "verify"],
-    [
-      "suitability",
-      setPolicy({ suitabilityRequired: true }),
-      setPolicy({ suitabilityRequired: false }),
-      /Answer a few questions first/,
-      "suitability",
-    ],
-    [
-      "jurisdiction",
-      setPolicy({ jurisdictions: { allowed: ["CH"], blocked: [] } }),
-      setPolicy({ jurisdictions: { allowed: [], blocked: [] } }),
-      /not available where you live/,
-      undefined,
-    ],
-    [
-      "a limit",
-      setPolicy({ maxTradeUsd: 10 }),
-      setPolicy({ maxTradeUsd: 1000 }),
-      /limit of 10 USD per trade/,
-      undefined,
-    ],
+    ["KYC_REQUIRED", apply(true), apply(false), /identity has to be verified/, "verify"],
+    ["SUITABILITY_REQUIRED", suitability(true), suitability(false), /Answer a few questions first/, "suitability"],
+    ["JURISDICTION_BLOCKED", residents("CH"), residents(), /not available where you live/, "verify"],
+    ["ACCOUNT_RESTRICTED", restrict(true), restrict(false), /may not trade at the moment/, undefined],
+  ] as const)("%s", async (code, impose, lift, words, action) => {
+    const { page, frame, requests } = opened;
+    await impose();
+    // It is asked once for each user, and again when the page hands a token.
+    const quotes = () => requests.filter((path) => path === "/v1/quote").length;
+    const before = quotes();
+    await page.evaluate(`window.token = ${JSON.stringify(await userToken({ jti: code }))}; embeds[0].refreshToken()`);
+    // Who passed is not asked about again: what changed for them since, a press finds out.
+    await part(frame, "submit").click();
+    await expect.poll(() => refusal(opened)).toMatch(words);
+    expect(await part(frame, "submit").isDisabled()).toBe(true);
+    expect(quotes()).toBe(before + 1);
+    expect((await refusals(opened)).at(-1)).toEqual([code, "quote"]);
+    const fresh = await openMarket({}, "usr_1");
+    await expect.poll(() => refusal(fresh)).toMatch(words);
+    expect(await part(fresh.frame, "submit").isDisabled()).toBe(true);
+    expect(await refusals(fresh)).toEqual([[code, "before"]]);
+    expect(fresh.requests.filter((path) => path.startsWith("/v1/quote"))).toHaveLength(1);
+    const wayOut = part(fresh.frame, "way-out");
+    expect(await wayOut.count()).toBe(action === undefined ? 0 : 1);
+    if (action !== undefined) {
+      expect(await wayOut.getAttribute("data-action")).toBe(action);
+      await wayOut.click();
+      await expect.poll(async () => (await fresh.events()).at(-1)?.name).toBe(action);
+    }
+    // The user has taken it, and the page hands the token again.
+    await lift();
+    for (const one of [fresh, opened]) {
+      await one.page.evaluate("embeds[0].refreshToken()");
+      await expect.poll(() => part(one.frame, "submit").isEnabled()).toBe(true);
+      expect(await part(one.frame, "refusal").count()).toBe(0);
+    }
+    await fresh.close();
+  });
+
+  test.each([
+    ["a limit", setPolicy({ maxTradeUsd: 10 }), setPolicy({ maxTradeUsd: 1000 }), /may be \$10\.00 at most/],
     [
       "exposure",
       setPolicy({ maxUserExposureUsd: 10 }),
       setPolicy({ maxUserExposureUsd: 10_000 }),
-      /exposure over the cap of 10/,
-      undefined,
+      /over your limit of \$10\.00/,
     ],
-    [
-      "a restriction",
-      () => submit({ type: "restrictUser", traderId: "usr_1", restricted: true }),
-      () => submit({ type: "restrictUser", traderId: "usr_1", restricted: false }),
-      /may not trade at the moment/,
-      undefined,
-    ],
-  ] as const)("%s", async (_what, impose, lift, words, event) => {
-    await impose();
-    await buy(opened);
-    expect(await problem(opened)).toMatch(words);
-    if (event !== undefined) {
-      await opened.frame.locator(".problem button").click();
-      await expect.poll(async () => (await opened.events()).at(-1)?.name).toBe(event);
-    }
-    // What was refused can be tried again where it stands.
-    await lift();
-    await opened.frame.getByRole("button", { name: /^Confirm/ }).click();
-    await opened.frame.getByRole("heading", { name: /You bought/ }).waitFor();
-    await opened.frame.getByRole("button", { name: "Trade again" }).click();
-  });
+  ] as const)(
+    "%s that was lowered meanwhile is told at the first press, in the reader's language",
+    async (_, impose, lift, words) => {
+      await impose();
+      await part(opened.frame, "submit").click();
+      await expect.poll(() => refusal(opened)).toMatch(words);
+      await lift();
+      // What was refused can be tried again where it stands.
+      await hold(opened.frame);
+      await part(opened.frame, "change-order").click();
+    },
+  );
 
-  test("an empty wallet", async () => {
+  test("an empty wallet is told at once, and money is offered", async () => {
     const poor = await openMarket({}, "usr_poor");
-    await poor.frame.getByText("Your wallet holds $0.00.").waitFor();
-    await buy(poor);
-    expect(await problem(poor)).toMatch(/not enough money/);
-    await poor.frame.getByRole("button", { name: "Add money" }).click();
-    await expect.poll(async () => (await poor.events()).map(({ name }) => name)).toEqual(["deposit"]);
+    await poor.frame.getByText("your wallet holds $0.00.").waitFor();
+    await part(poor.frame, "submit").click();
+    await poor.frame.getByText("There is not enough money in your wallet for this.").waitFor();
+    await part(poor.frame, "way-out").click();
+    await expect.poll(async () => (await poor.events()).at(-1)?.name).toBe("deposit");
+    expect(await refusals(poor)).toEqual([["INSUFFICIENT_FUNDS", "quote"]]);
     await poor.close();
   });
 
   test("amounts that cannot be bought say so before anybody asks the server", async () => {
     const { frame, close } = await openMarket();
-    const amount = frame.getByLabel("Amount in dollars");
+    const amount = part(frame, "amount");
     for (const [text, words] of [
       ["", "Enter an amount in dollars."],
-      ["twelve", "Enter an amount in dollars."],
-      ["-5", "Enter an amount in dollars."],
-      ["0.0000001", "Enter an amount in dollars."],
+      ["0", "Enter an amount in dollars."],
+      ["twelve", "This number is not clear. Write it like 1,000.50."],
+      ["-5", "This number is not clear."],
+      ["1,00,0", "This number is not clear."],
+      ["0.0000001", "This number is not clear."],
       ["900000", "That would move the price too far. Try less."],
     ] as const) {
       await amount.fill(text);
       await frame.getByText(words).waitFor();
-      expect(await frame.locator("button.buy").isDisabled()).toBe(true);
+      expect(await part(frame, "submit").isDisabled()).toBe(true);
     }
-    await amount.fill("7,5");
-    await frame.getByRole("button", { name: "Buy Yes for $7.50" }).waitFor();
+    for (const [text, dollars] of [
+      ["7,5", "$7.50"],
+      ["1,000.50", "$1,000.50"],
+      ["1.000,50", "$1,000.50"],
+    ] as const) {
+      await amount.fill(text);
+      await frame.getByRole("button", { name: `Buy Yes for ${dollars}` }).waitFor();
+    }
     await close();
   });
 });
@@ -131,7 +151,7 @@ describe("a market that stops taking trades says so at once", () => {
     await submit({ type: "suspendMarket", marketId: id });
     await frame.getByText("Trading is paused at the moment.").waitFor();
     await submit({ type: "resumeMarket", marketId: id });
-    await frame.locator("button.buy").waitFor();
+    await part(frame, "submit").waitFor();
     await submit({ type: "settleMarket", marketId: id, outcome: "no" });
     await frame.getByText("Settled: No won.").waitFor();
     // Nothing is left to be likely, to wait for or to be live.
@@ -148,7 +168,7 @@ describe("a market that stops taking trades says so at once", () => {
     expect(await frame.getByText("Closed. The result is being decided.").count()).toBe(0);
     await frame.evaluate("laterMs = 1_800_000");
     await frame.getByText("Closed. The result is being decided.").waitFor();
-    expect(await frame.locator("button.buy").count()).toBe(0);
+    expect(await part(frame, "submit").count()).toBe(0);
     await close();
   });
 });
@@ -158,9 +178,9 @@ describe("when the network fails", () => {
     const { page, frame, close } = await openMarket();
     await page.context().setOffline(true);
     await frame.getByText(/not live since \d/).waitFor();
-    await frame.getByText("This price may be old.").waitFor();
-    await buy({ frame } as OpenEmbed);
-    expect(await problem({ frame } as OpenEmbed)).toMatch(/cannot be reached/);
+    await frame.getByText("Prices are not live at the moment.").waitFor();
+    await part(frame, "submit").click();
+    await frame.getByText("The service cannot be reached.").waitFor();
     await page.context().setOffline(false);
     await frame.getByText("live", { exact: true }).waitFor();
     await close();
@@ -174,33 +194,32 @@ describe("when the network fails", () => {
       await route.fetch();
       await route.abort();
     });
-    await buy(opened);
-    expect(await problem(opened)).toMatch(/never made twice/);
+    await hold(frame);
+    await part(frame, "submit").click();
+    await frame.getByText(/it is never made twice/).waitFor();
     await page.unroute("**/v1/trade");
-    // The price on the screen has moved by then, and what is repeated is still what was decided.
-    await frame.getByRole("button", { name: /^Confirm/ }).click();
-    await frame.getByRole("heading", { name: /You bought/ }).waitFor();
+    // The price has moved by then and the quote is used, and what is repeated is still what was decided.
+    await part(frame, "submit").click();
+    await part(frame, "receipt").waitFor();
     expect(before - (await stage.tenant.balance("wallet:usr_1"))).toBe(25_000_000n);
     await close();
   });
+});
 
-  test("a price that ran away meanwhile buys nothing", async () => {
-    markets += 1;
-    const id = `mkt_${markets}`;
-    await stage.tenant.openMarket(id);
-    const opened = await stage.open({ view: "market", marketId: id, token: await userToken() });
-    await opened.page.context().setOffline(true);
-    await opened.frame.getByText(/not live since \d/).waitFor();
-    await opened.page.route("**/v1/stream*", (route) => route.abort());
-    await opened.page.context().setOffline(false);
-    const terms = { marketId: id, traderId: "usr_2", side: "yes", amountMicro: 200_000_000n } as const;
-    await submit({ type: "placeTrade", id: "trd_away", ...terms, claimedJurisdiction: undefined });
-    const before = await stage.tenant.balance("wallet:usr_1");
-    await buy(opened);
-    expect(await problem(opened)).toMatch(/The price has moved/);
-    expect(await stage.tenant.balance("wallet:usr_1")).toBe(before);
-    await opened.close();
-  });
+test("what belongs to a user ends with their session: receipt, refusal and typed amount", async () => {
+  const { page, frame, close } = await openMarket();
+  await part(frame, "amount").fill("12.5");
+  expect(await confirmed(frame)).toMatch(/You bought/);
+  await page.evaluate("window.token = null; embeds[0].refreshToken()");
+  await frame.locator('[data-pm="way-out"][data-action="signin"]').waitFor();
+  expect(await part(frame, "receipt").count()).toBe(0);
+  expect(await part(frame, "position").count()).toBe(0);
+  expect(await part(frame, "submit").count()).toBe(0);
+  expect(await part(frame, "amount").inputValue()).toBe("25");
+  await page.evaluate(`window.token = ${JSON.stringify(await userToken({ sub: "usr_2" }))}; embeds[0].refreshToken()`);
+  await part(frame, "submit").waitFor();
+  expect(await part(frame, "receipt").count()).toBe(0);
+  await close();
 });
 
 test("too many requests: the form counts down and takes nothing until then, and a new frame does the same", async () => {
@@ -210,13 +229,13 @@ test("too many requests: the form counts down and takes nothing until then, and 
   const opened = await limited.open({ view: "market", marketId: "mkt_a", token: await userToken() });
   await opened.frame.getByText("live", { exact: true }).waitFor();
   await expect.poll(() => opened.requests.includes("/v1/portfolio")).toBe(true);
-  await buy(opened);
-  expect(await problem(opened)).toBe("Too many requests from your network.");
+  await part(opened.frame, "submit").click();
+  await expect.poll(() => refusal(opened)).toBe("Too many requests in a short time.");
   const left = async () => Number(/\d+/.exec(await opened.frame.locator("[role=timer]").innerText())?.[0]);
   const first = await left();
   expect(first).toBeGreaterThan(0);
   expect(first).toBeLessThanOrEqual(60);
-  expect(await opened.frame.locator("button.buy").isDisabled()).toBe(true);
+  expect(await part(opened.frame, "submit").isDisabled()).toBe(true);
   await expect.poll(left).toBeLessThan(first);
   // The frame of somebody who opens the page now can be shown, and says the same.
   await opened.frame.evaluate("location.reload()").catch(() => {});

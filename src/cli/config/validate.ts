@@ -4,12 +4,12 @@ import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/con
 import { displayPath } from "../../config/config-file.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
-import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { strayGrants } from "../../config/operator-file.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { DirectorySecrets, unlessUnsound } from "../../config/secrets/secret-values.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
+import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { documentOf } from "../../plan/plan-document.ts";

@@ -1,8 +1,8 @@
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import type { Path } from "../../config/config-error.ts";
-import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
+import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { setInYaml } from "../../config/yaml/yaml-edit.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { isNaming } from "../../plan/plan-compare.ts";

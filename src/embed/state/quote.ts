@@ -1,50 +1,78 @@
-import { buyShares, canPayOff, type Mechanism, type Side, spendTo, yesPriceOf } from "../../domain/market/market.ts";
+import {
+  buyShares,
+  canPayOff,
+  type Mechanism,
+  type Side,
+  sellToPool,
+  spendTo,
+  yesPriceOf,
+} from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
-import { averagePrice, feeOn, MAX_PRICE, MIN_PRICE, roundPrice } from "../../domain/money.ts";
+import { sellValueOf } from "../../domain/market/sale.ts";
+import { averagePrice, feeOn, isPriceAllowed, roundPrice, usdFromMicro } from "../../domain/money.ts";
+import type { Order } from "../orders.ts";
 
-/** What a purchase would come to at the prices on the screen; all amounts in micro-dollars and micro-shares. */
-export interface Quote {
+/** What an order would come to at the prices on the screen, in the fields of the server's quote. */
+export interface Estimate {
+  /** USD. What a buyer pays, fee included; what a seller's shares bring, before the fee. */
+  amount: number;
+  fee: number;
+  shares: number;
+  avgPrice: number;
+  yesPriceBefore: number;
+  yesPriceAfter: number;
+}
+
+export type NoEstimate = "too-small" | "price-bound" | "cannot-pay-off";
+
+type Size = Pick<Order, "side" | "action" | "sizeMicro">;
+
+/** The engine's own computation, on the pool that the page knows of. The server's answer differs if others trade first. */
+export function estimate(mechanism: Mechanism, pool: Pool, order: Size, feeBps: number): Estimate | NoEstimate {
+  const fill = order.action === "buy" ? bought(mechanism, pool, order, feeBps) : sold(mechanism, pool, order, feeBps);
+  if (typeof fill === "string") return fill;
+  const price = yesPriceOf(mechanism, fill.pool);
+  if (!isPriceAllowed(price)) return "price-bound";
+  const { amountMicro, feeMicro, sharesMicro } = fill;
+  if (order.action === "buy" && !canPayOff(amountMicro, sharesMicro)) return "cannot-pay-off";
+  return {
+    amount: usdFromMicro(amountMicro),
+    fee: usdFromMicro(feeMicro),
+    shares: usdFromMicro(sharesMicro),
+    avgPrice: averagePrice(amountMicro, sharesMicro),
+    yesPriceBefore: roundPrice(yesPriceOf(mechanism, pool)),
+    yesPriceAfter: roundPrice(price),
+  };
+}
+
+interface Fill {
   amountMicro: bigint;
   feeMicro: bigint;
   sharesMicro: bigint;
-  avgPrice: number;
-  yesPriceAfter: number;
-  /** What the shares pay if the side wins: a dollar each. */
-  payoutMicro: bigint;
+  pool: Pool;
 }
 
-/** How much worse than the quote the average price may be before the trade is called off. */
-const SLIPPAGE = 0.02;
-
-/** The slippage guard for a quote: the highest average price that is still taken, to six decimals. */
-export function worstPrice(avgPrice: number): number {
-  return Math.min(1, Math.ceil(avgPrice * (1 + SLIPPAGE) * 1e6) / 1e6);
+function bought(mechanism: Mechanism, pool: Pool, { side, sizeMicro }: Size, feeBps: number): Fill | NoEstimate {
+  const feeMicro = feeOn(sizeMicro, feeBps);
+  if (sizeMicro <= feeMicro) return "too-small";
+  const { sharesMicro, pool: after } = buyShares(mechanism, pool, side, sizeMicro - feeMicro);
+  return sharesMicro <= 0n ? "too-small" : { amountMicro: sizeMicro, feeMicro, sharesMicro, pool: after };
 }
 
-export type NoQuote = "too-small" | "price-bound" | "cannot-pay-off";
+function sold(mechanism: Mechanism, pool: Pool, { side, sizeMicro }: Size, feeBps: number): Fill | NoEstimate {
+  const { proceedsMicro, pool: after } = sellToPool(mechanism, pool, side, sizeMicro);
+  const feeMicro = feeOn(proceedsMicro, feeBps);
+  if (proceedsMicro <= feeMicro) return "too-small";
+  return { amountMicro: proceedsMicro, feeMicro, sharesMicro: sizeMicro, pool: after };
+}
 
-/** The engine's own computation, on the pool that the page knows of. The server's answer may differ if others trade first. */
-export function quoteBuy(
-  mechanism: Mechanism,
-  pool: Pool,
-  { side, amountMicro, feeBps }: { side: Side; amountMicro: bigint; feeBps: number },
-): Quote | NoQuote {
-  const feeMicro = feeOn(amountMicro, feeBps);
-  const netMicro = amountMicro - feeMicro;
-  if (netMicro <= 0n) return "too-small";
-  const { sharesMicro, pool: after } = buyShares(mechanism, pool, side, netMicro);
-  if (sharesMicro <= 0n) return "too-small";
-  const price = yesPriceOf(mechanism, after);
-  if (!(price >= MIN_PRICE && price <= MAX_PRICE)) return "price-bound";
-  if (!canPayOff(amountMicro, sharesMicro)) return "cannot-pay-off";
-  return {
-    amountMicro,
-    feeMicro,
-    sharesMicro,
-    avgPrice: averagePrice(amountMicro, sharesMicro),
-    yesPriceAfter: roundPrice(price),
-    payoutMicro: sharesMicro,
-  };
+/** USD that shares pay when they are sold at a YES price, after the fee. */
+export function sellValueAt(
+  { mechanism, pool, feeBps }: { mechanism: Mechanism; pool: Pool; feeBps: number },
+  { side, shares, yesPrice }: { side: Side; shares: number; yesPrice: number },
+): number {
+  const sharesMicro = BigInt(Math.round(shares * 1e6));
+  return usdFromMicro(sellValueOf(mechanism, poolAt(mechanism, pool, yesPrice), side, sharesMicro, feeBps));
 }
 
 /**

@@ -4,6 +4,7 @@ import type { FrameData } from "../../contract/resources/embed.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { Api, Refused } from "../api.ts";
 import { type Bridge, type BridgeHandlers, openBridge } from "../bridge.ts";
+import { expiryOf, userOf } from "../token.ts";
 import { type Words, wordsFor } from "../words.ts";
 
 export type Portfolio = WireResult<"getPortfolio">;
@@ -16,6 +17,10 @@ export interface Session {
   settled: boolean;
   /** Whether a user is signed in. */
   signedIn: boolean;
+  /** Who is signed in; null when no user is. */
+  user: string | null;
+  /** How often the page around has handed a token: each may mean that something about the user has changed. */
+  handed: number;
   portfolio: Portfolio | undefined;
   /** Why the last reading of the portfolio failed; undefined after a successful one. */
   problem: Words | undefined;
@@ -36,6 +41,7 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
   const api = useMemo(() => new Api(data.apiKey), [data]);
   const [settled, setSettled] = useState(false);
   const [signedIn, setSignedIn] = useState(false);
+  const [handed, setHanded] = useState(0);
   const [portfolio, setPortfolio] = useState<Portfolio>();
   const [problem, setProblem] = useState<Words>();
   const renewal = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -74,6 +80,7 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
     ...host,
     onToken(token) {
       setSettled(true);
+      setHanded((count) => count + 1);
       // The page may send the refused token again; it stays refused.
       if (token !== null && token === refused.current) return;
       // The same token again means that something about the user has changed, such as the balance.
@@ -99,29 +106,20 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
     return () => clearTimeout(timer);
   }, [mayTrade]);
   useEffect(() => () => clearTimeout(renewal.current), []);
-  return { api, bridge: bridge.current, settled, signedIn, portfolio, problem, refresh, dropToken };
+  return {
+    api,
+    bridge: bridge.current,
+    settled,
+    signedIn,
+    user: userOf(api.token),
+    handed,
+    portfolio,
+    problem,
+    refresh,
+    dropToken,
+  };
 }
 
 function clampTimer(ms: number): number {
   return Math.min(LONGEST_TIMER_MS, Math.max(1000, ms));
-}
-
-/** The claims of a JWT, used to renew it in time and to notice another user: only the server decides whether it is valid. */
-function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
-  try {
-    const payload = token.split(".")[1] ?? "";
-    return JSON.parse(atob(payload.replace(/-/g, "+").replace(/_/g, "/"))) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-function userOf(token: string): unknown {
-  return claimsOf(token).sub ?? token;
-}
-
-/** Milliseconds since the epoch. */
-function expiryOf(token: string): number {
-  const { exp } = claimsOf(token);
-  return typeof exp === "number" ? exp * 1000 : Number.POSITIVE_INFINITY;
 }

@@ -2,12 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
-import { cents, chance, clock, dollars, moment, nameOf, shares, signed, timeLeft, toneOf, volume } from "../format.ts";
-import type { Portfolio, Session } from "../state/session.ts";
+import { chance, clock, moment, nameOf, timeLeft, volume } from "../format.ts";
+import type { Wish } from "../state/draft.ts";
+import type { Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";
-import { OFFERS, type Words } from "../words.ts";
 import { Chart } from "./chart.tsx";
-import { TradeForm } from "./trade-form.tsx";
+import { Trading } from "./trading.tsx";
 
 export interface MarketViewProps {
   data: FrameData;
@@ -21,7 +21,6 @@ export interface MarketViewProps {
 /** One market: its question, price, curve and the trade form. */
 export function MarketView({ data, market, session, theme, back }: MarketViewProps) {
   const { detail } = market;
-  const { api, bridge, portfolio, refresh } = session;
   const now = useServerTime(data.now, detail.closeAt);
   const state = useMarket(market, session, data.now);
   const left = Date.parse(detail.closeAt) - now;
@@ -45,25 +44,15 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
         {(shown === "open" || shown === "suspended") && <LiveState state={state} />}
       </p>
       <Chart points={state.points} theme={theme} now={Math.min(now, Date.parse(detail.closeAt))} />
-      <OwnPositions portfolio={portfolio} marketId={detail.id} yesPrice={state.yesPrice} />
-      {shown === "open" ? (
-        <TradeForm
-          marketId={detail.id}
-          market={state}
-          limits={data.limits}
-          api={api}
-          balanceUsd={portfolio?.wallet.balanceUsd}
-          blocked={blockedBy(data, session)}
-          onOffer={(offer) => bridge.tell(OFFERS[offer].event, { marketId: detail.id })}
-          onTrade={(trade) => {
-            bridge.tell("trade", { ...trade, action: trade.action ?? "buy" });
-            // Otherwise the stream reports the fill.
-            if (state.live !== "live") refresh();
-          }}
-        />
-      ) : (
-        <Rest status={shown} outcome={state.outcome} />
-      )}
+      <Trading
+        data={data}
+        session={session}
+        marketId={detail.id}
+        market={state}
+        isOpen={shown === "open"}
+        wish={wishOf(new URLSearchParams(location.search).get("side"))}
+      />
+      {shown !== "open" && <Rest status={shown} outcome={state.outcome} />}
       <p class="soft small">
         Decided by: <bdi>{detail.resolutionRef}</bdi>
       </p>
@@ -71,11 +60,9 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
   );
 }
 
-/** Why trading is not possible here, known before the server is asked. */
-function blockedBy({ apiKey, name }: FrameData, { bridge, signedIn }: Session): Words | undefined {
-  if (apiKey === null) return { text: "Trading is not set up here." };
-  if (!bridge.mayTrade) return { text: `Here you can only look. You can trade on the site of ${name}.` };
-  return signedIn ? undefined : { text: "Please sign in on this page to trade.", offer: "sign-in" };
+/** The ticket opens with the side of a card that was tapped. */
+function wishOf(side: string | null): Wish | undefined {
+  return side === "yes" || side === "no" ? { side, action: "buy" } : undefined;
 }
 
 /** The chance, or the result once the market is settled. */
@@ -103,41 +90,6 @@ function Rest({ status, outcome }: { status: string; outcome: Side | null }) {
   return (
     <section class="panel" role="status">
       {text}
-    </section>
-  );
-}
-
-function OwnPositions({
-  portfolio,
-  marketId,
-  yesPrice,
-}: {
-  portfolio: Portfolio | undefined;
-  marketId: string;
-  yesPrice: number;
-}) {
-  const own = portfolio?.positions.filter((position) => position.marketId === marketId) ?? [];
-  if (own.length === 0) return null;
-  return (
-    <section class="own" aria-label="Your position">
-      {own.map(({ side, shares: held, avgCost }) => {
-        const price = side === "yes" ? yesPrice : 1 - yesPrice;
-        const result = held * (price - avgCost);
-        return (
-          <p key={side}>
-            <span>
-              You hold{" "}
-              <b class={side}>
-                {shares(held)} {nameOf(side)}
-              </b>{" "}
-              at {cents(avgCost)}
-            </span>
-            <span>
-              {dollars(held * price)} <b class={toneOf(result)}>{signed(result)}</b>
-            </span>
-          </p>
-        );
-      })}
     </section>
   );
 }

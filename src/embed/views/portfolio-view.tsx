@@ -2,8 +2,7 @@ import type { FrameData } from "../../contract/resources/embed.ts";
 import { cents, day, dollars, nameOf, shares, signed, toneOf } from "../format.ts";
 import type { Portfolio, Session } from "../state/session.ts";
 import { usePrices } from "../state/use-prices.ts";
-import { OFFERS } from "../words.ts";
-import { Problem } from "./problem.tsx";
+import { Problem, WayOut } from "./problem.tsx";
 
 export interface PortfolioViewProps {
   data: FrameData;
@@ -52,8 +51,8 @@ function Nothing({ data, session: { bridge, settled, signedIn, problem } }: { da
   if (signedIn || !settled) return <p class="soft">Loading…</p>;
   return (
     <Problem
-      words={{ text: "Please sign in on this page to see them.", offer: "sign-in" }}
-      onOffer={(offer) => bridge.tell(OFFERS[offer].event, {})}
+      words={{ text: "Please sign in on this page to see them.", offer: "signin" }}
+      onOffer={(offer) => bridge.tell(offer, {})}
     />
   );
 }
@@ -84,9 +83,7 @@ function Holdings({
         {wallet.pendingWithdrawalsUsd > 0 && (
           <span class="soft">{dollars(wallet.pendingWithdrawalsUsd)} is on its way to you.</span>
         )}
-        <button type="button" onClick={() => bridge.tell(OFFERS.deposit.event, {})}>
-          {OFFERS.deposit.label}
-        </button>
+        <WayOut offer="deposit" onOffer={(offer) => bridge.tell(offer, {})} />
       </p>
       <Open positions={positions} open={open} />
       <Past settlements={settlements} />

@@ -1,31 +1,37 @@
 import { useEffect, useState } from "preact/hooks";
-import { OFFERS, type Offer, type Words } from "../words.ts";
+import { useSpeech } from "../speech.ts";
+import { OFFERS, type Offer, sayWords, type Words } from "../words.ts";
 
 export interface ProblemProps {
   words: Words;
   onOffer(offer: Offer): void;
   /** Called when the time to wait is over. */
   onEnd?(): void;
+  /** Whether it was known before the reader did anything, so that it need not interrupt them. */
+  isKnown?: boolean;
 }
 
-/** A refusal in words, with a button for what can be done about it, and the time left to wait. */
-export function Problem({ words, onOffer, onEnd }: ProblemProps) {
-  const { text, offer } = words;
+/** A refusal in words, with a button for the way out of it, and the time left to wait. */
+export function Problem({ words, onOffer, onEnd, isKnown = false }: ProblemProps) {
+  const speaker = useSpeech();
+  const { offer } = words;
   const left = useCountdown(words, onEnd);
   return (
-    <div class="problem">
-      <p role="alert">{text}</p>
-      {left > 0 && (
-        <p role="timer">
-          You can go on in {left} {left === 1 ? "second" : "seconds"}.
-        </p>
-      )}
-      {offer && (
-        <button type="button" onClick={() => onOffer(offer)}>
-          {OFFERS[offer].label}
-        </button>
-      )}
+    <div class="problem" data-pm="refusal">
+      <p role={isKnown ? "status" : "alert"}>{sayWords(speaker, words)}</p>
+      {left > 0 && <p role="timer">{speaker.say("refusal.wait", { count: left })}</p>}
+      {offer && <WayOut offer={offer} onOffer={onOffer} />}
     </div>
+  );
+}
+
+/** What the page around is asked to do for the reader. */
+export function WayOut({ offer, onOffer }: { offer: Offer; onOffer(offer: Offer): void }) {
+  const { say } = useSpeech();
+  return (
+    <button type="button" data-pm="way-out" data-action={offer} onClick={() => onOffer(offer)}>
+      {say(OFFERS[offer])}
+    </button>
   );
 }
 

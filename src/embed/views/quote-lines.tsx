@@ -1,42 +1,81 @@
+import type { ComponentChildren } from "preact";
 import type { Side } from "../../domain/market/market.ts";
-import { cents, chance, dollarsOfMicro, nameOf, shares } from "../format.ts";
-import type { Quote } from "../state/quote.ts";
+import type { MessageKey } from "../../locales/messages.ts";
+import { useSpeech } from "../speech.ts";
+import type { Estimate } from "../state/quote.ts";
 
-/** The quote of a purchase, line by line; or `said`, the reason why there is none. */
-export function QuoteLines({ quote, side, said }: { quote: Quote | undefined; side: Side; said: string | undefined }) {
-  if (!quote)
-    return (
-      <p class="soft" role="status">
-        {said}
-      </p>
-    );
-  const gain = Math.round((Number(quote.payoutMicro - quote.amountMicro) / Number(quote.amountMicro)) * 100);
-  const after = side === "yes" ? quote.yesPriceAfter : 1 - quote.yesPriceAfter;
-  const lines: [name: string, value: string][] = [
-    ["You pay", dollarsOfMicro(quote.amountMicro)],
-    ["Fee, included", dollarsOfMicro(quote.feeMicro)],
-    ["Shares", shares(Number(quote.sharesMicro) / 1e6)],
-    ["Average price", cents(quote.avgPrice)],
-    [`Chance of ${nameOf(side)} after`, chance(after)],
-  ];
+export interface QuoteLinesProps {
+  /** An estimate, or what the server quoted. */
+  quote: Estimate;
+  side: Side;
+  action: "buy" | "sell";
+  /** USD that the shares of a purchase pay when they are sold again at once, after the fee. */
+  resaleUsd: number | undefined;
+  /** From this movement of the chance on, the reader is warned. */
+  warnImpact: number;
+}
+
+/** What an order comes to, line by line. */
+export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: QuoteLinesProps) {
+  const { say, cents, chance, dollars, number, shares } = useSpeech();
+  const name = say(`common.${side}`);
+  const of = (yesPrice: number): number => (side === "yes" ? yesPrice : 1 - yesPrice);
+  const [before, after] = [of(quote.yesPriceBefore), of(quote.yesPriceAfter)];
+  const isBuy = action === "buy";
+  const gain = Math.round((quote.shares / quote.amount - 1) * 100);
   return (
-    <dl class="quote" aria-live="polite">
-      {lines.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-      <div class="win">
-        <dt>If {nameOf(side)} wins</dt>
-        <dd>
-          {dollarsOfMicro(quote.payoutMicro)}{" "}
-          <span class={gain < 0 ? "loss" : "gain"}>
-            {gain < 0 ? "−" : "+"}
-            {Math.abs(gain)}%
-          </span>
-        </dd>
-      </div>
-    </dl>
+    <>
+      <dl class="quote" aria-live="polite">
+        {isBuy && <Line name="ticket.youPay">{dollars(quote.amount)}</Line>}
+        <Line name={isBuy ? "ticket.feeIncluded" : "ticket.feeDeducted"}>{dollars(quote.fee)}</Line>
+        <Line name="ticket.shareCount">{shares(quote.shares)}</Line>
+        <Line name="ticket.avgPrice">{cents(quote.avgPrice)}</Line>
+        <Line name="ticket.impact" values={{ side: name }} part="impact">
+          {say("ticket.fromTo", { before: chance(before), after: chance(after) })}
+        </Line>
+        {resaleUsd !== undefined && <Line name="ticket.resale">{dollars(resaleUsd)}</Line>}
+        {isBuy ? (
+          <Line name="ticket.ifWins" values={{ side: name }} style="win">
+            {dollars(quote.shares)}{" "}
+            <bdi class={gain < 0 ? "loss" : "gain"}>
+              {gain < 0 ? "−" : "+"}
+              {number(Math.abs(gain))}%
+            </bdi>
+          </Line>
+        ) : (
+          <Line name="ticket.youGet" style="win">
+            {dollars(quote.amount - quote.fee)}
+          </Line>
+        )}
+      </dl>
+      {Math.abs(after - before) >= warnImpact && (
+        <p class="warning" data-pm="impact-warning" role="status">
+          {say("ticket.impactWarning", {
+            count: Math.round(Math.abs(after - before) * 100),
+            side: name,
+            before: chance(before),
+            after: chance(after),
+          })}
+        </p>
+      )}
+    </>
+  );
+}
+
+interface LineProps {
+  name: MessageKey;
+  values?: { side: string };
+  part?: string;
+  style?: string;
+  children: ComponentChildren;
+}
+
+function Line({ name, values, part, style, children }: LineProps) {
+  const { say } = useSpeech();
+  return (
+    <div class={style} data-pm={part}>
+      <dt>{say(name, values)}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }

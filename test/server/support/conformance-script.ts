@@ -80,6 +80,8 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["unfreezeConfig", {}],
   ["quoteTrade", trade],
   ["quoteTrade", { ...trade, maxAvgPrice: 0.01 }],
+  ["quoteTrade", { ...trade, hold: true }],
+  ["placeTrade", { ...trade, quote: "forged" }],
   ["listRecentPrices", { ids: "m1,m2" }],
   ["previewSettlement", { id: "m1", outcome: "yes" }],
   ["listOrders", { limit: 1 }],

@@ -1,0 +1,53 @@
+import { toneOf } from "../../locales/formats.ts";
+import { useSpeech } from "../speech.ts";
+import type { Portfolio } from "../state/session.ts";
+
+export type Position = Portfolio["positions"][number];
+
+export interface OwnPositionProps {
+  position: Position;
+  /** USD that selling all its shares pays now, after the fee. */
+  sellValue: number;
+  /** Opens a ticket that sells; undefined where nothing can be sold. */
+  onSell?: ((all: boolean) => void) | undefined;
+}
+
+/** What a user holds of one side, what selling it pays now, and the ways to sell it. */
+export function OwnPosition({ position, sellValue, onSell }: OwnPositionProps) {
+  const { say, compose, cents, dollars, shares, signed } = useSpeech();
+  const { side, avgCost } = position;
+  const result = sellValue - costOf(position);
+  const held = (
+    <b class={side}>
+      {shares(position.shares)} {say(`common.${side}`)}
+    </b>
+  );
+  return (
+    <div class="position" data-pm="position" data-side={side}>
+      <p>
+        <span>{compose("ticket.holding", { held, price: cents(avgCost) })}</span>
+        <span>
+          {say("ticket.sellsFor")} <b data-pm="position-value">{dollars(sellValue)}</b>{" "}
+          <b data-pm="position-result" class={toneOf(result)}>
+            {signed(result)}
+          </b>
+        </span>
+      </p>
+      {onSell && (
+        <p class="ways">
+          <button type="button" data-pm="sell" onClick={() => onSell(false)}>
+            {say("ticket.sell")}
+          </button>
+          <button type="button" data-pm="cash-out" onClick={() => onSell(true)}>
+            {say("ticket.cashOut", { amount: dollars(sellValue) })}
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** What the shares cost, fees included: the result that the server states is what selling pays, less this. */
+function costOf({ sellValue, sellPnl }: Position): number {
+  return sellValue - sellPnl;
+}

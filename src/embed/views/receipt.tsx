@@ -1,0 +1,56 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { toneOf } from "../../locales/formats.ts";
+import type { Trade } from "../orders.ts";
+import { useSpeech } from "../speech.ts";
+
+export interface ReceiptProps {
+  trade: Trade;
+  /** USD that selling the shares of this purchase pays now; undefined for a sale. */
+  resaleUsd: number | undefined;
+  onAgain(): void;
+}
+
+/** What was traded. It belongs to the session: another user, or none, never sees it. */
+export function Receipt({ trade, resaleUsd, onAgain }: ReceiptProps) {
+  const { say, cents, dollars, shares, signed } = useSpeech();
+  const { side, action, avgPrice, amount, fee, realizedPnl } = trade;
+  const values = {
+    side: say(`common.${side}`),
+    shares: shares(trade.shares),
+    price: cents(avgPrice),
+    fee: dollars(fee),
+  };
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The button that had the focus is gone.
+  useLayoutEffect(() => heading.current?.focus(), []);
+  const isBuy = action === "buy";
+  return (
+    <section class="panel done" data-pm="receipt" role="status">
+      <h2 ref={heading} tabIndex={-1}>
+        {say(isBuy ? "ticket.bought" : "ticket.sold", values)}
+      </h2>
+      <p>
+        {isBuy
+          ? say("ticket.boughtFor", { ...values, amount: dollars(amount) })
+          : say("ticket.soldFor", { ...values, amount: dollars(amount - fee) })}
+      </p>
+      {isBuy && (
+        <p>
+          {say("ticket.boughtWorth", {
+            ...values,
+            payout: dollars(trade.shares),
+            amount: resaleUsd === undefined ? "" : dollars(resaleUsd),
+          })}
+        </p>
+      )}
+      {realizedPnl !== undefined && (
+        <p>
+          {say("ticket.realized")} <b class={toneOf(realizedPnl)}>{signed(realizedPnl)}</b>
+        </p>
+      )}
+      <button type="button" data-pm="again" onClick={onAgain}>
+        {say("ticket.again")}
+      </button>
+    </section>
+  );
+}

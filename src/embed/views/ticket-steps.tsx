@@ -1,0 +1,91 @@
+import type { RefObject } from "preact";
+import { useSpeech } from "../speech.ts";
+import type { Draft } from "../state/draft.ts";
+import type { Estimate } from "../state/quote.ts";
+import type { Over, Phase } from "../state/use-ticket.ts";
+import { TicketTimer } from "./ticket-timer.tsx";
+
+export interface SubmitButtonProps {
+  button: RefObject<HTMLButtonElement | null>;
+  phase: Phase;
+  draft: Draft;
+  quote: Estimate | undefined;
+  /** There is nothing that a press could do. */
+  isOff: boolean;
+}
+
+/** The button of both steps. While an answer is awaited it keeps the focus, and does nothing. */
+export function SubmitButton({ button, phase, draft: { side, action }, quote, isOff }: SubmitButtonProps) {
+  const { say, dollars, shares } = useSpeech();
+  const isBusy = phase.name === "asking" || phase.name === "sending";
+  const values = {
+    side: say(`common.${side}`),
+    shares: quote ? shares(quote.shares) : "",
+    amount: quote ? dollars(action === "buy" ? quote.amount : quote.amount - quote.fee) : "",
+  };
+  const buy = action === "buy";
+  const label =
+    phase.name === "asking"
+      ? say("ticket.asking")
+      : phase.name === "sending"
+        ? say("ticket.sending")
+        : phase.name === "unsure"
+          ? say("ticket.tryAgain")
+          : phase.name === "confirm"
+            ? say(buy ? "ticket.confirmBuy" : "ticket.confirmSell", values)
+            : quote
+              ? say(buy ? "ticket.pressBuy" : "ticket.pressSell", values)
+              : say(buy ? "ticket.buySide" : "ticket.sellSide", values);
+  return (
+    <button
+      ref={button}
+      type="submit"
+      class={`buy ${side}`}
+      data-pm="submit"
+      disabled={isOff && !isBusy}
+      aria-disabled={isBusy}
+      onClick={(event) => {
+        // The second click of a double click would confirm a price that the user has not read.
+        if (isBusy || event.detail > 1) event.preventDefault();
+      }}
+    >
+      {label}
+    </button>
+  );
+}
+
+export interface ConfirmNoteProps {
+  phase: Phase;
+  onEnd(): void;
+  onChange(): void;
+}
+
+/** Beneath the button of the second step: how long the price holds, and the way back. */
+export function ConfirmNote({ phase, onEnd, onChange }: ConfirmNoteProps) {
+  const { say } = useSpeech();
+  if (phase.name !== "confirm" && phase.name !== "unsure") return null;
+  return (
+    <div class="sure">
+      {phase.name === "confirm" && <TicketTimer endsAtMs={phase.held.endsAtMs} onEnd={onEnd} />}
+      <span role="status">{say(phase.name === "confirm" ? "ticket.held" : "ticket.unsure")}</span>
+      <button type="button" class="link" data-pm="change-order" onClick={onChange}>
+        {say("ticket.change")}
+      </button>
+    </div>
+  );
+}
+
+/** Why the ticket is back in its first step: the price that was shown, and the price now. */
+export function OverNote({ over: { reason, held }, yesPrice }: { over: Over; yesPrice: number }) {
+  const { say, cents } = useSpeech();
+  const { side } = held.order;
+  const priceOf = (yes: number): string => cents(side === "yes" ? yes : 1 - yes);
+  const [before, after] = [priceOf(held.quoted.yesPriceBefore), priceOf(yesPrice)];
+  const values = { side: say(`common.${side}`), before, after };
+  const key = reason === "expired" ? "ticket.expired" : before === after ? "ticket.movedLittle" : "ticket.moved";
+  return (
+    <p class="warning moved" data-pm="moved" role="alert">
+      {say(key, values)}
+    </p>
+  );
+}

@@ -1,0 +1,251 @@
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { FrameData } from "../../contract/resources/embed.ts";
+import type { Side } from "../../domain/market/market.ts";
+import { limitFromUsd } from "../../domain/money.ts";
+import { useSpeech } from "../speech.ts";
+import {
+  type Draft,
+  draftAfter,
+  draftOf,
+  type Held,
+  NOT_ESTIMATED,
+  orderOf,
+  overLimit,
+  type Wish,
+} from "../state/draft.ts";
+import { type Estimate, estimate, sellValueAt } from "../state/quote.ts";
+import type { Session } from "../state/session.ts";
+import type { LiveMarket } from "../state/use-market.ts";
+import { useStanding } from "../state/use-standing.ts";
+import { useTicket } from "../state/use-ticket.ts";
+import { sayWords, type Words, wordsFor } from "../words.ts";
+import { Problem } from "./problem.tsx";
+import { QuoteLines } from "./quote-lines.tsx";
+import { Receipt } from "./receipt.tsx";
+import { ActionChoice, SideChoice, SizeField } from "./ticket-fields.tsx";
+import { ConfirmNote, OverNote, SubmitButton } from "./ticket-steps.tsx";
+
+export interface TicketProps {
+  data: FrameData;
+  session: Session;
+  marketId: string;
+  market: LiveMarket;
+  held: Held;
+  /** Why trading is not possible here; undefined when it is. */
+  blocked: Words | undefined;
+  /** A new one opens the ticket again. */
+  wish: Wish | undefined;
+}
+
+const PROBE_MICRO = 1_000_000n;
+const BUY_YES: Wish = { side: "yes", action: "buy" };
+
+/**
+ * The ticket: an order is made up, quoted by the server, and confirmed exactly as it was quoted. Where there is little room,
+ * its style shows the two sides alone until one is chosen (`data-open`).
+ */
+export function Ticket({ data, session, marketId, market, held, blocked, wish }: TicketProps) {
+  const speaker = useSpeech();
+  const { say, locale } = speaker;
+  const { feeBps, maxTradeUsd } = data.limits;
+  const { bridge, portfolio } = session;
+  const [draft, setDraft] = useState<Draft>(() => draftOf(wish ?? BUY_YES, held, locale));
+  const { isOpen, sheet, open, close } = useSheet(wish !== undefined);
+  const input = useRef<HTMLInputElement>(null);
+  const submit = useRef<HTMLButtonElement>(null);
+  const focusNext = useRef<RefObject<HTMLElement | null>>(undefined);
+
+  const { side, action } = draft;
+  const made = orderOf(draft, marketId, locale);
+  const order = "marketId" in made ? made : undefined;
+  const probed = action === "buy" && order ? order.sizeMicro : PROBE_MICRO;
+  const standing = useStanding({
+    session,
+    order: { marketId, side, action: "buy", sizeMicro: probed },
+    onLimit: (refused) => flow.warn(refused),
+  });
+  const flow = useTicket({
+    session,
+    marketId,
+    yesPrice: market.yesPrice,
+    onBarred: standing.bar,
+    onTrade(trade) {
+      bridge.tell("trade", trade);
+      // Otherwise the stream reports the fill.
+      if (market.live !== "live") session.refresh();
+    },
+  });
+  const { phase, problem } = flow;
+  const isFixed = phase.name === "sending";
+  const change = (changed: Partial<Draft>): void => {
+    if (isFixed) return;
+    setDraft({ ...draft, ...changed });
+    flow.edit();
+  };
+  const backTo = (next: Draft): void => {
+    setDraft(next);
+    flow.edit();
+    // The button that had the focus is gone: the amount is what most people change next.
+    focusNext.current = input;
+  };
+
+  const seen = useRef(wish);
+  const due = useRef(wish?.action === "sell" ? wish : undefined);
+  useEffect(() => {
+    if (wish !== seen.current) due.current = wish;
+    seen.current = wish;
+    const wanted = due.current;
+    // What can be sold is known once the portfolio has been read.
+    if (!wanted || (wanted.action === "sell" && held[wanted.side] === 0n)) return;
+    due.current = undefined;
+    change(draftOf(wanted, held, locale));
+    open();
+    focusNext.current = wanted.all ? submit : input;
+  }, [wish, held.yes, held.no]);
+  useLayoutEffect(() => {
+    focusNext.current?.current?.focus();
+    focusNext.current = undefined;
+  });
+
+  const atYesPrice = (yesPrice: number, shares: number): number =>
+    sellValueAt({ mechanism: market.mechanism, pool: market.pool, feeBps }, { side, shares, yesPrice });
+  if (phase.name === "done") {
+    const { trade } = phase;
+    const resaleUsd = trade.action === "buy" ? atYesPrice(market.yesPrice, trade.shares) : undefined;
+    return <Receipt trade={trade} resaleUsd={resaleUsd} onAgain={() => backTo(draftAfter(trade, draft))} />;
+  }
+
+  const worked = order && estimate(market.mechanism, market.pool, order, feeBps);
+  const shown: Estimate | undefined =
+    "held" in phase ? phase.held.quoted : typeof worked === "string" ? undefined : worked;
+  const said = typeof worked === "string" ? NOT_ESTIMATED[worked] : order ? undefined : (made as Words);
+  const balanceUsd = portfolio?.wallet.balanceUsd;
+  const most = limitFromUsd(Math.min(maxTradeUsd, balanceUsd ?? maxTradeUsd));
+  const barred = standing.barred === undefined ? blocked : wordsFor(standing.barred);
+  const known = barred ?? (order && overLimit(order, { maxTradeUsd, balanceUsd, held }));
+  const refusal = barred ?? problem ?? known;
+  const isWaiting = problem?.waitSec !== undefined;
+
+  return (
+    <section class="panel ticket" data-open={isOpen}>
+      <form
+        aria-label={say("ticket.label")}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (shown && !barred && !isWaiting) flow.press(order);
+        }}
+        onKeyDown={(event) => {
+          // A key that is held down would confirm a price that the user has not read.
+          if (event.key === "Enter" && event.repeat) event.preventDefault();
+          if (event.key === "Escape") close();
+        }}
+      >
+        <SideChoice
+          chosen={side}
+          yesPrice={market.yesPrice}
+          isOffered={(one) => action === "buy" || held[one] > 0n}
+          onChoose={(chosen) => {
+            change({ side: chosen });
+            open();
+          }}
+        />
+        <div class="sheet" ref={sheet} tabIndex={-1}>
+          <button type="button" class="link close" onClick={close}>
+            {say("ticket.close")}
+          </button>
+          {(held.yes > 0n || held.no > 0n) && (
+            <ActionChoice
+              chosen={action}
+              onChoose={(chosen) =>
+                change(draftOf({ side: heldSide(side, chosen, held), action: chosen }, held, locale))
+              }
+            />
+          )}
+          <SizeField
+            action={action}
+            text={draft.text}
+            mostMicro={action === "buy" ? most : held[side]}
+            isFixed={isFixed}
+            input={input}
+            onEnter={(text) => change({ text })}
+          />
+          {shown ? (
+            <QuoteLines
+              quote={shown}
+              side={side}
+              action={action}
+              resaleUsd={action === "buy" ? atYesPrice(shown.yesPriceAfter, shown.shares) : undefined}
+              warnImpact={data.warnImpact}
+            />
+          ) : (
+            said && (
+              <p class="soft" role="status">
+                {sayWords(speaker, said)}
+              </p>
+            )
+          )}
+          {market.live === "offline" && <p class="warning">{say("ticket.notLive")}</p>}
+          {phase.name === "edit" && phase.over && <OverNote over={phase.over} yesPrice={market.yesPrice} />}
+          {refusal && (
+            <Problem
+              words={refusal}
+              isKnown={refusal !== problem}
+              onOffer={(name) => bridge.tell(name, { marketId })}
+              onEnd={flow.forgive}
+            />
+          )}
+          {blocked === undefined && (
+            <SubmitButton
+              button={submit}
+              phase={phase}
+              draft={draft}
+              quote={shown}
+              isOff={!shown || barred !== undefined || isWaiting || !session.settled}
+            />
+          )}
+          <ConfirmNote
+            phase={phase}
+            onEnd={flow.expire}
+            onChange={() => {
+              flow.edit();
+              submit.current?.focus();
+            }}
+          />
+        </div>
+      </form>
+    </section>
+  );
+}
+
+/** The side to sell where the chosen one is not held. */
+function heldSide(side: Side, action: "buy" | "sell", held: Held): Side {
+  return action === "buy" || held[side] > 0n ? side : side === "yes" ? "no" : "yes";
+}
+
+/** The part of the ticket that its style may hide until a side is chosen. */
+function useSheet(isOpenAtFirst: boolean) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const sheet = useRef<HTMLDivElement>(null);
+  const wasHidden = useRef(false);
+  // What was opened gets the focus; where nothing had been hidden, the focus stays on the side.
+  useLayoutEffect(() => {
+    if (isOpen && wasHidden.current) sheet.current?.focus();
+    wasHidden.current = false;
+  }, [isOpen]);
+  return {
+    isOpen,
+    sheet,
+    open(): void {
+      wasHidden.current = sheet.current?.offsetParent === null;
+      setOpen(true);
+    },
+    close(): void {
+      const { current } = sheet;
+      // Where the sheet cannot be closed, there is no button for it.
+      if (!current?.querySelector<HTMLElement>(".close")?.offsetParent) return;
+      setOpen(false);
+      current.closest("form")?.querySelector<HTMLElement>('.side[aria-pressed="true"]')?.focus();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { useState } from "preact/hooks";
+import type { FrameData } from "../../contract/resources/embed.ts";
+import type { Side } from "../../domain/market/market.ts";
+import { useSpeech } from "../speech.ts";
+import type { Held, Wish } from "../state/draft.ts";
+import { sellValueAt } from "../state/quote.ts";
+import type { Session } from "../state/session.ts";
+import type { LiveMarket } from "../state/use-market.ts";
+import type { Words } from "../words.ts";
+import { OwnPosition } from "./own-positions.tsx";
+import { Ticket } from "./ticket.tsx";
+
+export interface TradingProps {
+  data: FrameData;
+  session: Session;
+  marketId: string;
+  market: LiveMarket;
+  /** Whether trades are taken now. */
+  isOpen: boolean;
+  /** What the ticket begins with: the side of a card that was tapped, or a position to sell. */
+  wish?: Wish | undefined;
+}
+
+/** The user's own positions in a market, and the ticket. All of it belongs to the user: another one begins afresh. */
+export function Trading(props: TradingProps) {
+  return <TradingOf key={props.session.user ?? ""} {...props} />;
+}
+
+function TradingOf({ data, session, marketId, market, isOpen, wish: first }: TradingProps) {
+  const { say } = useSpeech();
+  const [wish, setWish] = useState(first);
+  const own = session.portfolio?.positions.filter((position) => position.marketId === marketId) ?? [];
+  const heldOf = (side: Side): bigint =>
+    BigInt(Math.round((own.find((position) => position.side === side)?.shares ?? 0) * 1e6));
+  const held: Held = { yes: heldOf("yes"), no: heldOf("no") };
+  const { mechanism, pool, yesPrice } = market;
+  const { feeBps } = data.limits;
+  return (
+    <>
+      {own.length > 0 && (
+        <section class="own" aria-label={say("ticket.own")}>
+          {own.map((position) => (
+            <OwnPosition
+              key={position.side}
+              position={position}
+              sellValue={sellValueAt({ mechanism, pool, feeBps }, { ...position, yesPrice })}
+              onSell={isOpen ? (all) => setWish({ side: position.side, action: "sell", all }) : undefined}
+            />
+          ))}
+        </section>
+      )}
+      {isOpen && (
+        <Ticket
+          data={data}
+          session={session}
+          marketId={marketId}
+          market={market}
+          held={held}
+          blocked={blockedBy(data, session)}
+          wish={wish}
+        />
+      )}
+    </>
+  );
+}
+
+/** Why trading is not possible here, known before the server is asked. */
+function blockedBy({ apiKey, name }: FrameData, { bridge, settled, signedIn }: Session): Words | undefined {
+  if (apiKey === null) return { key: "ticket.notSetUp" };
+  if (!bridge.mayTrade) return { key: "ticket.lookOnly", values: { name } };
+  return signedIn || !settled ? undefined : { key: "ticket.signIn", offer: "signin" };
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { userToken } from "../server/support/harness.ts";
+import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
+import { buyElsewhere, confirmed, hold, part } from "./support/ticket.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+  for (const user of ["usr_1", "usr_2", "usr_rival"]) await stage.tenant.deposit(user, 900);
+});
+afterAll(() => stage?.close());
+
+let markets = 0;
+/** A market of its own, so that no test sees another's prices, in a page whose clock can be moved on by `laterMs`. */
+async function openTicket(): Promise<OpenEmbed & { marketId: string }> {
+  markets += 1;
+  const marketId = `mkt_t${markets}`;
+  await stage.tenant.openMarket(marketId);
+  const options = { view: "market", marketId, token: await userToken(), autoHeight: true } as const;
+  const opened = await stage.open(options, {}, [
+    "window.laterMs = 0; const passed = performance.now.bind(performance); performance.now = () => passed() + laterMs;",
+  ]);
+  await opened.frame.getByText("live", { exact: true }).waitFor();
+  return { ...opened, marketId };
+}
+
+const wallet = (user: string): Promise<bigint> => stage.tenant.balance(`wallet:${user}`);
+const named = async ({ events }: OpenEmbed, ...names: string[]) =>
+  (await events()).filter(({ name }) => names.includes(name));
+
+describe("a quote that holds", () => {
+  test("a price that moves while a quote waits trades nothing at the next press, and the one after executes what is shown", async () => {
+    const opened = await openTicket();
+    const { frame, marketId } = opened;
+    await part(frame, "amount").fill("25");
+    expect(await part(frame, "impact").innerText()).toMatch(/Chance of Yes\s+50% → 5\d%/);
+    await hold(frame);
+    const before = await wallet("usr_1");
+    await buyElsewhere(stage, { marketId, traderId: "usr_rival", side: "yes", dollars: 200 });
+    expect(await part(frame, "moved").innerText()).toMatch(
+      /^The price of Yes moved from 50\.0¢ to \d\d\.\d¢\. Nothing/,
+    );
+    expect(await part(frame, "timer").count()).toBe(0);
+
+    // One press asks again, and trades nothing.
+    await hold(frame);
+    expect(await part(frame, "moved").count()).toBe(0);
+    expect(await wallet("usr_1")).toBe(before);
+    const lines = await frame.locator("dl.quote").innerText();
+    await part(frame, "submit").click();
+    const receipt = await part(frame, "receipt").innerText();
+    expect(await wallet("usr_1")).toBe(before - 25_000_000n);
+
+    const [, quoted] = await named(opened, "quote");
+    const [confirm] = await named(opened, "confirm");
+    const [trade] = await named(opened, "trade");
+    const { expiresAt, ...asConfirmed } = confirm?.detail ?? {};
+    expect(asConfirmed).toEqual(quoted?.detail);
+    expect(Date.parse(String(expiresAt))).toBeGreaterThan(0);
+    const { amount, shares, avgPrice, fee, yesPriceAfter } = quoted?.detail ?? {};
+    expect(trade?.detail).toMatchObject({ action: "buy", amount, shares, avgPrice, fee, yesPriceAfter });
+    // The lines of the second step are the quote's figures.
+    expect(lines).toContain(`${(Math.round(Number(avgPrice) * 1000) / 10).toFixed(1)}¢`);
+    expect(receipt).toMatch(/You bought [\d.]+ Yes/);
+    expect(receipt).toMatch(/Selling them now pays \$2\d\.\d\d/);
+
+    // To trade again, the keyboard goes on where most people do.
+    await part(frame, "again").click();
+    expect(await frame.evaluate("document.activeElement.dataset.pm")).toBe("amount");
+
+    // Its time runs out, by the clock of the page; nothing was traded.
+    await hold(frame);
+    await frame.evaluate("laterMs = 10_001");
+    expect(await part(frame, "moved").innerText()).toMatch(/^The time to confirm is over, and nothing was traded\./);
+    await opened.close();
+  });
+
+  test("a quote that the server refuses as moved or expired is asked for again, and says so to the page around", async () => {
+    const opened = await openTicket();
+    const { page, frame, marketId } = opened;
+    // The stream's news come late.
+    await page.context().setOffline(true);
+    await frame.getByText(/not live since \d/).waitFor();
+    await page.route("**/v1/stream*", (route) => route.abort());
+    await page.context().setOffline(false);
+    await hold(frame);
+    await buyElsewhere(stage, { marketId, traderId: "usr_rival", side: "no", dollars: 60 });
+    const before = await wallet("usr_1");
+    await part(frame, "submit").click();
+    expect(await part(frame, "moved").innerText()).toMatch(/^The price of Yes has moved since it was 50\.0¢/);
+    expect(await wallet("usr_1")).toBe(before);
+    expect((await named(opened, "refused")).map(({ detail }) => [detail.code, detail.stage])).toEqual([
+      ["QUOTE_MOVED", "trade"],
+    ]);
+    expect(await confirmed(frame)).toMatch(/You bought/);
+    await opened.close();
+  });
+});
