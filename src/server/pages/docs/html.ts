@@ -5,6 +5,11 @@ export function prose(value: unknown): string {
   return text(value ?? "").replace(/`([^`]+)`/g, "<code>$1</code>");
 }
 
+/** A phrase, such as the meaning of a refusal, as a sentence. */
+export function sentence(phrase: string): string {
+  return `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}.`;
+}
+
 /** Paragraphs are parted by empty lines. */
 export function paragraphs(value: string): string {
   return value

@@ -1,6 +1,6 @@
 import { type FaultCode, faultFacts } from "../../../domain/fault.ts";
 import { escapeHtml as text } from "../html.ts";
-import { prose } from "./html.ts";
+import { prose, sentence } from "./html.ts";
 import { type Page, pathOf } from "./layout.ts";
 import type { Described, Reference } from "./reference.ts";
 
@@ -47,7 +47,7 @@ function codeArticle(code: FaultCode, members: Described[], all: number): string
     members.length === all
       ? "<p>Every operation may answer it.</p>"
       : `<ul class="codes"><li class="soft">Answered by</li>${links.join("")}</ul>`;
-  return `<article id="${code}"><h3><code>${code}</code></h3><p>${prose(`${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`)}${
+  return `<article id="${code}"><h3><code>${code}</code></h3><p>${prose(sentence(meaning))}${
     next === undefined ? "" : ` <span class="soft">An operator looks with <code>${text(next)}</code>.</span>`
   }</p>${answered}</article>`;
 }

@@ -1,7 +1,7 @@
 import { type FaultCode, faultFacts } from "../../../domain/fault.ts";
 import type { JsonObject } from "../../openapi/openapi-parts.ts";
 import { escapeHtml as text } from "../html.ts";
-import { prose } from "./html.ts";
+import { prose, sentence } from "./html.ts";
 import { type Page, pathOf } from "./layout.ts";
 import type { Reference } from "./reference.ts";
 
@@ -86,7 +86,7 @@ function entryOf(title: string, kind: string, href: string, summary: string, nam
 
 function refusalEntry(code: FaultCode): Entry {
   const { status, meaning } = faultFacts(code);
-  return entryOf(code, `refusal, ${status}`, `/docs/refusals#${code}`, meaning, String(status));
+  return entryOf(code, `refusal, ${status}`, `/docs/refusals#${code}`, sentence(meaning), String(status));
 }
 
 function typeEntry(name: string, schema: JsonObject, page: string): Entry {
