@@ -3,6 +3,7 @@ import { type Api, Refused } from "../api.ts";
 import { askQuote, type Order } from "../orders.ts";
 import { isOfTheUser, mayHaveHappened, saysNothing } from "../words.ts";
 import type { Session } from "./session.ts";
+import { askOnce, type Verdict } from "./shared-standing.ts";
 
 /** Whether the user may trade at all. */
 export interface Standing {
@@ -29,20 +30,25 @@ export function useStanding({ session, order, onLimit }: StandingOptions): Stand
   const { api, bridge, user, handed } = session;
   const [barred, setBarred] = useState<Refused>();
   const passed = useRef<string>(undefined);
+  const asked = useRef<string>(undefined);
 
   useEffect(() => {
     if (user === null || passed.current === user) return;
     let isDropped = false;
-    refusalOf(api, user, order).then((refused) => {
+    const isRepeat = asked.current === user;
+    asked.current = user;
+    askOnce(user, isRepeat, () => refusalOf(api, order), verdictOf).then((refused) => {
+      const verdict = verdictOf(refused);
       // An answer that says nothing about the user leaves what is known.
-      if (isDropped || (refused && (saysNothing(refused) || mayHaveHappened(refused)))) return;
-      const isBarred = refused !== undefined && isOfTheUser(refused);
+      if (isDropped || verdict === undefined) return;
+      const isBarred = verdict !== "passes";
       passed.current = isBarred ? undefined : user;
-      setBarred(isBarred ? refused : undefined);
+      setBarred(isBarred ? verdict : undefined);
       const isLimit = refused?.code === "EXPOSURE_EXCEEDED";
       if (isLimit) onLimit(refused);
       // What else is refused, such as the balance or the price, the ticket sees by itself.
-      if (isBarred || isLimit) bridge.tell("refused", { ...told(refused), marketId: order.marketId, stage: "before" });
+      if (refused && (isBarred || isLimit))
+        bridge.tell("refused", { ...told(refused), marketId: order.marketId, stage: "before" });
     });
     return () => {
       isDropped = true;
@@ -60,45 +66,17 @@ export function useStanding({ session, order, onLimit }: StandingOptions): Stand
 
 const told = ({ code, message }: Refused) => ({ code, message });
 
-/** @returns what the server refuses the order for; undefined when it would not, or cannot be reached */
-async function refusalOf(api: Api, user: string, order: Order): Promise<Refused | undefined> {
-  return shared(user, () =>
-    askQuote(api, order).then(
-      () => undefined,
-      (error: unknown) => (error instanceof Refused ? error : undefined),
-    ),
+/** What an answer says about the user; undefined for one that says nothing. */
+function verdictOf(refused: Refused | undefined): Verdict | undefined {
+  if (refused === undefined) return "passes";
+  if (saysNothing(refused) || mayHaveHappened(refused)) return undefined;
+  return isOfTheUser(refused) ? refused : "passes";
+}
+
+/** @returns what the server refuses the order for; undefined for one that it would take */
+function refusalOf(api: Api, order: Order): Promise<Refused | undefined> {
+  return askQuote(api, order).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Refused ? error : undefined),
   );
-}
-
-interface Heard {
-  user: string;
-  code: string;
-  message: string;
-}
-
-const CHANNEL = "pmctl-standing";
-const LOCK = "pmctl-standing";
-
-/**
- * Twenty widgets on a page have one user, who is asked about once: each waits for its turn, and takes what another one
- * has heard since it began to wait. Where the browser has no locks (a page without TLS), each asks for itself.
- */
-async function shared(user: string, ask: () => Promise<Refused | undefined>): Promise<Refused | undefined> {
-  if (!("locks" in navigator)) return ask();
-  const channel = new BroadcastChannel(CHANNEL);
-  let heard: Heard | undefined;
-  channel.onmessage = ({ data }: MessageEvent<Heard>) => {
-    if (data.user === user) heard = data;
-  };
-  try {
-    return await navigator.locks.request(LOCK, async () => {
-      if (heard !== undefined) return heard.code === "" ? undefined : new Refused(heard.code, heard.message);
-      const refused = await ask();
-      if (refused === undefined || isOfTheUser(refused))
-        channel.postMessage({ user, code: refused?.code ?? "", message: refused?.message ?? "" } satisfies Heard);
-      return refused;
-    });
-  } finally {
-    channel.close();
-  }
 }

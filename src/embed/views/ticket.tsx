@@ -77,6 +77,9 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
     },
   });
   const { phase, problem } = flow;
+  const section = useRef<HTMLElement>(null);
+  const heightPx = useRef(0);
+  if (section.current) heightPx.current = section.current.offsetHeight;
   const isFixed = phase.name === "sending";
   const change = (changed: Partial<Draft>): void => {
     if (isFixed) return;
@@ -113,7 +116,14 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
   if (phase.name === "done") {
     const { trade } = phase;
     const resaleUsd = trade.action === "buy" ? atYesPrice(market.yesPrice, trade.shares) : undefined;
-    return <Receipt trade={trade} resaleUsd={resaleUsd} onAgain={() => backTo(draftAfter(trade, draft))} />;
+    return (
+      <Receipt
+        trade={trade}
+        resaleUsd={resaleUsd}
+        minHeightPx={heightPx.current}
+        onAgain={() => backTo(draftAfter(trade, draft))}
+      />
+    );
   }
 
   const worked = order && estimate(market.mechanism, market.pool, order, feeBps);
@@ -128,7 +138,7 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
   const isWaiting = problem?.waitSec !== undefined;
 
   return (
-    <section class="panel ticket" data-open={isOpen}>
+    <section class="panel ticket" data-open={isOpen} ref={section}>
       <form
         aria-label={say("ticket.label")}
         onSubmit={(event) => {
