@@ -6,6 +6,7 @@ import { speakerFor } from "../locales/speaker.ts";
 import { queryOf, type Shown, type Theme } from "./protocol.ts";
 import { Speech } from "./speech.ts";
 import { useSession } from "./state/session.ts";
+import styles from "./styles/frame.css";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
@@ -47,6 +48,10 @@ function Frame({ data }: { data: FrameData }) {
   return <MarketsView data={data} session={session} open={open} />;
 }
 
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(styles);
+document.adoptedStyleSheets = [sheet];
+
 const place = document.getElementById("app");
 const block = document.getElementById("data");
 if (place && block) {
@@ -56,5 +61,8 @@ if (place && block) {
       <Frame data={data} />
     </Speech.Provider>
   );
+  // What the server wrote is for readers without scripts, and for the moment before this one.
+  place.replaceChildren();
+  delete place.dataset.static;
   render(frame, place);
 }

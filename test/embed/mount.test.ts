@@ -27,12 +27,12 @@ const buy = (marketId: string, userId: string, dollars: number) =>
     actor: `user:${userId}`,
   });
 
-test("a page of another origin with a strict policy mounts a view: two requests and one stream, none to third parties", async () => {
+test("a page of another origin with a strict policy mounts a view: three requests and one stream, none to third parties", async () => {
   const foreign: string[] = [];
   const { page, frame, complaints, requests, close } = await stage.open({ view: "market", marketId: "mkt_a" });
   page.on("request", (request) => foreign.push(request.url()));
   await frame.getByText("live", { exact: true }).waitFor();
-  expect(requests).toEqual(["/assets/embed.js", "/embed/market", "/v1/stream"]);
+  expect(requests).toEqual(["/assets/embed.js", "/embed/market", "/assets/frame.js", "/v1/stream"]);
   expect(complaints).toEqual([]);
   expect(foreign.filter((url) => !url.startsWith(stage.tenant.url))).toEqual([]);
   const sandbox = await page.locator("iframe").getAttribute("sandbox");
@@ -43,14 +43,16 @@ test("a page of another origin with a strict policy mounts a view: two requests 
 });
 
 test.each(["market", "markets", "portfolio"] as const)(
-  "with a token the %s view is open after three requests, and then there is one stream",
+  "with a token the %s view is open after three requests, and then there are the portfolio and one stream",
   async (view) => {
     const { frame, complaints, requests, close } = await stage.open({ view, token: await userToken() });
     await expect.poll(() => requests.filter((path) => path === "/v1/stream").length).toBe(1);
     await frame.waitForSelector("h1");
+    const first = ["/assets/embed.js", `/embed/${view}`, "/assets/frame.js"];
+    expect(requests.slice(0, 3)).toEqual(first);
     // A ticket asks whether its user may trade, beside what is shown already.
-    const first = ["/assets/embed.js", `/embed/${view}`, "/v1/portfolio", ...(view === "market" ? ["/v1/quote"] : [])];
-    await expect.poll(() => [...requests].sort()).toEqual([...first, "/v1/stream"].sort());
+    const then = ["/v1/portfolio", ...(view === "market" ? ["/v1/quote"] : []), "/v1/stream"];
+    await expect.poll(() => requests.slice(3).sort()).toEqual(then);
     expect(complaints).toEqual([]);
     await close();
   },

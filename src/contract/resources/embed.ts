@@ -6,7 +6,7 @@ import type { WireResult } from "../operations.ts";
 
 /** Data in a frame's document: all that the view shows at first, so that its script sends no request for it. */
 export interface FrameData {
-  view: "market" | "markets" | "portfolio";
+  view: "market" | "markets" | "portfolio" | "card" | "compare";
   /** The tenant's name. */
   name: string;
   /** The language of the view, a BCP 47 tag, and every message in it. */
@@ -23,10 +23,13 @@ export interface FrameData {
   now: number;
   /** What the tenant states of the looks: the frame lays what its page may set over it. */
   theme?: StatedTheme | undefined;
+  limits: { feeBps: number; maxTradeUsd: number };
   /** Traders are warned of trades that move the price by so much, 0 to 1. */
   warnImpact: number;
-  limits: { feeBps: number; maxTradeUsd: number };
+  /** Of the views `market` and `card`. */
   market?: FrameMarket;
+  /** Of the view `compare`: two. */
+  compared?: FrameMarket[];
   markets?: WireResult<"listMarkets">["items"];
   /** Where the next page of markets begins; null when these are all. */
   nextCursor?: string | null;
@@ -34,6 +37,11 @@ export interface FrameData {
   sparks?: Record<string, number[]>;
   trending?: WireResult<"listTrendingMarkets">;
 }
+
+/** A page of open markets, for a list that goes on or is narrowed down. */
+export type FrameList = Required<Pick<FrameData, "nextCursor" | "sparks">> & {
+  items: WireResult<"listMarkets">["items"];
+};
 
 /** Data in the document of a refusal. */
 export interface RefusalData {

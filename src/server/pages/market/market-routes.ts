@@ -18,13 +18,14 @@ import { type MarketSite, readMarket } from "./site.ts";
 
 /** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
 export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[] {
-  const { name, baseUrl, robots = "index", theme = {}, locale } = options;
-  const readers = new Readers(new Languages({ locale, words: theme.words }));
+  const { name, baseUrl, robots = "index", theme = {}, languages = new Languages() } = options;
+  const readers = new Readers(languages);
   const site: MarketSite = { name, baseUrl, robots, theme, look: pageLook(theme), readers, handlers };
   const page = (path: string, answer: Route["answer"]): Route => ({
     method: "GET",
     path,
     forBrowsers: false,
+    bucket: "embed",
     answer,
     refuse: (exchange, fault) => refusalPage(site, exchange, fault),
   });
@@ -32,6 +33,7 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
     method: "GET",
     path,
     forBrowsers: false,
+    bucket: "embed",
     answer,
     refuse: (_, fault) => refusalForAll(fault),
   });
@@ -39,6 +41,7 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
     method: "GET",
     path,
     forBrowsers: false,
+    bucket: "embed",
     answer: async () => answer,
   });
   return [
