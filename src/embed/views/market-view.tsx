@@ -3,9 +3,9 @@ import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
 import { chance, clock, moment, nameOf, timeLeft, volume } from "../format.ts";
-import type { Wish } from "../state/draft.ts";
 import type { Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";
+import type { Wish } from "../ticket/draft.ts";
 import { Chart } from "./chart.tsx";
 import { Trading } from "./trading.tsx";
 

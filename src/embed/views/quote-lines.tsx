@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Side } from "../../domain/market/market.ts";
 import type { MessageKey } from "../../locales/messages.ts";
 import { useSpeech } from "../speech.ts";
-import type { Estimate } from "../state/quote.ts";
+import type { Estimate } from "../ticket/quote.ts";
 
 export interface QuoteLinesProps {
   /** An estimate, or what the server quoted. */

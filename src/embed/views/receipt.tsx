@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { toneOf } from "../../locales/formats.ts";
-import type { Trade } from "../orders.ts";
 import { useSpeech } from "../speech.ts";
+import type { Trade } from "../ticket/orders.ts";
 
 export interface ReceiptProps {
   trade: Trade;

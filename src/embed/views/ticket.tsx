@@ -4,6 +4,8 @@ import type { FrameData } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { limitFromUsd } from "../../domain/money.ts";
 import { useSpeech } from "../speech.ts";
+import type { Session } from "../state/session.ts";
+import type { LiveMarket } from "../state/use-market.ts";
 import {
   type Draft,
   draftAfter,
@@ -13,12 +15,10 @@ import {
   orderOf,
   overLimit,
   type Wish,
-} from "../state/draft.ts";
-import { type Estimate, estimate, sellValueAt } from "../state/quote.ts";
-import type { Session } from "../state/session.ts";
-import type { LiveMarket } from "../state/use-market.ts";
-import { useStanding } from "../state/use-standing.ts";
-import { useTicket } from "../state/use-ticket.ts";
+} from "../ticket/draft.ts";
+import { type Estimate, estimate, sellValueAt } from "../ticket/quote.ts";
+import { useStanding } from "../ticket/use-standing.ts";
+import { useTicket } from "../ticket/use-ticket.ts";
 import { sayWords, type Words, wordsFor } from "../words.ts";
 import { Problem } from "./problem.tsx";
 import { QuoteLines } from "./quote-lines.tsx";

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Api, Refused } from "../api.ts";
-import { askQuote, type Order } from "../orders.ts";
+import type { Session } from "../state/session.ts";
 import { isOfTheUser, mayHaveHappened, saysNothing } from "../words.ts";
-import type { Session } from "./session.ts";
+import { askQuote, type Order } from "./orders.ts";
 import { askOnce, type Verdict } from "./shared-standing.ts";
 
 /** Whether the user may trade at all. */
