@@ -16,7 +16,7 @@ export function marketPage(site: MarketSite, exchange: Exchange, speaker: Speake
   return pageAnswer(site, exchange, speaker, {
     title: `${question} - ${site.name}`,
     head: headOf(site, exchange, speaker, market),
-    main: `<div class="place ${market.status}">${marketCard(speaker, market, { level: 1 })}
+    main: `<div class="place">${marketCard(speaker, market, { level: 1 })}
 <div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"></div></div>
 ${factsOf(speaker, market)}`,
     live: true,
@@ -25,9 +25,9 @@ ${factsOf(speaker, market)}`,
 
 function factsOf(speaker: Speaker, market: Market): string {
   const { volume, settledAt, outcome, yesPrice, meta } = market;
-  const traded = `<p class="soft once">${escapeHtml(speaker.say("page.traded", { amount: speaker.volume(volume) }))}</p>`;
+  const traded = `<p class="soft">${escapeHtml(speaker.say("page.traded", { amount: speaker.volume(volume) }))}</p>`;
   const rules = typeof meta.description === "string" ? meta.description.trim() : "";
-  return `<section>${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice }) : ""}${traded}</section>
+  return `<section class="once">${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice }) : ""}${traded}</section>
 ${rules === "" ? "" : section(speaker.say("page.rules"), `<p class="rules" dir="auto" data-pm="rules">${escapeHtml(rules)}</p>`)}
 ${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="source">${sourceMarkup(speaker, market)}</p>`)}`;
 }
