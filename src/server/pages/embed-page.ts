@@ -1,4 +1,4 @@
-import type { FrameData, FrameList, RefusalData } from "../../contract/resources/embed.ts";
+import type { FrameData, FrameList, FrameMarket, RefusalData } from "../../contract/resources/embed.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { completeTheme, type StatedTheme, themeSources } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
