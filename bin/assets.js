@@ -1,8 +1,10 @@
-// Bundles src/embed/ to dist/assets/: the loader that publishers include, and the frame's script and style.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+// Bundles src/embed/ to dist/assets/: the loader that publishers include, the frame with its parts, and the pages' own.
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { copyFonts } from "./fonts.js";
 
 /** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
 const keepLocale = {
@@ -12,6 +14,22 @@ const keepLocale = {
     onResolve({ filter: /^\.\/locale\.ts$/ }, resolved);
   },
 };
+
+const USUAL = { bundle: true, minify: true, write: false, target: "es2022", legalComments: "none" };
+const JSX = { jsx: "automatic", jsxImportSource: "preact" };
+
+/** A style sheet that a script imports is a text, which it gives to the browser itself: no request, and nothing inline. */
+const styleAsText = {
+  name: "style-as-text",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => ({ contents: await bundle(path), loader: "text" }));
+  },
+};
+
+async function bundle(entry, options = {}) {
+  const { outputFiles } = await build({ entryPoints: [entry], plugins: [keepLocale], ...USUAL, ...options });
+  return outputFiles[0].text;
+}
 
 /**
  * Of the message files, the loader needs the few messages that its own words name; the rest are for frames.
@@ -45,42 +63,72 @@ function asScriptAndModule(text) {
   ].join("");
 }
 
+/**
+ * Bundles an entry of the frame to files whose names hold a hash of their contents, and returns the entry's name. What it
+ * imports by `import()` becomes files of their own.
+ */
+async function bundleParts(entry, folder, options = {}) {
+  const { metafile, outputFiles } = await build({
+    entryPoints: [entry],
+    ...USUAL,
+    ...JSX,
+    format: "esm",
+    splitting: true,
+    metafile: true,
+    outdir: folder,
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    ...options,
+    plugins: [keepLocale, styleAsText],
+  });
+  const [entryFile, { imports }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) =>
+    entry.endsWith(entryPoint),
+  );
+  const needed = imports.filter(({ kind }) => kind === "import-statement");
+  if (needed.length > 0)
+    throw new Error(
+      `${entry}: what it imports later by import() shares modules with it, so that its first contents would cost another ` +
+        "request. Pass what both need as an argument instead.",
+    );
+  for (const { path, contents } of outputFiles) writeFileSync(path, contents);
+  return basename(entryFile);
+}
+
 /** Names by role, so that the server finds what was built: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
+  copyFonts(root);
   const path = (name) => fileURLToPath(new URL(name, root));
-  const bundle = async (entry, options) => {
-    const { outputFiles } = await build({
-      entryPoints: [path(entry)],
-      bundle: true,
-      minify: true,
-      write: false,
-      target: "es2022",
-      legalComments: "none",
-      plugins: [keepLocale],
-      ...options,
-    });
-    return outputFiles[0].text;
-  };
-  const jsx = { jsx: "automatic", jsxImportSource: "preact" };
-  const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
+  const parts = path("dist/assets/parts");
+  rmSync(path("dist/assets"), { recursive: true, force: true });
+  mkdirSync(parts, { recursive: true });
+  const write = (name, text) => writeFileSync(path(`dist/assets/${name}`), text);
+
   const { version } = JSON.parse(readFileSync(path("package.json"), "utf8"));
-  const files = {
-    "embed.js": asScriptAndModule(
-      await bundle("src/embed/loader.ts", {
-        format: "iife",
-        charset: "utf8",
-        define: { PMCTL_VERSION: JSON.stringify(version) },
-        plugins: [onlyMessagesOf(readFileSync(path("src/embed/host/words.ts"), "utf8"))],
-      }),
-    ),
-    "frame.js": await bundle("src/embed/frame.tsx", { format: "iife", ...jsx }),
-    "document.css": await bundle("src/embed/styles/document.css", {}),
-    "frame.css": await bundle("src/embed/styles/frame.css", {}),
-    "refusal.js": await bundle("src/embed/refusal.ts", { format: "iife" }),
-    "playground.js": await bundle("src/embed/playground.ts", { format: "iife" }),
-    "playground.css": await bundle("src/embed/styles/playground.css", {}),
-    "LICENSES.txt": licenses.join("\n"),
-  };
-  mkdirSync(new URL("dist/assets/", root), { recursive: true });
-  for (const [name, text] of Object.entries(files)) writeFileSync(new URL(`dist/assets/${name}`, root), text);
+  const loader = asScriptAndModule(
+    await bundle(path("src/embed/loader.ts"), {
+      format: "iife",
+      charset: "utf8",
+      define: { PMCTL_VERSION: JSON.stringify(version) },
+      plugins: [onlyMessagesOf(readFileSync(path("src/embed/host/words.ts"), "utf8"))],
+    }),
+  );
+  const digest = createHash("sha384").update(loader).digest("hex");
+  write("embed.js", loader);
+  write(`parts/embed-${digest.slice(0, 16)}.js`, loader);
+  const released = path("src/embed/releases");
+  for (const name of readdirSync(released).filter((each) => each.endsWith(".js")))
+    copyFileSync(join(released, name), join(parts, name));
+
+  const worker = path("src/embed/stream-worker.ts");
+  const stream = existsSync(worker) ? await bundleParts(worker, parts, { entryNames: "stream-[hash]" }) : null;
+  const define = { STREAM_WORKER: JSON.stringify(stream && `/assets/${stream}`) };
+  const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
+  write("entries.json", JSON.stringify({ frame, stream }));
+
+  write("document.css", await bundle(path("src/embed/styles/document.css")));
+  write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife", ...JSX }));
+  write("playground.js", await bundle(path("src/embed/playground.ts"), { format: "iife" }));
+  write("playground.css", await bundle(path("src/embed/styles/playground.css")));
+  const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
+  write("LICENSES.txt", licenses.join("\n"));
 }

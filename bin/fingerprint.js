@@ -13,7 +13,7 @@ export function sourceFingerprint(root) {
     return undefined;
   }
   const hash = createHash("sha256");
-  for (const name of names.filter((name) => /\.(tsx?|css)$/.test(name)).sort()) {
+  for (const name of names.filter((name) => /\.(tsx?|css|js|json)$/.test(name)).sort()) {
     hash.update(`${name}\n`).update(readFileSync(new URL(`src/${name}`, root)));
   }
   return hash.digest("hex");

@@ -28,6 +28,8 @@ export interface RequestLimits {
   adminPerMinute?: number | undefined;
   /** Signed webhooks of each address. */
   webhooksPerMinute?: number | undefined;
+  /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
+  embedPerMinute?: number | undefined;
   /** Held quotes of each user; any number unless given. */
   heldQuotesPerMinute?: number | undefined;
 }
@@ -61,6 +63,12 @@ export type StrictTransport = boolean | "forwarded";
 const PREFLIGHTS_PER_REQUEST = 10;
 /** Commands ask for a proof once per connection. */
 const PROOFS_PER_REQUEST = 10;
+
+/**
+ * Readers behind one address are many, and one page has several widgets. What they read costs little: it comes from memory,
+ * and browsers keep it.
+ */
+const EMBED_PER_MINUTE = 600;
 
 /** A year, for this host alone: its subdomains may serve plain HTTP (RFC 6797). */
 const STRICT_TRANSPORT = ["strict-transport-security", "max-age=31536000"] as const;
@@ -152,6 +160,7 @@ export class FrontDoor {
         this.#options.limits.perMinute * PREFLIGHTS_PER_REQUEST,
       );
     if (route.countsItself) return undefined;
+    if (route.bucket === "embed") return this.#takeEmbed(exchange);
     const { adminPerMinute } = this.#options.limits;
     if (adminPerMinute === undefined) return this.count(exchange, false);
     const countBy = (key: ApiKey | undefined): Promise<void> | undefined =>
@@ -173,6 +182,11 @@ export class FrontDoor {
     const limit = this.#options.limits.perMinute * PROOFS_PER_REQUEST;
     const { allowed } = await this.#options.limiter.take(`proof ${address}`, limit);
     return allowed;
+  }
+
+  #takeEmbed(exchange: Exchange): Promise<void> | undefined {
+    const { perMinute, embedPerMinute = Math.max(EMBED_PER_MINUTE, perMinute) } = this.#options.limits;
+    return this.#take(exchange, `embed ${exchange.address}`, embedPerMinute);
   }
 
   #take(exchange: Exchange, bucket: string, limit: number): Promise<void> | undefined {

@@ -31,6 +31,8 @@ export interface Route {
   trades?: true;
   /** Counts its requests itself, because the bucket depends on their signature. */
   countsItself?: true;
+  /** Counts in the widget's own bucket of its client's address, apart from what programs ask for. */
+  bucket?: "embed";
   answer(exchange: Exchange): Promise<Answer>;
   /** How a refusal looks here; JSON unless given. */
   refuse?(exchange: Exchange, fault: Fault): Answer;

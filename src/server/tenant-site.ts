@@ -9,6 +9,7 @@ import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import { recordKeyUse } from "../ledger/unchained/key-use.ts";
 import { countRequests } from "../ledger/unchained/request-count.ts";
 import { recordSecurityEvents } from "../ledger/unchained/security-log.ts";
+import { Languages } from "../locales/languages.ts";
 import { OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { withinDeadline } from "../postgres/client.ts";
 import type { Pool } from "../postgres/pool.ts";
@@ -19,6 +20,7 @@ import type { Cursors } from "../services/cursor.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/security/refusal-log.ts";
 import { SecurityLog } from "../services/security/security-log.ts";
+import type { Views } from "../services/views/views.ts";
 import { AdminHosts } from "./access/admin-hosts.ts";
 import { EndedSessions } from "./access/ended-sessions.ts";
 import { KeyRing } from "./access/key-ring.ts";
@@ -44,7 +46,7 @@ import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
 import { marketRoutes } from "./pages/market/market-routes.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./pages/playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { isAnsweredBy, type Route, type RouteServices } from "./routes.ts";
+import { isAnsweredBy, operationRoute, type Route, type RouteServices } from "./routes.ts";
 import { auditRoute } from "./streams/audit-route.ts";
 import { StreamHub } from "./streams/stream-hub.ts";
 import { streamRoute } from "./streams/stream-route.ts";
@@ -58,8 +60,8 @@ export interface TenantSiteOptions {
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
   /**
-   * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors, and the log
-   * in lines needs the connection for checks.
+   * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors and the
+   * answers in memory, and the log in lines needs the connection for checks.
    */
   services: {
     handlers: Handlers;
@@ -69,6 +71,7 @@ export interface TenantSiteOptions {
     refusals?: RefusalLog;
     security?: SecurityLog;
     cursors?: Cursors;
+    views?: Views;
     checks?: Pool;
   };
   /** Used for API keys, the shared request count, and the first data of streams and the widget. */
@@ -187,7 +190,8 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     identities,
     onFull: (address: string) => surroundings.onRefused("stream", address),
   };
-  const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute({ ...streaming, hub })] : [])];
+  const stream = hub && streamRoute({ ...streaming, hub });
+  const ownRoutes = [...sessionRoutes({ identities, security }), ...(stream ? [stream] : [])];
   const served = operationIds.filter((id) => handlers[id] !== undefined || isAnsweredBy(ownRoutes, id));
   const routeServices: RouteServices = {
     tenantId,
@@ -209,7 +213,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
       ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
-      ...widgetRoutes(options, keys, handlers),
+      ...widgetRoutes(options, keys, handlers, [stream, operationRoute("getPortfolio", routeServices)]),
     ],
   });
   return {
@@ -235,22 +239,32 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
   });
 }
 
+/** What readers see: the widget, with the routes that its frames read under addresses of their own too, and the market pages. */
 function widgetRoutes(
-  { embed: options, playground, pool, services: { cursors } }: TenantSiteOptions,
+  { embed: options, playground, pool, services: { cursors, views } }: TenantSiteOptions,
   keys: KeyRing,
   handlers: Handlers,
+  [stream, portfolio]: [stream: Route | undefined, portfolio: Route | undefined],
 ): Route[] {
   if (!options) return [];
-  invariant(cursors, "where the widget is served, its list of markets can be paged");
+  invariant(cursors && views, "where the widget is served, its lists can be paged and its answers kept");
   const assets = readAssets();
+  const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const services = { options, assets, reader: new FrameReader(pool, cursors), keys, traders };
+  const services = { options, assets, reader: new FrameReader(pool, cursors, views), keys, traders, languages };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
-    ...marketRoutes(options, handlers),
+    ...(stream ? [inFrame(stream, "/embed/stream")] : []),
+    ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
+    ...marketRoutes({ ...options, languages }, handlers),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
+}
+
+/** The same answers for frames of this origin alone, counted in the widget's bucket. */
+function inFrame(route: Route, path: string): Route {
+  return { ...route, path, forBrowsers: false, bucket: "embed" };
 }
 
 function keySetOf({ jwt, log }: TenantSiteOptions, outgoing: OutgoingHttp): KeySet | undefined {

@@ -266,7 +266,8 @@ describe("under load, one answer is of one moment:", () => {
     ));
 
   test("what the widget shows first is of one pool", async () => {
-    const reader = new FrameReader(tenant.services.pool, tenant.services.cursors);
+    const { pool, cursors, views } = tenant.services;
+    const reader = new FrameReader(pool, cursors, views);
     const [id = ""] = markets;
     await hold(
       () => reader.read("market", id),

@@ -27,6 +27,7 @@ import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts
 import { dialledUrl, hostForCommands } from "../doors/find-server.ts";
 import { newProofSecret, removeRunFile, writeRunFile } from "../doors/run-file.ts";
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
+import { languagesFor } from "../embed/languages.ts";
 import { logsFolder } from "../logs/read-logs.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
@@ -240,7 +241,10 @@ function listen(
         name: config.name,
         baseUrl: config.baseUrl,
         publicKeys: secrets.keys.filter(({ type }) => type === "public").map(({ value }) => value),
-        ...config.embed,
+        allowedOrigins: config.embed.allowedOrigins,
+        theme: config.embed.theme,
+        warnImpact: config.embed.warnImpact,
+        languages: languagesFor(config),
         robots: config.pages.robots,
       },
       playground: options.playground,

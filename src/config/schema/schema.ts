@@ -244,6 +244,10 @@ export const TenantFileSchema = z
           description:
             "A bucket of its own for each valid admin key, so that traders at its address do not slow it down.",
         }),
+        embedPerMinute: PerMinute.optional().meta({
+          description:
+            "Reads of the widget and the market pages, of each address; 600, or perMinute where that is more.",
+        }),
         webhooksPerMinute: PerMinute.optional().meta({ description: "A bucket of their own for signed webhooks." }),
         heldQuotesPerMinute: HeldQuotesPerMinute,
       })

@@ -1,36 +1,47 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Answer, Header } from "../responses.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Exchange } from "../exchange.ts";
+import { type Answer, type Header, refusal } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import { chooseEncoding, compressed, type Encoding } from "./compress.ts";
+import { answersWith, tagOf, unlessKnown } from "./conditional.ts";
 
 /** Where `bin/assets.js` puts the bundles of src/embed; this file finds them from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
+/** Files whose names hold a hash of their contents: this build's, and the loaders of its releases. */
+const PARTS = join(PLACE, "parts");
 
 /** A publisher's page loads it again after five minutes; a file with a hash in its name never changes. */
 const SHORT = "public, max-age=300";
 const FOR_EVER = "public, max-age=31536000, immutable";
-/** Any page may load it, with or without an `integrity` attribute. */
-const FOR_ALL: Header[] = [
+/** Any page may load it, one that is isolated from other origins too, and a worker's script runs in such a one. */
+const FOR_ALL: readonly Header[] = [
   ["access-control-allow-origin", "*"],
   ["cross-origin-resource-policy", "cross-origin"],
+  ["cross-origin-embedder-policy", "require-corp"],
 ];
+/** Of the shared worker, which is bound by the policy of its own script: it reads the stream. */
+const WORKER_POLICY = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
+/** Where the loader lies that a publisher's page names: it is always this build's. */
+export const LOADER_PATH = "/assets/v1/embed.js";
 
 export interface Assets {
   loader: string;
-  /** The frame's script, inlined in its documents. */
-  script: string;
-  /** What a document needs to be read before its script runs, and the rest; neither holds a theme. */
+  /** The path of the frame's script, which never changes. */
+  framePath: string;
+  /** The style that the frame's documents inline; the rest of it comes with the script. */
   documentStyle: string;
-  frameStyle: string;
-  /** The small script of the documents that say why there is no view. */
+  /** The small script of the documents that say why there is no view. Inlined, so that it needs no request more. */
   refusal: string;
   playgroundScript: string;
   playgroundStyle: string;
   /** The loader's immutable path, and its Subresource Integrity value. */
   hashedPath: string;
   integrity: string;
+  /** Texts by path, of every file that never changes. */
+  parts: ReadonlyMap<string, string>;
 }
 
 /** Reads the bundles. @throws Error before the first build */
@@ -38,43 +49,61 @@ export function readAssets(): Assets {
   const read = (name: string): string => readFileSync(join(PLACE, name), "utf8");
   const loader = read("embed.js");
   const digest = createHash("sha384").update(loader).digest();
+  const { frame } = JSON.parse(read("entries.json")) as { frame: string };
   return {
     loader,
-    script: read("frame.js"),
+    framePath: `/assets/${frame}`,
     documentStyle: read("document.css"),
-    frameStyle: read("frame.css"),
     refusal: read("refusal.js"),
     playgroundScript: read("playground.js"),
     playgroundStyle: read("playground.css"),
     hashedPath: `/assets/embed-${digest.toString("hex").slice(0, 16)}.js`,
     integrity: `sha384-${digest.toString("base64")}`,
+    parts: new Map(readdirSync(PARTS).map((name) => [`/assets/${name}`, read(join("parts", name))])),
   };
 }
 
-/** `/assets/v1/embed.js` and `/assets/embed.js`, and the same file under a name that holds its hash. */
-export function assetRoutes({ loader, hashedPath }: Assets): Route[] {
+/**
+ * The loader under its lasting addresses, and every file with a hash in its name. `/assets/embed.js` counts among the
+ * requests of its address as it always did; the others in the widget's bucket.
+ */
+export function assetRoutes({ loader, parts }: Assets): Route[] {
+  const lasting = scriptAnswer(loader, SHORT);
+  const immutable = new Map([...parts].map(([path, text]) => [path, scriptAnswer(text, FOR_EVER)]));
   return [
-    scriptRoute("/assets/v1/embed.js", loader, SHORT),
-    scriptRoute("/assets/embed.js", loader, SHORT),
-    scriptRoute(hashedPath, loader, FOR_EVER),
+    { ...ASSET, path: "/assets/embed.js", answer: lasting },
+    { ...ASSET, path: LOADER_PATH, bucket: "embed", answer: lasting },
+    {
+      ...ASSET,
+      path: "/assets/**",
+      bucket: "embed",
+      async answer(exchange) {
+        const answer = immutable.get(exchange.pathname);
+        if (!answer) throw new Fault("NOT_FOUND", "Not found");
+        return answer(exchange);
+      },
+    },
   ];
 }
 
-function scriptRoute(path: string, text: string, cacheControl: string): Route {
-  const answers = new Map<Encoding | undefined, Promise<Answer>>();
-  return {
-    method: "GET",
-    path,
-    forBrowsers: false,
-    answer(exchange) {
-      const encoding = chooseEncoding(exchange.header("accept-encoding"));
-      const contentType = "text/javascript; charset=utf-8";
-      const made = answers.get(encoding);
-      if (made) return made;
-      const answer = { status: 200, body: text, contentType, cacheControl, headers: FOR_ALL };
-      const making = compressed(answer, encoding, { once: true });
-      answers.set(encoding, making);
-      return making;
-    },
+const ASSET = {
+  method: "GET",
+  forBrowsers: false,
+  // Without it a page could not read why its script is not there.
+  refuse: (_exchange: Exchange, fault: Fault) => answersWith(refusal(fault), FOR_ALL),
+} as const;
+
+/** A script, which is compressed once for each encoding that clients accept. */
+function scriptAnswer(body: string, cacheControl: string): (exchange: Exchange) => Promise<Answer> {
+  const contentType = "text/javascript; charset=utf-8";
+  const tag = tagOf(body);
+  const headers = [...FOR_ALL, ["etag", tag] as const];
+  const plain = { status: 200, body, contentType, contentSecurityPolicy: WORKER_POLICY, cacheControl, headers };
+  const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
+  return async (exchange) => {
+    const encoding = chooseEncoding(exchange.header("accept-encoding"));
+    const answer = made.get(encoding) ?? compressed(plain, encoding, { once: true });
+    made.set(encoding, answer);
+    return unlessKnown(exchange, await answer, tag);
   };
 }

@@ -37,14 +37,14 @@ export function chooseEncoding(accepted: string | undefined): Encoding | undefin
   return (Object.keys(ENCODERS) as Encoding[]).find((encoding) => accepts(accepted, encoding));
 }
 
-/** Compresses an answer's text for this client. */
+/** Compresses an answer's text for this client, if there is any. */
 export async function compressed(
   answer: Omit<Answer, "body"> & { body: string },
   encoding: Encoding | undefined,
   { once = false } = {},
-): Promise<Answer> {
+): Promise<Answer & { body: string | Bytes }> {
   const headers: Header[] = [...(answer.headers ?? []), ["vary", "Accept-Encoding"]];
-  if (encoding === undefined) return { ...answer, headers };
+  if (encoding === undefined || answer.body === "") return { ...answer, headers };
   const body = await ENCODERS[encoding](answer.body, once);
   return { ...answer, body, headers: [...headers, ["content-encoding", encoding]] };
 }

@@ -12,9 +12,13 @@ export function tagOf(text: string): string {
  * body, because a browser replaces the headers of what it has kept by these: with another policy the kept page would not work.
  * @param tag the answer's own
  */
-export function unlessKnown(exchange: Exchange, answer: Answer, tag: string): Answer {
+export function unlessKnown<Sent extends Answer>(
+  exchange: Exchange,
+  answer: Sent,
+  tag: string,
+): Sent | (Answer & { status: 304; body: "" }) {
   if (!isKnown(exchange.header("if-none-match"), tag)) return answer;
-  const { byteLength: _, ...rest } = answer;
+  const { byteLength: _, ...rest }: Answer = answer;
   const headers = (answer.headers ?? []).filter(([name]) => name !== "content-encoding");
   return { ...rest, status: 304, body: "", headers };
 }

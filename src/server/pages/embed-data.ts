@@ -1,17 +1,22 @@
-import type { WireResult } from "../../contract/operations.ts";
-import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
+import type { Input, WireResult } from "../../contract/operations.ts";
+import type { FrameData, FrameList, FrameMarket } from "../../contract/resources/embed.ts";
 import { Fault } from "../../domain/fault.ts";
+import { hoursHoldUntil } from "../../domain/history.ts";
+import { statusHoldsUntil } from "../../domain/market/market.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
+import { findFinalValue } from "../../queries/markets/final-value.ts";
 import { listLatestTrades, listRecentPrices } from "../../queries/markets/market-views.ts";
 import { encodeResult } from "../../services/answers.ts";
-import { readPolicy } from "../../services/configuration/policy.ts";
+import { loadPolicy } from "../../services/configuration/policy.ts";
 import type { Cursors } from "../../services/cursor.ts";
 import { decodeInput, withDatabaseFaults } from "../../services/invoke.ts";
-import { readHistory, readTrending, requireMarket } from "../../services/markets/market-views.ts";
-import { marketDetail, readMarkets } from "../../services/markets/markets.ts";
+import { loadTrending, readHistory, requireMarket } from "../../services/markets/market-views.ts";
+import { loadPage, marketDetail, pageName } from "../../services/markets/markets.ts";
+import { POLICY } from "../../services/views/touched.ts";
+import type { Loaded, Views } from "../../services/views/views.ts";
 
 /** A card's little curve: a week in steps of four hours. */
 const SPARK_MS = 7 * DAY_MS;
@@ -26,51 +31,114 @@ const LATEST_TRADES = 200;
 /** A market with fewer spans than this is young, and its curve shows single trades instead. */
 const YOUNG_SPANS = 3;
 
+/** Markets that are shown beside each other. */
+const COMPARED = 2;
+
 /** More cards than a reader scrolls through; a search or a button shows the rest. */
 const FIRST_MARKETS = 60;
 
 export type View = FrameData["view"];
 
-/** Reads the first data of a view, as any visitor may see it, from one snapshot of the database. */
-export class FrameReader {
-  readonly #pool: Pool;
-  readonly #cursors: Cursors;
+interface Question {
+  view: View;
+  /** None: the view's own choice. */
+  marketIds: readonly string[];
+}
 
-  constructor(pool: Pool, cursors: Cursors) {
-    this.#pool = pool;
-    this.#cursors = cursors;
+/** The part of a frame's data that is read from the database. */
+export type Contents = Pick<
+  FrameData,
+  "limits" | "market" | "compared" | "markets" | "nextCursor" | "sparks" | "trending"
+>;
+
+/** What narrows a list down, and where its next page begins. */
+export interface ListQuery {
+  q?: string | undefined;
+  category?: string | undefined;
+  cursor?: string | undefined;
+}
+
+/**
+ * Reads what views show, as any visitor may see it, each answer from one snapshot of the database. Answers are kept in memory
+ * until a commit touches what they show: equal widgets cost one read.
+ */
+export class FrameReader {
+  readonly #contents: (question: Question) => Promise<Contents>;
+  readonly #list: (input: Input<"listMarkets">) => Promise<FrameList>;
+  readonly #search: (input: Input<"listMarkets">) => Promise<FrameList>;
+
+  constructor(pool: Pool, cursors: Cursors, views: Views) {
+    this.#contents = views.share(
+      ({ view, marketIds }) => JSON.stringify([view, ...marketIds]),
+      (question) => pool.snapshot((sql) => loadContents(sql, cursors, question)),
+    );
+    this.#list = views.share(pageName, (input) => pool.snapshot((sql) => loadList(sql, cursors, input)));
+    // There is no end to the words of a search, so none is kept.
+    this.#search = async (input) => (await pool.snapshot((sql) => loadList(sql, cursors, input))).result;
   }
 
-  /** @throws Fault BAD_REQUEST for what cannot be an id, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE */
+  /**
+   * @param marketId as it stands in the address: for `compare` two ids with a comma between them
+   * @throws Fault BAD_REQUEST for what cannot be an id, or another number of ids, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE
+   */
   async read(view: View, marketId: string | undefined): Promise<Contents> {
-    const id = marketId === undefined ? undefined : decodeInput("getMarket", { id: marketId }).id;
-    return withDatabaseFaults(this.#pool.snapshot((sql) => readContents(sql, this.#cursors, view, id)));
+    const stated = view === "compare" ? (marketId ?? "").split(",") : marketId === undefined ? [] : [marketId];
+    if (view === "compare" && stated.length !== COMPARED)
+      throw new Fault("BAD_REQUEST", "marketId: two markets, separated by a comma");
+    const marketIds = stated.map((id) => decodeInput("getMarket", { id }).id);
+    return withDatabaseFaults(this.#contents({ view, marketIds }));
+  }
+
+  /** @throws Fault BAD_REQUEST, DATABASE_UNAVAILABLE */
+  async list(query: ListQuery): Promise<FrameList> {
+    const input = decodeInput("listMarkets", { ...query, limit: String(FIRST_MARKETS) });
+    return withDatabaseFaults(input.q === undefined ? this.#list(input) : this.#search(input));
   }
 }
 
-type Contents = Pick<FrameData, "limits" | "market" | "markets" | "nextCursor" | "sparks" | "trending">;
-
-async function readContents(
-  sql: ReadSql,
-  cursors: Cursors,
-  view: View,
-  marketId: string | undefined,
-): Promise<Contents> {
-  const { feeBps, maxTradeUsd } = (await readPolicy(sql)).value;
+async function loadContents(sql: ReadSql, cursors: Cursors, { view, marketIds }: Question): Promise<Loaded<Contents>> {
+  const { policy, until } = await loadPolicy(sql);
+  const { feeBps, maxTradeUsd } = policy;
   const limits = { feeBps, maxTradeUsd };
-  if (view === "portfolio") return { limits };
-  const trending = encodeResult("listTrendingMarkets", await readTrending(sql));
+  const parts: Loaded<object>[] = [{ result: { limits }, tags: [POLICY], until }];
+  const shows = (part: Loaded<object>): void => void parts.push(part);
   if (view === "markets") {
-    const { items, nextCursor } = encodeResult(
-      "listMarkets",
-      await readMarkets(sql, cursors, { limit: FIRST_MARKETS }),
+    const { result, ...holds } = await loadList(
+      sql,
+      cursors,
+      decodeInput("listMarkets", { limit: `${FIRST_MARKETS}` }),
     );
-    const ids = items.map(({ id }) => id);
-    return { limits, trending, markets: items, nextCursor, sparks: await readSparks(sql, ids) };
+    const { items, ...rest } = result;
+    shows({ result: { markets: items, ...rest }, ...holds });
+    const trending = await loadTrending(sql);
+    shows({ ...trending, result: { trending: encodeResult("listTrendingMarkets", trending.result) } });
+  } else if (view === "compare") {
+    const loaded = await Promise.all(marketIds.map((id) => loadMarket(sql, id, CURVE_POINTS)));
+    for (const { tags, until } of loaded) shows({ result: {}, tags, until });
+    shows({ result: { compared: loaded.map(({ result }) => result) }, tags: [], until: Number.POSITIVE_INFINITY });
+  } else if (view !== "portfolio") {
+    let [id] = marketIds;
+    if (id === undefined) {
+      const { result, ...holds } = await loadTrending(sql);
+      shows({ result: {}, ...holds });
+      id = result[0]?.id;
+      if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");
+    }
+    const { result, ...holds } = await loadMarket(sql, id, view === "card" ? SPARK_POINTS : CURVE_POINTS);
+    shows({ result: { market: result }, ...holds });
   }
-  const id = marketId ?? trending[0]?.id;
-  if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");
-  return { limits, market: await readFrameMarket(sql, id) };
+  return {
+    result: Object.assign({}, ...parts.map(({ result }) => result)),
+    tags: parts.flatMap(({ tags }) => tags),
+    until: Math.min(...parts.map((part) => part.until)),
+  };
+}
+
+async function loadList(sql: ReadSql, cursors: Cursors, input: Input<"listMarkets">): Promise<Loaded<FrameList>> {
+  const { result, tags, until } = await loadPage(sql, cursors, input);
+  const { items, nextCursor } = encodeResult("listMarkets", result);
+  const ids = items.map(({ id }) => id);
+  return { result: { items, nextCursor, sparks: await readSparks(sql, ids) }, tags, until };
 }
 
 async function readSparks(sql: ReadSql, ids: string[]): Promise<Record<string, number[]>> {
@@ -86,20 +154,26 @@ async function readSparks(sql: ReadSql, ids: string[]): Promise<Record<string, n
   return Object.fromEntries(sparks);
 }
 
-async function readFrameMarket(sql: ReadSql, id: string): Promise<FrameMarket> {
+/** @param points of its curve at the most, single trades aside */
+async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loaded<FrameMarket>> {
   const row = await requireMarket(sql, id);
   const history = encodeResult("getMarketHistory", await readHistory(sql, row));
   const latest = await listLatestTrades(sql, [id], LATEST_ENTRIES);
-  const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;
+  const { kind, p0Ppm, fundMicro, yesMicro, noMicro, settledAt, now } = row;
   const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
   const detail = encodeResult("getMarket", marketDetail(row));
-  return { detail, history: endingWith(latest.get(id) ?? [], curveOf(history)), terms };
+  const finalValue = settledAt === null ? undefined : await findFinalValue(sql, id);
+  return {
+    result: { detail, history: endingWith(latest.get(id) ?? [], curveOf(history, points)), finalValue, terms },
+    tags: [id],
+    until: settledAt === null ? Math.min(statusHoldsUntil(row, now), hoursHoldUntil(now)) : Number.POSITIVE_INFINITY,
+  };
 }
 
 /** The same steps in fewer points: a price holds until the next one, so points that repeat it are left out. */
-export function curveOf(history: WireResult<"getMarketHistory">): FrameMarket["history"] {
+export function curveOf(history: WireResult<"getMarketHistory">, points = CURVE_POINTS): FrameMarket["history"] {
   const steps = history.filter(({ yes }, index) => index === 0 || yes !== history[index - 1]?.yes);
-  const stride = Math.ceil(steps.length / CURVE_POINTS);
+  const stride = Math.ceil(steps.length / points);
   return steps
     .filter((_, index) => index % stride === 0 || index === steps.length - 1)
     .map(({ t, yes }) => [Date.parse(t), yes]);

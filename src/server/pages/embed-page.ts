@@ -1,19 +1,21 @@
-import { randomBytes } from "node:crypto";
-import type { FrameData, RefusalData } from "../../contract/resources/embed.ts";
+import type { FrameData, FrameList, RefusalData } from "../../contract/resources/embed.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { completeTheme, type StatedTheme } from "../../domain/theme/stated-theme.ts";
+import { completeTheme, type StatedTheme, themeSources } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { CATALOGUES, DEFAULT_LOCALE } from "../../locales/catalogues.ts";
+import type { Languages } from "../../locales/languages.ts";
+import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
 import type { Exchange } from "../exchange.ts";
-import { type Answer, refusal } from "../responses.ts";
+import { type Answer, type Header, refusal } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import type { Assets } from "./assets.ts";
+import { marketCard } from "./card.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
-import type { FrameReader, View } from "./embed-data.ts";
-import { escapeHtml, jsonInScript, pagePolicy } from "./html.ts";
+import { tagOf, unlessKnown } from "./conditional.ts";
+import type { Contents, FrameReader, View } from "./embed-data.ts";
+import { escapeHtml, hashSource, jsonInScript, pagePolicy } from "./html.ts";
 
 export interface EmbedOptions {
   /** The tenant's name, as people read it. */
@@ -26,12 +28,10 @@ export interface EmbedOptions {
   allowedOrigins: readonly string[];
   /** How it looks; built in unless given. */
   theme?: StatedTheme | undefined;
-  /** BCP 47 tag of the language where a page states none; `en` unless given. */
-  locale?: string | undefined;
+  /** The languages of its readers; those that come along unless given. */
+  languages?: Languages | undefined;
   /** Traders are warned of trades that move the price by so much, 0 to 1; 0.05 unless given. */
   warnImpact?: number | undefined;
-  /** What readers call a category, by slug: in every language, or by BCP 47 tag. */
-  categories?: Readonly<Record<string, string | Readonly<Record<string, string>>>> | undefined;
   /** Whether search engines may list the market pages; they may unless given. */
   robots?: "index" | "noindex" | undefined;
 }
@@ -40,123 +40,244 @@ export interface EmbedServices {
   options: EmbedOptions;
   assets: Assets;
   reader: FrameReader;
+  languages: Languages;
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
 }
 
-const VIEWS: readonly View[] = ["market", "markets", "portfolio"];
+const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
+const THEMES = ["dark", "light", "auto"];
 /** The usual price impact from which on traders are warned. */
 const WARN_IMPACT = 0.05;
-const THEMES = ["dark", "light", "auto"];
 
-/** `/embed/<view>`: a document with everything inlined, the first data too, so that opening a view is one request. */
+/** The document depends on its address alone, so that any cache may keep it; a second later it asks whether it still holds. */
+const CACHE_CONTROL = "public, max-age=1";
+/** Pages that are isolated from other origins may show the frame too, which for that has to be isolated itself (HTML, 7.1.4). */
+const FRAME_HEADERS: readonly Header[] = [
+  ["cross-origin-embedder-policy", "require-corp"],
+  ["cross-origin-resource-policy", "cross-origin"],
+];
+
+/** `/embed/<view>`: a document that can be read without scripts, with the data that its script needs at first. */
 export function embedRoutes(services: EmbedServices): Route[] {
-  return VIEWS.map((view) => ({
-    method: "GET",
+  return [
+    ...VIEWS.map((view): Route => documentRoute(services, view)),
+    // A portfolio is its user's: `/embed/data/portfolio` answers the operation.
+    ...VIEWS.filter((view) => view !== "portfolio").map((view): Route => dataRoute(services, view)),
+    listRoute(services),
+  ];
+}
+
+function documentRoute(services: EmbedServices, view: View): Route {
+  const { options, assets } = services;
+  return {
+    ...EMBED,
     path: `/embed/${view}`,
-    forBrowsers: false,
     async answer(exchange) {
       const request = requestOf(services, exchange);
       const data = await frameData(services, view, request);
-      const { name, theme } = services.options;
-      const { documentStyle, frameStyle, script } = services.assets;
-      const style = themeStyle(completeTheme(theme)) + documentStyle + frameStyle;
-      const title = data.market ? `${data.market.detail.question} - ${name}` : name;
-      const parts = { title, data, style, script, content: "" };
-      return compressed(documentOf(request, parts), chooseEncoding(exchange.header("accept-encoding")));
+      const title = data.market ? `${data.market.detail.question} - ${options.name}` : options.name;
+      const content = contentOf(data, request.speaker);
+      const script = { tag: `<script type="module" src="${assets.framePath}"></script>`, source: "'self'" };
+      const { fontSrc: fonts, imgSrc: images } = themeSources(options.theme);
+      const page = { title, style: styleOf(services), script, content, fonts, images };
+      return cacheable(exchange, data, (text) => documentOf(request, { ...page, data: text }));
     },
     // The page around shows the frame even after a refusal, so the refusal is a page too.
     refuse: (exchange, fault) => refusalDocument(services, requestOf(services, exchange), fault),
-  }));
+  };
+}
+
+/** The same data as JSON, so that a frame moves between views, and comes back after an outage, without another document. */
+function dataRoute(services: EmbedServices, view: View): Route {
+  return {
+    ...EMBED,
+    path: `/embed/data/${view}`,
+    answer: async (exchange) =>
+      cacheable(exchange, await frameData(services, view, requestOf(services, exchange)), jsonAnswer),
+  };
+}
+
+function listRoute({ reader }: EmbedServices): Route {
+  return {
+    ...EMBED,
+    path: "/embed/data/list",
+    async answer(exchange) {
+      const query = new URLSearchParams(exchange.search);
+      const stated = (name: string): string | undefined => query.get(name) || undefined;
+      const list = await reader.list({ q: stated("q"), category: stated("category"), cursor: stated("cursor") });
+      return cacheable(exchange, list, jsonAnswer);
+    },
+  };
+}
+
+const EMBED = { method: "GET", forBrowsers: false, bucket: "embed" } as const;
+
+type Text = Answer & { body: string };
+
+const jsonAnswer = (body: string): Text => ({
+  status: 200,
+  body,
+  contentType: "application/json",
+  contentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'",
+});
+
+/**
+ * An answer that caches may keep for a second, and ask about afterwards. The time in it is not part of what it says: without
+ * it equal contents have equal tags.
+ * @param write makes the answer from its data as JSON
+ */
+async function cacheable(
+  exchange: Exchange,
+  data: FrameData | FrameList,
+  write: (json: string) => Text,
+): Promise<Answer> {
+  const { now, ...lasting } = "now" in data ? data : { ...data, now: undefined };
+  const json = jsonInScript(lasting);
+  const tag = tagOf(write(json).body);
+  const answer = write(now === undefined ? json : `{"now":${now},${json.slice(1)}`);
+  const headers: Header[] = [...FRAME_HEADERS, ["etag", tag]];
+  const kept = { ...answer, cacheControl: CACHE_CONTROL, headers };
+  return compressed(unlessKnown(exchange, kept, tag), chooseEncoding(exchange.header("accept-encoding")));
 }
 
 /** What the loader wrote into the frame's address, checked. */
 interface FrameRequest {
   marketId: string | undefined;
   theme: string;
+  speaker: Speaker;
+  messages: FrameData["messages"];
+  categories: FrameData["categories"];
   mayTrade: boolean;
   /** Sources of `frame-ancestors`. */
-  ancestors: string;
+  ancestors: string[];
 }
 
 /**
  * A document that trades may only be shown by pages that may trade. A false claim in its address does not help, because
  * the browser checks every page around it. Without a list any page may show a document that does not trade.
  */
-function requestOf({ options, traders }: EmbedServices, exchange: Exchange): FrameRequest {
+function requestOf({ options, languages, traders }: EmbedServices, exchange: Exchange): FrameRequest {
   const query = new URLSearchParams(exchange.search);
   const mayTrade = traders.includes(query.get("host") ?? "", exchange);
   const isForAll = options.allowedOrigins.length === 0 && !mayTrade;
+  const { locale, messages, categories } = languages.choose([query.get("locale") ?? ""]);
   return {
     marketId: query.get("marketId") || undefined,
     theme: THEMES.find((one) => one === query.get("theme")) ?? "dark",
+    // The server does not know the reader's time zone, and one document is for all readers.
+    speaker: speakerFor(locale, messages, { timeZone: "UTC" }),
+    messages,
+    categories,
     mayTrade,
-    ancestors: isForAll ? "*" : ["'self'", ...options.allowedOrigins].join(" "),
+    ancestors: isForAll ? ["*"] : ["'self'", ...options.allowedOrigins],
   };
 }
 
 async function frameData(
   { options, reader, keys }: EmbedServices,
   view: View,
-  { marketId, mayTrade }: FrameRequest,
+  { marketId, mayTrade, speaker, messages, categories }: FrameRequest,
 ): Promise<FrameData> {
   await keys.ready();
+  const contents: Contents = await reader.read(view, marketId);
   return {
     view,
     name: options.name,
-    locale: DEFAULT_LOCALE,
-    messages: CATALOGUES[DEFAULT_LOCALE],
+    locale: speaker.locale,
+    messages,
+    categories,
+    warnImpact: options.warnImpact ?? WARN_IMPACT,
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
     now: Math.floor(wallClockMs()),
     theme: options.theme,
-    warnImpact: options.warnImpact ?? WARN_IMPACT,
-    ...(await reader.read(view, marketId)),
+    ...contents,
   };
 }
 
-/** Small, because it also answers clients that ask too often. */
-function refusalDocument({ options, assets }: EmbedServices, request: FrameRequest, fault: Fault): Answer {
+/** What readers without scripts see, and all others until the script has run. */
+function contentOf({ name, market, compared, markets = [] }: FrameData, speaker: Speaker): string {
+  const whole = [...(market ? [market] : []), ...(compared ?? [])].map(({ detail }) => detail);
+  // Items of a list have no status: they take trades.
+  const items = markets.map(({ question, yesPrice, closeAt }) => ({ question, yesPrice, closeAt }));
+  const cards = [...whole, ...items].map((each) => marketCard(speaker, each, { level: market ? 1 : 2 }));
+  return `<main>${market ? "" : `<h1>${escapeHtml(name)}</h1>`}${cards.join("")}</main>`;
+}
+
+/** Messages that a document without a view says. */
+const OF_REFUSALS = /^(state|refusal)\./;
+
+/** Small, because it also answers clients that ask too often; and whole, since these would be refused a script too. */
+function refusalDocument(services: EmbedServices, request: FrameRequest, fault: Fault): Answer {
   const { status, headers = [] } = refusal(fault);
+  const { options, assets } = services;
   const { code, message } = fault;
-  const data: RefusalData = { code, message, retryAfterSec: fault.retryAfterSec ?? (status >= 500 ? 10 : 0) };
-  const content = `<main><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
+  const data: RefusalData = {
+    code,
+    message,
+    retryAfterSec: fault.retryAfterSec ?? (status >= 500 ? 10 : 0),
+    locale: request.speaker.locale,
+    messages: Object.fromEntries(Object.entries(request.messages).filter(([key]) => OF_REFUSALS.test(key))),
+    framePath: assets.framePath,
+  };
+  const content = `<main class="unavailable" data-pm="unavailable"><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
+  // Allows all that the view will need, since it is shown in this document.
+  const { fontSrc: fonts, imgSrc: images } = themeSources(options.theme);
   const answer = documentOf(request, {
     title: options.name,
-    data,
-    style: themeStyle(completeTheme(options.theme)) + assets.documentStyle,
-    script: assets.refusal,
+    data: jsonInScript(data),
+    style: styleOf(services),
+    fonts,
+    images,
+    script: { tag: `<script>${assets.refusal}</script>`, source: `${hashSource(assets.refusal)} 'self'` },
     content,
   });
-  return { ...answer, status, headers };
+  return { ...answer, status, headers: [...FRAME_HEADERS, ...headers] };
+}
+
+/** The tenant's looks, and what a document needs to be read before its script runs, which brings the rest. */
+function styleOf({ options, assets }: EmbedServices): string {
+  return themeStyle(completeTheme(options.theme)) + assets.documentStyle;
 }
 
 interface DocumentParts {
   title: string;
-  data: object;
+  /** JSON for the script, as it may stand in the document. */
+  data: string;
   style: string;
-  script: string;
+  /** Sources beside its own origin. */
+  fonts: readonly string[];
+  images: readonly string[];
+  /** Its element at the end of the document, and the source of the policy that allows it. */
+  script: { tag: string; source: string };
   /** Markup. */
   content: string;
 }
 
-/** Its only script is ours, named by a nonce; the data to show is text in a data block. */
+/** Its one script and its one style are ours; the data to show is text in a data block. */
 function documentOf(
-  { theme, ancestors }: FrameRequest,
-  { title, data, style, script, content }: DocumentParts,
-): Answer & { body: string } {
-  const nonce = randomBytes(16).toString("base64");
+  { theme, ancestors, speaker }: FrameRequest,
+  { title, data, style, script, content, fonts, images }: DocumentParts,
+): Text {
   return {
     status: 200,
     contentType: "text/html; charset=utf-8",
-    contentSecurityPolicy: pagePolicy(nonce, ancestors),
+    contentSecurityPolicy: pagePolicy({
+      scripts: [script.source],
+      styles: [hashSource(style)],
+      fonts: ["'self'", ...fonts],
+      images: ["'self'", ...images],
+      workers: ["'self'"],
+      ancestors,
+    }),
     body: `<!doctype html>
-<html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<html lang="${escapeHtml(speaker.locale)}" dir="${speaker.direction}" data-theme="${theme}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="color-scheme" content="${theme === "auto" ? "light dark" : theme}"><title>${escapeHtml(title)}</title>
-<style nonce="${nonce}">${style}</style></head>
-<body><div id="app">${content}</div>
-<script type="application/json" id="data">${jsonInScript(data)}</script>
-<script nonce="${nonce}">${script}</script></body></html>`,
+<style>${style}</style></head>
+<body><div id="app" data-static>${content}</div>
+<script type="application/json" id="data">${data}</script>
+${script.tag}</body></html>`,
   };
 }

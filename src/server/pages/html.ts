@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /** A text as it may stand in an element or a quoted attribute. */
@@ -10,20 +12,40 @@ export function jsonInScript(data: object): string {
   return JSON.stringify(data).replace(/</g, "\\u003c");
 }
 
-/**
- * The policy of a page whose one script and one style are inlined, named by a nonce, and that asks its own origin only.
- * @param ancestors sources of `frame-ancestors`
- * @param more directives beyond
- */
-export function pagePolicy(nonce: string, ancestors: string, more: readonly string[] = []): string {
-  return [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
-    "connect-src 'self'",
-    ...more,
-    "base-uri 'none'",
-    "form-action 'none'",
-    `frame-ancestors ${ancestors}`,
-  ].join("; ");
+/** The source that allows exactly this inlined script or style (CSP 3, 6.7.3.3). */
+export function hashSource(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** Sources by what they are for, such as `'self'`, a hash or an origin. What is not stated is not allowed. */
+export interface PageSources {
+  scripts: readonly string[];
+  styles: readonly string[];
+  /** Who may show the page in a frame; `'none'`: no page. */
+  ancestors: readonly string[];
+  images?: readonly string[];
+  fonts?: readonly string[];
+  workers?: readonly string[];
+  frames?: readonly string[];
+}
+
+/** The policy of a page that asks its own origin only, sends no form, and runs and shows what is stated. */
+export function pagePolicy(sources: PageSources): string {
+  const { scripts, styles, images, fonts, workers, frames, ancestors } = sources;
+  const directives: [name: string, sources: readonly string[] | undefined][] = [
+    ["default-src", ["'none'"]],
+    ["script-src", scripts],
+    ["style-src", styles],
+    ["connect-src", ["'self'"]],
+    ["img-src", images],
+    ["font-src", fonts],
+    ["worker-src", workers],
+    ["frame-src", frames],
+    ["base-uri", ["'none'"]],
+    ["form-action", ["'none'"]],
+    ["frame-ancestors", ancestors],
+  ];
+  return directives
+    .flatMap(([name, stated]) => (stated && stated.length > 0 ? [`${name} ${stated.join(" ")}`] : []))
+    .join("; ");
 }

@@ -31,7 +31,12 @@ export function playgroundRoute({ options, assets, reader, keys }: EmbedServices
       return {
         status: 200,
         contentType: "text/html; charset=utf-8",
-        contentSecurityPolicy: pagePolicy(nonce, "'none'", ["frame-src 'self'"]),
+        contentSecurityPolicy: pagePolicy({
+          scripts: [`'nonce-${nonce}'`],
+          styles: [`'nonce-${nonce}'`],
+          frames: ["'self'"],
+          ancestors: ["'none'"],
+        }),
         body: `<!doctype html>
 <html lang="en" data-theme="dark"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>Playground - ${text(options.name)}</title><style nonce="${nonce}">${themeStyle(completeTheme(options.theme))}${assets.playgroundStyle}</style></head>

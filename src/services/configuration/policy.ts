@@ -19,9 +19,17 @@ export function policyHandlers(context: ServiceContext) {
 
 /** The policy in force, as the database has it now, with its version. */
 export async function readPolicy(sql: ReadSql): Promise<Tagged<Policy>> {
+  const { policy, version } = await loadPolicy(sql);
+  return new Tagged(policy, String(version));
+}
+
+/** The policy in force, and until when time alone leaves it as it is. */
+export async function loadPolicy(sql: ReadSql): Promise<{ policy: Policy; version: number; until: number }> {
   const [[loaded], now] = await Promise.all([loadRows(sql, [{ table: "tenant", key: SINGLE }]), readClock(sql)]);
   if (!loaded?.row || !("policy" in loaded.row)) throw new Fault("REFUSED", "The tenant has not been applied yet");
-  return new Tagged(policyAt(loaded.row, now), String(loaded.row.version));
+  const { version, overrides } = loaded.row;
+  const until = Math.min(...overrides.map((override) => override.until).filter((end) => end > now));
+  return { policy: policyAt(loaded.row, now), version, until };
 }
 
 /** The same rule as the tenant file's. */

@@ -45,11 +45,7 @@ export function marketViewHandlers(context: ServiceContext) {
 }
 
 /** The markets with the largest volume. */
-export async function readTrending(sql: ReadSql): Promise<Result<"listTrendingMarkets">> {
-  return (await loadTrending(sql)).result;
-}
-
-async function loadTrending(sql: ReadSql): Promise<Loaded<Result<"listTrendingMarkets">>> {
+export async function loadTrending(sql: ReadSql): Promise<Loaded<Result<"listTrendingMarkets">>> {
   const rows = await listTrendingMarkets(sql, MAX_TRENDING);
   const result = rows.map((row) => ({
     id: row.id,

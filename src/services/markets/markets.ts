@@ -39,7 +39,9 @@ export function marketHandlers(context: ServiceContext) {
     // A search follows the configured language too, which changes without a commit; and there is no end to its words.
     listMarkets: (input, caller) => {
       if (input.status !== undefined) return listByStatus(context, input, input.status, caller);
-      return input.q === undefined ? list(input) : pool.read((sql) => readMarkets(sql, cursors, input));
+      return input.q === undefined
+        ? list(input)
+        : pool.read(async (sql) => (await loadPage(sql, cursors, input)).result);
     },
     getMarket: ({ id }) => detail(id),
     createMarket: (input, caller) => createMarket(context, input, caller),
@@ -69,19 +71,12 @@ export function keepByMarket<Shown extends object>(
   );
 }
 
-/** A page of the markets that take trades now. */
-export async function readMarkets(
-  sql: ReadSql,
-  cursors: Cursors,
-  input: Input<"listMarkets">,
-): Promise<Result<"listMarkets">> {
-  return (await loadPage(sql, cursors, input)).result;
-}
-
-const pageName = ({ category, kind, limit, cursor }: Input<"listMarkets">) =>
+/** Names a page of a list without words to search for. */
+export const pageName = ({ category, kind, limit, cursor }: Input<"listMarkets">) =>
   JSON.stringify([category, kind, limit, cursor]);
 
-async function loadPage(
+/** A page of the markets that take trades now. */
+export async function loadPage(
   sql: ReadSql,
   cursors: Cursors,
   input: Input<"listMarkets">,

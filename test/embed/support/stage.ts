@@ -23,7 +23,7 @@ export interface HostOptions {
 
 export interface OpenEmbed extends OpenPage {
   frame: Frame;
-  /** Paths on the tenant's origin that were asked for, in order. */
+  /** Paths on the tenant's origin that were asked for, in order, without the hashes of parts. */
   requests: string[];
   /** What `onEvent` was told so far of what a person did, or that went wrong: without `ready`, `view` and `height`. */
   events(): Promise<{ name: string; detail: Record<string, unknown> }[]>;
@@ -103,14 +103,15 @@ async function openEmbed(
   const requests: string[] = [];
   page.on("request", (request) => {
     const url = new URL(request.url());
-    if (url.origin === tenantUrl) requests.push(url.pathname);
+    if (url.origin === tenantUrl) requests.push(url.pathname.replace(/-[0-9A-Z]{8}\.js$/, ".js"));
   });
   for (const content of [PATIENT, ...scripts]) await page.addInitScript({ content });
   await page.goto(address);
   const element = await page.waitForSelector("iframe");
   const frame = await element.contentFrame();
   if (!frame) throw new Error("The frame has no document");
-  await frame.waitForSelector("main");
+  // The server's own contents are marked; the script replaces them.
+  await frame.waitForSelector("#app:not([data-static]) main, #why");
   return {
     ...opened,
     frame,
