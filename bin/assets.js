@@ -1,6 +1,6 @@
 // Bundles src/embed/ to dist/assets/: the loader that publishers include, the frame with its parts, and the pages' own.
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -119,9 +119,8 @@ export async function buildAssets(root) {
   for (const name of readdirSync(released).filter((each) => each.endsWith(".js")))
     copyFileSync(join(released, name), join(parts, name));
 
-  const worker = path("src/embed/stream-worker.ts");
-  const stream = existsSync(worker) ? await bundleParts(worker, parts, { entryNames: "stream-[hash]" }) : null;
-  const define = { STREAM_WORKER: JSON.stringify(stream && `/assets/${stream}`) };
+  const stream = await bundleParts(path("src/embed/stream/worker.ts"), parts, { entryNames: "stream-[hash]" });
+  const define = { STREAM_WORKER: JSON.stringify(`/assets/${stream}`) };
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
 

@@ -1,8 +1,8 @@
 import type { WireResult } from "../contract/operations.ts";
 import type { FrameData, FrameList } from "../contract/resources/embed.ts";
-import { ServerClock } from "./clock.ts";
-import type { Pauses } from "./pauses.ts";
-import { userOf } from "./token.ts";
+import { ServerClock } from "./stream/clock.ts";
+import type { Pauses } from "./stream/pauses.ts";
+import { userOf } from "./stream/token.ts";
 
 /** A refusal: its code, the server's message, and how many seconds to wait before trying again. */
 export class Refused extends Error {

@@ -3,7 +3,7 @@ import type { Messages } from "../locales/messages.ts";
 import { speakerFor } from "../locales/speaker.ts";
 import { Api, isPassing, Refused, readAtLast } from "./api.ts";
 import { openBridge } from "./bridge.ts";
-import { Pauses } from "./pauses.ts";
+import { Pauses } from "./stream/pauses.ts";
 import { sayWords, wordsForReading } from "./words.ts";
 
 /**

@@ -2,6 +2,7 @@ import type { Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { userToken } from "../server/support/harness.ts";
 import { openStage, type Stage } from "./support/stage.ts";
+import { confirmed, hold } from "./support/ticket.ts";
 
 const PHONE = { viewport: { width: 375, height: 667 } };
 const MARKETS = 12;
@@ -112,14 +113,12 @@ test("what belongs to a user ends with them: a receipt, a portfolio, and answers
   const { page, frame, events, close } = await stage.open({ view: "market", marketId: "mkt_5", token: ann });
   const become = (token: string | null) =>
     page.evaluate(`window.token = ${JSON.stringify(token)}; embeds[0].refreshToken()`);
-  await frame.getByRole("button", { name: "5 dollars", exact: true }).click();
-  await frame.getByRole("button", { name: /^Buy/ }).click();
-  await frame.getByRole("button", { name: /^Confirm/ }).click();
-  await frame.getByText("You hold").waitFor();
-  await frame.getByRole("heading", { name: /You bought/ }).waitFor();
+  const part = (name: string) => frame.locator(`[data-pm="${name}"]`);
+  await confirmed(frame);
+  await part("position").waitFor();
   await become(ben);
-  await frame.getByRole("button", { name: /^Buy/ }).waitFor();
-  expect(await frame.getByText(/You bought|You hold/).count()).toBe(0);
+  await expect.poll(() => part("position").count()).toBe(0);
+  expect(await part("receipt").count()).toBe(0);
 
   // An answer to Ben that arrives when Ann is back.
   let answer = (): void => {};
@@ -132,16 +131,16 @@ test("what belongs to a user ends with them: a receipt, a portfolio, and answers
     await held;
     await route.fulfill({ response });
   });
-  await frame.getByRole("button", { name: /^Buy/ }).click();
-  await frame.getByRole("button", { name: /^Confirm/ }).click();
+  await hold(frame);
+  await part("submit").click();
   await expect.poll(() => stage.tenant.balance("wallet:usr_2")).toBeLessThan(700_000_000n);
   await become(ann);
-  await frame.getByText("You hold").waitFor();
+  await part("position").waitFor();
   const [answered] = await Promise.all([page.waitForResponse("**/v1/trade"), answer()]);
   await answered.finished();
   await become(null);
-  await frame.getByRole("button", { name: /Sign in/ }).waitFor();
-  expect(await frame.getByText(/You bought|You hold/).count()).toBe(0);
+  await frame.locator('[data-action="signin"]').waitFor();
+  expect((await part("position").count()) + (await part("receipt").count())).toBe(0);
   expect((await events()).filter(({ name }) => name === "trade").length).toBe(trades);
   const kept =
     await frame.evaluate<string>(`(async () => JSON.stringify([location.href, history.state, { ...localStorage },

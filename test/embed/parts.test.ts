@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { EventReader } from "../../src/domain/event-reader.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
-import { reachingNow, summaryOf } from "../../src/embed/curve.ts";
+import { reachingNow, summaryOf } from "../../src/embed/chart/curve.ts";
+import { percentRange } from "../../src/embed/chart/percent-range.ts";
 import {
   axisTime,
   cents,
@@ -16,7 +17,6 @@ import {
   until,
   volume,
 } from "../../src/embed/format.ts";
-import { percentRange } from "../../src/embed/percent-range.ts";
 import { mayHaveHappened, sayWords, wordsFor } from "../../src/embed/words.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
 import { speakerFor } from "../../src/locales/speaker.ts";
@@ -64,14 +64,14 @@ const ENGLISH = speakerFor("en", CATALOGUES.en);
 
 describe("the curve", () => {
   test("is summed up in a sentence", () => {
-    expect(summaryOf(ENGLISH, [])).toBe("No trades yet.");
+    expect(summaryOf(ENGLISH, [])).toBe("No trades yet");
     const at = NOON;
-    expect(summaryOf(ENGLISH, [{ t: at, yes: 0.5 }])).toBe("50% chance, unchanged since May 17, 12:00\u202fPM.");
+    expect(summaryOf(ENGLISH, [{ t: at, yes: 0.5 }])).toBe(`50% chance, unchanged since ${ENGLISH.moment(at)}.`);
     const ends = [
       { t: at, yes: 0.5 },
       { t: at + 1, yes: 0.38 },
     ];
-    expect(summaryOf(ENGLISH, ends)).toBe("38% chance, down 12 points since May 17, 12:00\u202fPM.");
+    expect(summaryOf(ENGLISH, ends)).toBe(`38% chance, down 12 points since ${ENGLISH.moment(at)}.`);
     expect(summaryOf(ENGLISH, [ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
   });
 

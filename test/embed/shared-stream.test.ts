@@ -2,6 +2,7 @@ import type { Frame } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { userToken } from "../server/support/harness.ts";
 import { openStage, type Stage } from "./support/stage.ts";
+import { confirmed } from "./support/ticket.ts";
 
 /** What the frames have where the browser has no shared workers. */
 const WITHOUT_WORKERS = "delete window.SharedWorker";
@@ -24,13 +25,6 @@ async function streams(): Promise<number> {
 const live = (frames: readonly Frame[]): Promise<unknown> =>
   Promise.all(frames.map((frame) => frame.locator(".is-live").waitFor()));
 
-async function buyIn(frame: Frame): Promise<void> {
-  await frame.locator('[data-pm="submit"]').click();
-  await frame.locator('[data-pm="timer"]').waitFor();
-  await frame.locator('[data-pm="submit"]').click();
-  await frame.locator('[data-pm="receipt"]').waitFor();
-}
-
 test.each([
   { count: 20, way: "in a shared worker", scripts: [] },
   { count: 4, way: "held by one of the frames, where there are no shared workers", scripts: [WITHOUT_WORKERS] },
@@ -47,7 +41,7 @@ test.each([
     await other.goto(stage.hostUrl({ view: "market", marketId: "mkt_1", token: await userToken() }));
     await other.frameLocator("iframe").locator(".is-live").waitFor();
     await expect.poll(streams).toBe(1);
-    await buyIn(frames()[2] as Frame);
+    await confirmed(frames()[2] as Frame);
     await expect.poll(() => frames().at(-1)?.locator('[data-pm="position"]').count()).toBe(1);
     await opened.page.close();
     await other.frameLocator("iframe").locator(".is-live").waitFor();
@@ -76,7 +70,7 @@ test("two users and a visitor without one in the same browser: two streams, and 
   const portfolios = (paths: readonly string[]) => paths.filter((path) => path === "/embed/data/portfolio").length;
   const before = [requests, ...others.map(({ reads }) => reads)].map(portfolios);
   expect(before).toEqual([1, 1, 0]);
-  await buyIn(frame);
+  await confirmed(frame);
   const price = await frame.locator(".facts .big").innerText();
   for (const { other } of others)
     await expect.poll(() => other.frameLocator("iframe").locator(".facts .big").innerText()).toBe(price);

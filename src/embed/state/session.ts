@@ -4,8 +4,8 @@ import type { FrameData } from "../../contract/resources/embed.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { Api, Refused, readAtLast } from "../api.ts";
 import { type Bridge, type BridgeHandlers, openBridge } from "../bridge.ts";
-import { Pauses } from "../pauses.ts";
-import { expiryOf, userOf } from "../token.ts";
+import { Pauses } from "../stream/pauses.ts";
+import { expiryOf, userOf } from "../stream/token.ts";
 import { type Words, wordsForReading } from "../words.ts";
 
 export type Portfolio = WireResult<"getPortfolio">;

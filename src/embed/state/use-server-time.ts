@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { HOUR_MS } from "../../domain/time/units.ts";
-import type { ServerClock } from "../clock.ts";
+import type { ServerClock } from "../stream/clock.ts";
 
 /** The server's time; it moves every ten seconds, in the hour before `closeAt` every second. */
 export function useServerTime(clock: ServerClock, closeAt: string): number {

@@ -1,7 +1,7 @@
 import type { StreamEvent, StreamEvents } from "../../contract/resources/stream.ts";
 import { EventReader } from "../../domain/event-reader.ts";
-import { Pauses } from "../pauses.ts";
 import type { LiveState } from "./messages.ts";
+import { Pauses } from "./pauses.ts";
 
 /** Where a frame's events come from. */
 const STREAM_PATH = "/embed/stream";

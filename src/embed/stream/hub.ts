@@ -1,7 +1,7 @@
 import type { StreamEvent, StreamEvents } from "../../contract/resources/stream.ts";
-import { expiryOf, userOf } from "../token.ts";
 import { Connection } from "./connection.ts";
 import type { HubMessage, LiveState, PageMessage, PageSession } from "./messages.ts";
+import { expiryOf, userOf } from "./token.ts";
 
 /** Pages that come and go within this time change the streams once. */
 const SETTLE_MS = 100;

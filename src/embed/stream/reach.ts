@@ -1,6 +1,6 @@
-import { userOf } from "../token.ts";
 import { type HubPort, StreamHub } from "./hub.ts";
 import type { HubMessage, PageMessage, PageSession } from "./messages.ts";
+import { userOf } from "./token.ts";
 
 type Listen = (message: HubMessage) => void;
 
@@ -20,7 +20,7 @@ export function reachHub(listen: Listen): HubPort {
 
 /** @param onLost called when its script cannot be loaded, or is refused */
 function hubInWorker(listen: Listen, onLost: () => void): HubPort | undefined {
-  if (STREAM_WORKER === null || typeof SharedWorker === "undefined") return undefined;
+  if (typeof SharedWorker === "undefined") return undefined;
   try {
     const worker = new SharedWorker(STREAM_WORKER, { name: "pm-stream" });
     const { port } = worker;

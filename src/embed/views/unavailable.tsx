@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Router } from "../router.ts";
 import { useSpeech } from "../speech.ts";
+import type { Router } from "../state/router.ts";
 import { sayWords, wordsForReading } from "../words.ts";
 
 /** Stands in place of a view that cannot be shown: it says why, comes back by itself, and leaves a way back. */

@@ -1,10 +1,10 @@
-import type { FrameData } from "../contract/resources/embed.ts";
-import { invariant } from "../domain/fault.ts";
-import type { Side } from "../domain/market/market.ts";
-import { type Api, Refused, readAtLast } from "./api.ts";
-import type { Bridge } from "./bridge.ts";
-import { Pauses } from "./pauses.ts";
-import { queryOf, type Shown } from "./protocol.ts";
+import type { FrameData } from "../../contract/resources/embed.ts";
+import { invariant } from "../../domain/fault.ts";
+import type { Side } from "../../domain/market/market.ts";
+import { type Api, Refused, readAtLast } from "../api.ts";
+import type { Bridge } from "../bridge.ts";
+import { queryOf, type Shown } from "../protocol.ts";
+import { Pauses } from "../stream/pauses.ts";
 
 type View = FrameData["view"];
 

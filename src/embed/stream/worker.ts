@@ -1,5 +1,5 @@
-import { StreamHub } from "./stream/hub.ts";
-import type { PageMessage } from "./stream/messages.ts";
+import { StreamHub } from "./hub.ts";
+import type { PageMessage } from "./messages.ts";
 
 /** The shared worker of a tenant's origin: one for all its frames in a browser, so that they share one stream. */
 const hub = new StreamHub();
