@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { type Point, RANGES, type Range, reachingNow, summaryOf, walked, within } from "../curve.ts";
+import { type Point, RANGES, type Range, reachingNow, summaryOf, walked, within } from "../chart/curve.ts";
 import { useSpeech } from "../speech.ts";
 import { usePlot } from "../state/use-plot.ts";
 
@@ -75,7 +75,7 @@ export function Ranges({ chosen, onChoose }: { chosen: Range; onChoose(range: Ra
           type="button"
           data-pm={range}
           aria-pressed={range === chosen}
-          aria-label={say(`market.${range}Long`)}
+          title={say(`market.${range}Long`)}
           onClick={() => onChoose(range)}
         >
           {say(`market.${range}`)}
