@@ -1,7 +1,7 @@
-import "./locale.ts";
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
+import type { Side } from "../domain/market/market.ts";
 import { speakerFor } from "../locales/speaker.ts";
 import type { Theme } from "./protocol.ts";
 import { Speech } from "./speech.ts";
@@ -9,6 +9,8 @@ import { Router } from "./state/router.ts";
 import { useSession } from "./state/session.ts";
 import { Kept } from "./state/use-kept.ts";
 import styles from "./styles/frame.css";
+import { CardView } from "./views/card-view.tsx";
+import { CompareView } from "./views/compare-view.tsx";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
@@ -33,7 +35,7 @@ function Frame({ first }: { first: FrameData }) {
     document.documentElement.dir = speaker.direction;
   }, [speaker]);
   useLayoutEffect(() => router.arrived());
-  const open = (marketId: string): void => router.open(marketId);
+  const open = (marketId: string, side?: Side): void => router.open(marketId, side);
   return (
     <Speech.Provider value={speaker}>
       <Kept.Provider value={router.kept}>
@@ -50,6 +52,10 @@ function Frame({ first }: { first: FrameData }) {
                 side={place.side}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
+            ) : data.view === "card" && data.market ? (
+              <CardView market={data.market} session={session} open={open} />
+            ) : data.view === "compare" && data.compared ? (
+              <CompareView pair={data.compared} session={session} theme={theme} open={open} />
             ) : data.view === "portfolio" ? (
               <PortfolioView data={data} session={session} open={open} />
             ) : (

@@ -18,6 +18,7 @@ export interface LiveMarket {
   yesPrice: number;
   status: string;
   outcome: Side | null;
+  settledAt: string | null;
   /** USD traded so far. */
   volume: number;
   points: readonly Point[];
@@ -36,6 +37,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [yesPrice, setYesPrice] = useState(detail.yesPrice);
   const [status, setStatus] = useState<string>(detail.status);
   const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
+  const [settledAt, setSettledAt] = useState(detail.settledAt);
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
   const [live, setLive] = useState<LiveState>("connecting");
@@ -67,10 +69,12 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
         else if (event === "market") {
           setStatus(data.status);
           if (data.outcome) setOutcome(data.outcome);
-          if (data.status === "settled") refresh();
+          if (data.status !== "settled") return;
+          setSettledAt(data.ts);
+          refresh();
         } else if (event === "fill") refresh();
       },
     });
   }, [api, detail.id, settled, refresh, dropToken]);
-  return { mechanism, pool, yesPrice, status, outcome, volume, points, live, heardAt };
+  return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, live, heardAt };
 }
