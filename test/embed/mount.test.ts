@@ -68,11 +68,10 @@ test.each(["market", "markets", "portfolio"] as const)(
 
 test("what was traded before the stream began is in the curve too, and its sentence says what the headline says", async () => {
   const holdStream = `{
-    delete window.SharedWorker;
     const ask = window.fetch;
     const released = new Promise((resolve) => { window.release = resolve; });
     window.fetch = (address, ...rest) =>
-      String(address).includes("/embed/stream") ? released.then(() => ask(address, ...rest)) : ask(address, ...rest);
+      String(address).includes("/v1/stream") ? released.then(() => ask(address, ...rest)) : ask(address, ...rest);
   }`;
   const { frame, close } = await stage.open({ view: "market", marketId: "mkt_early" }, {}, [holdStream]);
   await frame.locator("figcaption").waitFor();
