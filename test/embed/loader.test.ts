@@ -38,6 +38,9 @@ test("mounting again changes the widget in place under the same handle, and unmo
     window.told = [];
     window.first = PredictionMarkets.mount(place, { marketId: "mkt_a", theme: "light", onEvent: (event) => told.push(event) }); 0`);
   await heading(page, "mkt_a").waitFor();
+  const views = () => page.evaluate("told.filter(({ name }) => name === 'view').map(({ detail }) => detail.view)");
+  // The question stands there before the frame's script does.
+  await expect.poll(views).toEqual(["market"]);
   const again = `[PredictionMarkets.mount(place, { marketId: "mkt_b" }) === first, place.children.length]`;
   expect(await page.evaluate(again)).toEqual([true, 1]);
   await heading(page, "mkt_b").waitFor();
@@ -47,7 +50,6 @@ test("mounting again changes the widget in place under the same handle, and unmo
   await page.frameLocator("iframe").locator(".card").first().waitFor();
   await expect.poll(() => page.frames()[1]?.locator("html").getAttribute("data-theme")).toBe("dark");
   expect(await page.locator("iframe").evaluate((one) => one.clientHeight)).toBe(444);
-  const views = () => page.evaluate("told.filter(({ name }) => name === 'view').map(({ detail }) => detail.view)");
   await expect.poll(views).toEqual(["market", "market", "markets"]);
 
   const leaves = await page.evaluate(`(() => {

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { EventReader } from "../../src/domain/event-reader.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
-import { reachingNow, summaryOf } from "../../src/embed/curve.ts";
+import { reachingNow, summaryOf } from "../../src/embed/chart/curve.ts";
+import { percentRange } from "../../src/embed/chart/percent-range.ts";
 import {
   axisTime,
   cents,
@@ -16,7 +17,6 @@ import {
   until,
   volume,
 } from "../../src/embed/format.ts";
-import { percentRange } from "../../src/embed/percent-range.ts";
 import { ServerClock } from "../../src/embed/stream/clock.ts";
 import { mayHaveHappened, sayWords, wordsFor } from "../../src/embed/words.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";

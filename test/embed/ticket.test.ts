@@ -146,7 +146,7 @@ describe("a position", () => {
     const options = { view: "market", marketId: "mkt_side", token: await userToken(), height: 150, count: 3 } as const;
     const { page, frame, requests, close } = await stage.open(options);
     for (const one of page.frames().slice(1)) await one.locator(".is-live").waitFor();
-    await expect.poll(() => requests.filter((path) => path === "/v1/portfolio").length).toBe(3);
+    await expect.poll(() => requests.filter((path) => path === "/embed/data/portfolio").length).toBe(3);
     await hold(frame);
     // One of them asked, and this one asked for its quote.
     expect(requests.filter((path) => path === "/v1/quote").length).toBe(2);

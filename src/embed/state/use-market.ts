@@ -3,7 +3,7 @@ import type { FrameMarket } from "../../contract/resources/embed.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import type { Point } from "../curve.ts";
+import type { Point } from "../chart/curve.ts";
 import { poolAt } from "../ticket/quote.ts";
 import { followLive, type LiveState } from "./live.ts";
 import type { Session } from "./session.ts";

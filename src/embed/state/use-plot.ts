@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LOOKS_CHANGED } from "../brand.ts";
-import type { Point } from "../curve.ts";
-import type { Curve, Plot, PlotOptions } from "../plot.ts";
+import type { Point } from "../chart/curve.ts";
+import type { Curve, Plot, PlotOptions } from "../chart/plot.ts";
 
 /** What a drawn plot depends on beyond its curves. */
 interface PlotTerms extends PlotOptions {
@@ -25,7 +25,7 @@ export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, on
     let ended = false;
     let made: Plot | undefined;
     // A chart that cannot be loaded leaves its place empty; all else, the sentence above it too, stays of use.
-    import("../plot.ts")
+    import("../chart/plot.ts")
       .then(({ drawPlot }) => {
         if (ended) return;
         made = drawPlot(element, latest.current, { axisTime, ...(onCursor && { onCursor }) });

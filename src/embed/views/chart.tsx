@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { type Point, RANGES, type Range, reachingNow, summaryOf, walked, within } from "../curve.ts";
+import { type Point, RANGES, type Range, reachingNow, summaryOf, walked, within } from "../chart/curve.ts";
 import { useSpeech } from "../speech.ts";
 import { usePlot } from "../state/use-plot.ts";
 

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
-import { type Range, reachingNow, summaryOf, within } from "../curve.ts";
+import { type Range, reachingNow, summaryOf, within } from "../chart/curve.ts";
 import { useSpeech } from "../speech.ts";
 import type { Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";

@@ -1,5 +1,5 @@
-import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
-import type { Speaker } from "../locales/speaker.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
+import type { Speaker } from "../../locales/speaker.ts";
 
 export interface Point {
   /** Milliseconds since the epoch. */
