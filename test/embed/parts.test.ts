@@ -17,6 +17,7 @@ import {
   until,
   volume,
 } from "../../src/embed/format.ts";
+import { ServerClock } from "../../src/embed/stream/clock.ts";
 import { mayHaveHappened, sayWords, wordsFor } from "../../src/embed/words.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
 import { speakerFor } from "../../src/locales/speaker.ts";
@@ -168,6 +169,17 @@ describe("the stream", () => {
     expect(reader.read(text)).toEqual(events);
     expect(reader.lastId).toBe("7");
   });
+});
+
+test("a document from a cache counts by the server's time as soon as an answer states it, and a fresh one is left alone", () => {
+  const now = 1_900_000_000_750;
+  const stated = Math.floor(now / 1000) * 1000;
+  const cached = new ServerClock(now - 90_000);
+  cached.correct(stated);
+  expect(Math.abs(cached.now() - now)).toBeLessThan(60_000);
+  const fresh = new ServerClock(now);
+  for (const none of [stated, Number.NaN]) fresh.correct(none);
+  expect(fresh.now()).toBeGreaterThanOrEqual(now);
 });
 
 describe("words", () => {
