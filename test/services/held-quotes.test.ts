@@ -5,7 +5,9 @@ import { auditKey } from "../../src/domain/audit/seal.ts";
 import { readClock } from "../../src/postgres/database-time.ts";
 import { HeldQuotes } from "../../src/services/markets/held-quotes.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
+import { tradeOf } from "../engine/world.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
+import { TimeMachine } from "./time-machine.ts";
 
 type Order = WireInput<"placeTrade">;
 
@@ -176,6 +178,20 @@ async function endedAt(ms: number): Promise<string> {
 test("the database's clock decides when it has expired", async () => {
   expect(await codeOf({ ...buy(), quote: await endedAt(-1) })).toBe("QUOTE_EXPIRED");
   expect(await codeOf({ ...buy(), quote: await endedAt(5000) })).toBe("accepted");
+});
+
+test("a process whose clock is behind trades on no expired quote: the commit itself refuses it", async () => {
+  const behind = new TimeMachine(tenant.database, 300);
+  const before = await stored();
+  const terms = { marketId, amount: 25_000_000n, selection: { side: "yes" } } as const;
+  const quote = new HeldQuotes("acme", [auditKey(AUDIT_SECRET)]).read(await endedAt(-100), terms, { id: "ann" });
+  expect(quote).not.toBe("invalid");
+  const command = tradeOf({ marketId, amountMicro: terms.amount, quote });
+  await expect(behind.sequencer.submit({ command, actor: "user:ann" })).rejects.toMatchObject({
+    code: "QUOTE_EXPIRED",
+  });
+  await behind.close();
+  expect(await stored()).toEqual(before);
 });
 
 test("sales, changes of the fee, and states of market and user between quote and trade", async () => {
