@@ -9,7 +9,7 @@ import { userToken } from "../server/support/harness.ts";
 import { openPage } from "../support/browser.ts";
 import { openStage, type Stage } from "./support/stage.ts";
 
-const RELEASES = new URL("../../src/embed/releases/", import.meta.url);
+const RELEASES = new URL("../../src/embed/host/releases/", import.meta.url);
 const releases: { file: string; released: string }[] = JSON.parse(
   readFileSync(new URL("releases.json", RELEASES), "utf8"),
 );
