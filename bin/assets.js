@@ -1,9 +1,10 @@
 // Bundles src/embed/ to dist/assets/: the loader that publishers include, the frame with its parts, and the pages' own.
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { copyFonts } from "./fonts.js";
 
 /** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
 const keepLocale = {
@@ -71,13 +72,13 @@ async function bundleParts(entry, folder, options = {}) {
     entryPoints: [entry],
     ...USUAL,
     ...JSX,
-    ...options,
     format: "esm",
     splitting: true,
     metafile: true,
     outdir: folder,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
+    ...options,
     plugins: [keepLocale, styleAsText],
   });
   const [entryFile, { imports }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) =>
@@ -95,6 +96,7 @@ async function bundleParts(entry, folder, options = {}) {
 
 /** Names by role, so that the server finds what was built: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
+  copyFonts(root);
   const path = (name) => fileURLToPath(new URL(name, root));
   const parts = path("dist/assets/parts");
   rmSync(path("dist/assets"), { recursive: true, force: true });
@@ -117,9 +119,8 @@ export async function buildAssets(root) {
   for (const name of readdirSync(released).filter((each) => each.endsWith(".js")))
     copyFileSync(join(released, name), join(parts, name));
 
-  const worker = path("src/embed/stream-worker.ts");
-  const stream = existsSync(worker) ? await bundleParts(worker, parts, { entryNames: "stream-[hash]" }) : null;
-  const define = { STREAM_WORKER: JSON.stringify(stream && `/assets/${stream}`) };
+  const stream = await bundleParts(path("src/embed/stream/worker.ts"), parts, { entryNames: "stream-[hash]" });
+  const define = { STREAM_WORKER: JSON.stringify(`/assets/${stream}`) };
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
 

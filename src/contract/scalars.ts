@@ -107,7 +107,7 @@ export const Sha256 = z
 /** Outcome shares in an answer: a JSON number outside, micro-shares inside. */
 export const Shares = z
   .codec(z.number().nonnegative(), z.bigint(), { decode: sumFromJson, encode: usdFromMicro })
-  .meta({ id: "Shares", description: "Outcome shares; a winning share pays 1 USD.", examples: [48.414104] });
+  .meta({ id: "Shares", description: "Outcome shares; a winning share pays 1 USD.", examples: [48.902232] });
 
 /** Outcome shares greater than zero, as an input. */
 export const ShareAmount = z
@@ -121,7 +121,7 @@ export const Price = z
   .number()
   .min(0)
   .max(1)
-  .meta({ id: "Price", description: "A price or probability from 0 to 1, six decimals.", examples: [0.512101] });
+  .meta({ id: "Price", description: "A price or probability from 0 to 1, six decimals.", examples: [0.512222] });
 
 /** ISO 8601 in UTC outside, milliseconds since the epoch inside. */
 export const Timestamp = z

@@ -35,7 +35,7 @@ export const AveragePrice = z
     id: "AveragePrice",
     description:
       "US dollars per share, fee included; above 1 only for shares that an older version sold at such a price.",
-    examples: [0.516378],
+    examples: [0.511224],
   });
 
 export const StoredHedgeRef = z

@@ -1,5 +1,8 @@
 import type { WireResult } from "../contract/operations.ts";
-import type { FrameData } from "../contract/resources/embed.ts";
+import type { FrameData, FrameList } from "../contract/resources/embed.ts";
+import { ServerClock } from "./stream/clock.ts";
+import type { Pauses } from "./stream/pauses.ts";
+import { userOf } from "./stream/token.ts";
 
 /** A refusal: its code, the server's message, and how many seconds to wait before trying again. */
 export class Refused extends Error {
@@ -13,66 +16,130 @@ export class Refused extends Error {
   }
 }
 
-type MarketItems = WireResult<"listMarkets">["items"];
+/** After these the same request may be answered soon; after any other refusal it is refused again. */
+const PASSING: readonly string[] = [
+  "UNREACHABLE",
+  "RATE_LIMITED",
+  "OVERLOADED",
+  "DATABASE_UNAVAILABLE",
+  "STANDBY_REQUIRED",
+  "INTERNAL",
+];
+
+export function isPassing({ code }: Refused): boolean {
+  return PASSING.includes(code);
+}
+
+/**
+ * Reads until it is answered: a server that cannot be reached, or that is asked too often, is asked again after a pause.
+ * @param pauses ended from outside, to try at once
+ * @param onPause told of each failure, and when the next attempt comes
+ * @returns undefined once it is no longer wanted
+ * @throws Refused where trying again is useless
+ */
+export async function readAtLast<Result>(
+  read: () => Promise<Result>,
+  pauses: Pauses,
+  { isWanted, onPause }: { isWanted(): boolean; onPause(refused: Refused, retryInMs: number): void },
+): Promise<Result | undefined> {
+  while (isWanted()) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof Refused) || !isPassing(error)) throw error;
+      if (!isWanted()) break;
+      const { ms, isOver } = pauses.begin(error.retryAfterSec * 1000 || undefined);
+      onPause(error, Math.round(ms));
+      await isOver;
+    }
+  }
+  return undefined;
+}
 
 const TIMEOUT_MS = 15_000;
 
 /** The operations that a widget uses, on its own origin. Only this object holds the token. */
 export class Api {
-  readonly #apiKey: FrameData["apiKey"];
-  token: string | null = null;
+  readonly apiKey: FrameData["apiKey"];
+  readonly clock: ServerClock;
+  /** Told of each new token. */
+  onToken = (): void => {};
+  #token: string | null = null;
 
-  constructor(apiKey: FrameData["apiKey"]) {
-    this.#apiKey = apiKey;
+  constructor({ apiKey, now }: Pick<FrameData, "apiKey" | "now">) {
+    this.apiKey = apiKey;
+    this.clock = new ServerClock(now);
   }
 
-  get headers(): Record<string, string> {
-    return {
-      ...(this.#apiKey === null ? {} : { "x-api-key": this.#apiKey }),
-      ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
-    };
+  get token(): string | null {
+    return this.#token;
   }
 
-  async portfolio(): Promise<WireResult<"getPortfolio">> {
-    return (await this.#send<WireResult<"getPortfolio">>("GET", "/v1/portfolio")).body;
+  set token(token: string | null) {
+    this.#token = token;
+    this.onToken();
+  }
+
+  /** What a document of this view would be made with. */
+  async view(view: FrameData["view"], query: URLSearchParams): Promise<FrameData> {
+    // What a portfolio shows is read with its user's token; of its document there is nothing that a list's does not have.
+    const path = view === "portfolio" ? "markets" : view;
+    const data = await this.#send<FrameData>(`/embed/data/${path}?${query}`, {});
+    return { ...data, view };
   }
 
   /** A page of open markets. */
-  async listMarkets(query: { q?: string; category?: string; cursor?: string }): Promise<WireResult<"listMarkets">> {
-    const { body, headers } = await this.#send<MarketItems>("GET", `/v1/markets?${new URLSearchParams(query)}`);
-    return { items: body, nextCursor: headers.get("next-cursor") };
+  listMarkets(query: { q?: string; category?: string; cursor?: string }): Promise<FrameList> {
+    return this.#send(`/embed/data/list?${new URLSearchParams(query)}`, {});
+  }
+
+  portfolio(): Promise<WireResult<"getPortfolio">> {
+    return this.#sendAsUser("/embed/data/portfolio");
   }
 
   /** @param key the same for each attempt at the same write, so that none of them can happen twice */
-  async post<Result>(path: string, input: object, key?: string): Promise<Result> {
-    return (await this.#send<Result>("POST", path, input, key)).body;
+  post<Result>(path: string, input: object, key?: string): Promise<Result> {
+    return this.#sendAsUser(path, input, key === undefined ? {} : { "idempotency-key": key });
   }
 
-  async #send<Result>(
-    method: string,
-    path: string,
-    body?: unknown,
-    key?: string,
-  ): Promise<{ body: Result; headers: Headers }> {
-    const response = await fetch(path, {
-      method,
-      headers: {
-        ...this.headers,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(key === undefined ? {} : { "idempotency-key": key }),
+  /**
+   * An answer to a user who has left meanwhile is not for the next one, nor for a page without one: neither it nor its
+   * refusal ever comes.
+   * @param body makes it a POST
+   */
+  async #sendAsUser<Result>(path: string, body?: object, more: Record<string, string> = {}): Promise<Result> {
+    const token = this.#token;
+    const headers = {
+      ...(this.apiKey === null ? {} : { "x-api-key": this.apiKey }),
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...more,
+    };
+    const request = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
+    const answer = await this.#send<Result>(path, request).then(
+      (result) => () => result,
+      (error: unknown) => () => {
+        throw error;
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      credentials: "omit",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    }).catch((cause: unknown) => {
-      throw new Refused("UNREACHABLE", cause instanceof Error ? cause.message : "unreachable");
-    });
-    const answer = (await response.json().catch(() => ({}))) as { error?: unknown };
-    if (response.ok) return { body: answer as Result, headers: response.headers };
+    );
+    return userOf(token) === userOf(this.#token) ? answer() : new Promise(() => {});
+  }
+
+  /** @throws Refused */
+  async #send<Result>(path: string, request: RequestInit): Promise<Result> {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(path, { ...request, credentials: "omit", signal }).catch(unreachable);
+    this.clock.correct(Date.parse(response.headers.get("date") ?? ""));
+    if (response.ok) return response.json().catch(unreachable) as Promise<Result>;
+    const { error } = (await response.json().catch(() => ({}))) as { error?: unknown };
     throw new Refused(
       response.headers.get("error-code") ?? "INTERNAL",
-      typeof answer.error === "string" ? answer.error : "Unexpected failure",
+      typeof error === "string" ? error : "Unexpected failure",
       Number(response.headers.get("retry-after")) || 0,
     );
   }
+}
+
+function unreachable(cause: unknown): never {
+  throw new Refused("UNREACHABLE", cause instanceof Error ? cause.message : "unreachable");
 }

@@ -67,7 +67,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
     else if (message.type === "update") handlers.onUpdate?.(shownBy(message));
   });
 
-  watchHeight((height, busy) => send({ type: "height", height, busy }));
+  const tellHeight = watchHeight((height, busy) => send({ type: "height", height, busy }));
   send({ type: "ready", view: viewOf(location.pathname), mayTrade, title: document.title });
   let isFirst = true;
   return {
@@ -81,7 +81,11 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
       const told = isFormer ? formerNameOf(name) : name;
       if (told !== undefined) send({ type: "event", name: told, detail });
     },
-    scroll: (to) => send({ type: "scroll", to }),
+    scroll(to) {
+      // The way back may lead further down than the page is long before the frame has its height again.
+      if (to === "back") tellHeight();
+      send({ type: "scroll", to });
+    },
   };
 }
 
@@ -100,8 +104,11 @@ function shownBy({ view, marketId, marketIds, locale }: Partial<Shown>): Shown {
   };
 }
 
-/** Tells the height of the document whenever it changes, and once more when the person in it has come to rest. */
-function watchHeight(tell: (height: number, busy: boolean) => void): void {
+/**
+ * Tells the height of the document whenever it changes, and once more when the person in it has come to rest.
+ * @returns tells it now
+ */
+function watchHeight(tell: (height: number, busy: boolean) => void): () => void {
   let last = 0;
   let actedAtMs = Number.NEGATIVE_INFINITY;
   let rest: ReturnType<typeof setTimeout> | undefined;
@@ -112,10 +119,12 @@ function watchHeight(tell: (height: number, busy: boolean) => void): void {
     rest = setTimeout(() => tell(measure(), false), BUSY_MS);
   };
   for (const name of ["pointerdown", "keydown", "input"]) addEventListener(name, act, { capture: true, passive: true });
-  new ResizeObserver(() => {
+  const look = (): void => {
     const height = measure();
     if (height === last) return;
     last = height;
     tell(height, performance.now() - actedAtMs < BUSY_MS);
-  }).observe(document.documentElement);
+  };
+  new ResizeObserver(look).observe(document.documentElement);
+  return look;
 }

@@ -1,51 +1,71 @@
-import "./locale.ts";
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
+import type { Side } from "../domain/market/market.ts";
 import { speakerFor } from "../locales/speaker.ts";
-import { queryOf, type Shown, type Theme } from "./protocol.ts";
+import type { Theme } from "./protocol.ts";
 import { Speech } from "./speech.ts";
+import { Router } from "./state/router.ts";
 import { useSession } from "./state/session.ts";
+import { Kept } from "./state/use-kept.ts";
 import styles from "./styles/frame.css";
+import { CardView } from "./views/card-view.tsx";
+import { CompareView } from "./views/compare-view.tsx";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
+import { Unavailable } from "./views/unavailable.tsx";
 
-/** Labels of the link back, by the view that a market was opened from. */
-const BACK: Record<string, string> = { markets: "All markets", portfolio: "Your positions" };
-
-function Frame({ data }: { data: FrameData }) {
+/** The document's one script: shows what its first data say, and whatever the reader and the page around want after it. */
+function Frame({ first }: { first: FrameData }) {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "dark");
-  const session = useSession(data, {
+  const [, redraw] = useState({});
+  const session = useSession(first, {
     onTheme(next: Theme) {
       document.documentElement.dataset.theme = next;
       setTheme(next);
     },
-    onUpdate: (shown: Shown) => location.replace(addressOf(shown.view, queryOf(shown))),
+    onUpdate: (shown) => router.show(shown),
   });
-  const marketId = data.market?.detail.id;
+  const router = useMemo(() => new Router(first, session, () => redraw({})), []);
+  const { data, place, isLoading, trouble } = router;
+  const speaker = useMemo(() => speakerFor(data.locale, data.messages), [data.locale, data.messages]);
   useEffect(() => {
-    session.bridge.tell("view", { view: data.view, ...(marketId === undefined ? {} : { marketId }) });
-  }, [data]);
-  /** The same frame, showing something else: each view is a document of its own, so the browser's back button works. */
-  const addressOf = (view: string, change: Record<string, string>): string => {
-    const query = new URLSearchParams(location.search);
-    query.delete("from");
-    query.delete("marketId");
-    for (const [name, value] of Object.entries({ theme, ...change })) query.set(name, value);
-    return `/embed/${view}?${query}`;
-  };
-  const open = (marketId: string): void => {
-    location.assign(addressOf("market", { marketId, from: data.view }));
-  };
-  if (data.view === "market" && data.market) {
-    const from = new URLSearchParams(location.search).get("from") ?? "";
-    const label = Object.hasOwn(BACK, from) ? BACK[from] : undefined;
-    const back = label === undefined ? undefined : { label, href: addressOf(from, {}) };
-    return <MarketView data={data} market={data.market} session={session} theme={theme} back={back} />;
-  }
-  if (data.view === "portfolio") return <PortfolioView data={data} session={session} open={open} />;
-  return <MarketsView data={data} session={session} open={open} />;
+    document.documentElement.lang = data.locale;
+    document.documentElement.dir = speaker.direction;
+  }, [speaker]);
+  useLayoutEffect(() => router.arrived());
+  const open = (marketId: string, side?: Side): void => router.open(marketId, side);
+  return (
+    <Speech.Provider value={speaker}>
+      <Kept.Provider value={router.kept}>
+        {trouble ? (
+          <Unavailable router={router} />
+        ) : (
+          <div key={place.key} aria-busy={isLoading}>
+            {data.view === "market" && data.market ? (
+              <MarketView
+                data={data}
+                market={data.market}
+                session={session}
+                theme={theme}
+                side={place.side}
+                {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
+              />
+            ) : data.view === "card" && data.market ? (
+              <CardView market={data.market} session={session} open={open} />
+            ) : data.view === "compare" && data.compared ? (
+              <CompareView pair={data.compared} session={session} theme={theme} open={open} />
+            ) : data.view === "portfolio" ? (
+              <PortfolioView data={data} session={session} open={open} />
+            ) : (
+              <MarketsView data={data} session={session} open={open} />
+            )}
+          </div>
+        )}
+      </Kept.Provider>
+    </Speech.Provider>
+  );
 }
 
 const sheet = new CSSStyleSheet();
@@ -55,14 +75,9 @@ document.adoptedStyleSheets = [sheet];
 const place = document.getElementById("app");
 const block = document.getElementById("data");
 if (place && block) {
-  const data = JSON.parse(block.textContent ?? "{}") as FrameData;
-  const frame = (
-    <Speech.Provider value={speakerFor(data.locale, data.messages)}>
-      <Frame data={data} />
-    </Speech.Provider>
-  );
+  const first = JSON.parse(block.textContent ?? "{}") as FrameData;
   // What the server wrote is for readers without scripts, and for the moment before this one.
   place.replaceChildren();
   delete place.dataset.static;
-  render(frame, place);
+  render(<Frame first={first} />, place);
 }

@@ -1,5 +1,5 @@
 import type { PlaygroundData } from "../contract/resources/embed.ts";
-import type { Embed, EmbedOptions } from "./loader.ts";
+import type { Embed, EmbedOptions } from "./host/types.ts";
 import type { Theme, View } from "./protocol.ts";
 
 /** The demo's page: what a publisher writes, and switches for theme and trader. */

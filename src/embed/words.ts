@@ -1,6 +1,6 @@
 import type { MessageKey } from "../locales/messages.ts";
 import type { Speaker, Values } from "../locales/speaker.ts";
-import type { Refused } from "./api.ts";
+import { isPassing, type Refused } from "./api.ts";
 import type { ActionName } from "./protocol.ts";
 
 /** What the widget offers and the host page carries out: the name of the event that tells the page. */
@@ -96,6 +96,13 @@ export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
   const known = WORDS[code] ?? {};
   const words = known.key === "refusal.maxTrade" || known.key === "refusal.exposure" ? limited(known, limit) : known;
   return { text, ...words, ...(retryAfterSec > 0 ? { waitSec: retryAfterSec } : {}) };
+}
+
+/** The words for a reading that is tried again by itself; nothing was sent that could happen twice. */
+export function wordsForReading(refused: Refused): Words {
+  if (!isPassing(refused)) return wordsFor(refused);
+  const isBusy = refused.code === "RATE_LIMITED" || refused.code === "OVERLOADED";
+  return { key: isBusy ? "state.busy" : "state.unreachable" };
 }
 
 function limited(words: Words, limit: string | undefined): Words {

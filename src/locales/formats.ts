@@ -16,6 +16,8 @@ export interface Formats {
   shares(count: number): string;
   /** A price as the chance that it states; never 0 or 100, which only a settled market is. */
   chance(price: number): string;
+  /** A price as a whole percentage. */
+  percent(price: number): string;
   /** A price of a share in cents, to a tenth. */
   cents(price: number): string;
   clock(time: number | string): string;
@@ -69,6 +71,7 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     volume: (value) => (value < 1000 ? dollars(value) : compact(value)),
     signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),
     shares: number({ maximumFractionDigits: 2 }),
+    percent,
     chance: (price) => (price < 0.01 ? `<${percent(0.01)}` : price > 0.99 ? `>${percent(0.99)}` : percent(price)),
     cents: (price) => `${tenths(price * 100)}¢`,
     clock,

@@ -50,9 +50,7 @@ export class Languages {
     const known = this.#made.get(locale);
     if (known) return known;
     const { words = {}, categories = {} } = this.#options;
-    const messages = { ...(this.#catalogues[locale] ?? CATALOGUES[DEFAULT_LOCALE]) };
-    for (const side of ["yes", "no"] as const)
-      messages[`common.${side}`] = textIn(words[side], locale) ?? messages[`common.${side}`];
+    const messages = withSides(this.#catalogues[locale] ?? CATALOGUES[DEFAULT_LOCALE], words, locale);
     const names = Object.entries(categories).flatMap(([slug, name]) => {
       const text = textIn(name, locale);
       return text === undefined ? [] : [[slug, text]];
@@ -61,6 +59,14 @@ export class Languages {
     this.#made.set(locale, made);
     return made;
   }
+}
+
+/** The messages with these names of the sides: other messages name a side by them. */
+export function withSides(messages: Messages, words: NonNullable<LanguageOptions["words"]>, locale: string): Messages {
+  const named = { ...messages };
+  for (const side of ["yes", "no"] as const)
+    named[`common.${side}`] = textIn(words[side], locale) ?? messages[`common.${side}`];
+  return named;
 }
 
 /** The text for a language: its own, that of a nearer tag, else the one of every language. */

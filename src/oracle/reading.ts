@@ -1,6 +1,6 @@
 import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/decimal.ts";
-import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/exact-json.ts";
 import type { CandleList, HttpSource, Literal, NumberPointer, TradeList } from "../domain/feeds/source.ts";
+import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/json/exact-json.ts";
 import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
 import { parseTimestamp } from "../domain/time/timestamp.ts";
 

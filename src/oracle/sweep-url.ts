@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import pMap from "p-map";
 import { z } from "zod";
 import { parseDecimal } from "../domain/decimal.ts";
-import { NumberText, parseExactJson, repeatsKey } from "../domain/exact-json.ts";
+import { NumberText, parseExactJson, repeatsKey } from "../domain/json/exact-json.ts";
 import { decodeTerms } from "../domain/market/terms.ts";
 import { parseTimestamp } from "../domain/time/timestamp.ts";
 import { OutgoingFailure } from "../outgoing/guarded-fetch.ts";

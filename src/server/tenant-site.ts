@@ -212,7 +212,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     documents: [
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
-      ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
+      ...openApiRoutes({ served, baseUrl, tenantId, stream: hub !== undefined }),
       ...widgetRoutes(options, keys, handlers, [stream, operationRoute("getPortfolio", routeServices)]),
     ],
   });

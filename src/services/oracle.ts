@@ -1,8 +1,8 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { contentOf } from "../domain/audit/audit-payloads.ts";
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
-import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
+import { numberTextAt, parseExactJson } from "../domain/json/exact-json.ts";
 import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
 import { recordTicks } from "../ledger/unchained/oracle-ticks.ts";

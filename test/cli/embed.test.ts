@@ -12,6 +12,8 @@ import { openBrowser, openPage } from "../support/browser.ts";
 import { type Finished, operatorDirectory, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
 const SITE = "https://news.example";
+const MARKET = `mkt_${"0123456789abcdef".repeat(2)}`;
+const OTHER = `mkt_${"fedcba9876543210".repeat(2)}`;
 
 let tenant: ServedTenant;
 let directory: TestDirectory;
@@ -23,7 +25,7 @@ beforeAll(async () => {
   publisher = `http://localhost:${portOf(site)}`;
   const embed = { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [SITE, publisher] };
   tenant = await serveTenant({ embed });
-  await tenant.openMarket("mkt_a", { question: "Will it rain?" });
+  await tenant.openMarket(MARKET, { question: "Will it rain?" });
   directory = await operatorDirectory({ cluster: "none" });
   mkdirSync(join(directory.cwd, "tenants/acme"), { recursive: true });
   writeFileSync(join(directory.cwd, "tenants/acme/tenant.yaml"), tenantFile(`embed: { allowedOrigins: ["${SITE}"] }`));
@@ -46,34 +48,54 @@ ${more}
 const run = (...args: string[]): Promise<Finished> => pmctlHere(["embed", ...args], { cwd: directory.cwd });
 
 describe("embed snippet", () => {
-  test("prints two lines of HTML and the policy; the script is the immutable one, by its integrity", async () => {
-    const { code, stdout, stderr } = await run("snippet", "--market", "mkt_a", "--theme", "light");
+  test("prints the script's lasting address, a call with its room, and the policy with the hash of the call", async () => {
+    const { code, stdout, stderr } = await run("snippet", "--market", MARKET, "--theme", "light", "--locale", "PT-br");
     expect(code).toBe(0);
     expect(stderr).toContain("getToken");
-    const [script = "", call = "", , , csp = ""] = stdout.trimEnd().split("\n");
-    expect(script).toMatch(
-      /^<script src="https:\/\/predict\.acme\.example\/assets\/embed-[0-9a-f]{16}\.js" integrity="sha384-[\w+/]{64}" crossorigin="anonymous"><\/script>$/,
-    );
-    const inline = /<script>(.*)<\/script>$/.exec(call)?.[1] ?? "";
-    expect(inline).toContain('{"view":"market","theme":"light","marketId":"mkt_a","autoHeight":true}');
+    const [script, call = "", , , csp] = stdout.trimEnd().split("\n");
+    expect(script).toBe('<script src="https://predict.acme.example/assets/v1/embed.js"></script>');
+    const [, place, inline = ""] = /^<div id="([\w-]+)"><\/div><script>(.*)<\/script>$/.exec(call) ?? [];
+    const options = JSON.parse(inline.slice(inline.indexOf("{"), -1));
+    expect(inline).toContain(`PredictionMarkets.embed("#${place}", {`);
+    expect(options).toEqual({
+      ...{ view: "market", theme: "light", marketId: MARKET, locale: "pt-BR", autoHeight: true },
+      height: expect.any(Number),
+    });
     expect(csp).toBe(
       `script-src https://predict.acme.example 'sha256-${createHash("sha256").update(inline).digest("base64")}'; frame-src https://predict.acme.example`,
     );
   });
 
-  test("as JSON, for programs", async () => {
-    const { stdout } = await run("snippet", "--url", tenant.url, "-o", "json");
-    const { html, csp, scriptUrl, integrity } = JSON.parse(stdout);
-    expect(html).toHaveLength(2);
-    expect(csp).toContain(`frame-src ${tenant.url}`);
-    const served = await (await fetch(scriptUrl)).text();
-    expect(`sha384-${createHash("sha384").update(served).digest("base64")}`).toBe(integrity);
+  test("as an element and as a frame without scripts, as JSON for programs", async () => {
+    const snippet = async (...args: string[]) => JSON.parse((await run("snippet", "-o", "json", ...args)).stdout);
+    const element = await snippet("--market", MARKET, "--as", "element");
+    const origin = "https://predict.acme.example";
+    expect(element).toEqual({
+      html: [
+        `<script src="${origin}/assets/v1/embed.js"></script>`,
+        expect.stringMatching(
+          new RegExp(
+            `^<prediction-market market="${MARKET}" view="market" theme="dark" height="\\d+" auto-height></prediction-market>$`,
+          ),
+        ),
+      ],
+      csp: `script-src ${origin}; frame-src ${origin}`,
+      scriptUrl: `${origin}/assets/v1/embed.js`,
+    });
+    const frame = await snippet("--as", "iframe", "--view", "compare", "--market", `${MARKET},${OTHER}`);
+    expect(frame.csp).toBe(`frame-src ${origin}`);
+    expect(frame.html).toHaveLength(1);
+    expect(frame.html[0]).toContain(`src="${origin}/embed/compare?marketId=${MARKET}%2C${OTHER}&amp;theme=dark"`);
+    expect(frame.html[0]).toMatch(/ title="Prediction market" .* height="\d+" .* sandbox="allow-scripts /);
   });
 
   test.each([
     [["--view", "cards"], /--view must be one of/],
     [["--theme", "pink"], /--theme must be one of/],
-    [["--view", "portfolio", "--market", "mkt_a"], /--market goes with --view market/],
+    [["--as", "image"], /--as must be one of/],
+    [["--locale", "no such"], /--locale must be a language tag/],
+    [["--view", "portfolio", "--market", "mkt_a"], /--market does not go with --view portfolio/],
+    [["--view", "compare", "--market", "mkt_a"], /--view compare needs --market with two markets/],
     [["--market", ""], /--market must be the id/],
   ])("%j is refused, naming the option", async (args, words) => {
     const { code, stderr, stdout } = await run("snippet", ...args);
@@ -81,10 +103,17 @@ describe("embed snippet", () => {
     expect(stderr).toMatch(words);
   });
 
-  test("an id cannot break out of the script that it stands in", async () => {
-    const { stdout } = await run("snippet", "--market", "</script><b>");
-    expect(stdout).not.toContain("</script><b>");
-    expect(stdout).toContain('"marketId":"\\u003c/script>\\u003cb>"');
+  test.each(["script", "element", "iframe"])("an id cannot break out of the HTML of a snippet as %s", async (form) => {
+    const { stdout } = await run("snippet", "--market", '</script><b>"', "--as", form);
+    expect(stdout).toContain("predict.acme.example");
+    expect(stdout).not.toContain("<b>");
+    expect(stdout).not.toContain('<b>"');
+  });
+
+  test("a key is looked up, so that without a server or a database no snippet is printed for it", async () => {
+    const { code, stdout } = await run("snippet", "--market", "rain");
+    expect(code).not.toBe(0);
+    expect(stdout).toBe("");
   });
 
   describe("on a publisher's page", () => {
@@ -95,7 +124,7 @@ describe("embed snippet", () => {
     afterAll(() => browser?.close());
 
     test("runs under exactly the policy that was printed", async () => {
-      const { stdout } = await run("snippet", "--url", tenant.url, "--market", "mkt_a", "-o", "json");
+      const { stdout } = await run("snippet", "--url", tenant.url, "--market", MARKET, "-o", "json");
       const { html, csp } = JSON.parse(stdout);
       site.on("request", (_, response) => {
         const policy = `default-src 'none'; ${csp}`;

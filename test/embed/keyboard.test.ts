@@ -113,9 +113,10 @@ test("from all markets to one and back, in the same frame and theme, and the hos
   await frame.getByRole("heading", { name: /Bitcoin/ }).waitFor();
   await expect.poll(views).toEqual([{ view: "markets" }, { view: "market", marketId: "mkt_0" }]);
   await frame.getByText("You hold").first().waitFor();
-  await frame.getByRole("link", { name: "All markets" }).click();
+  await frame.getByRole("button", { name: "All markets" }).click();
   await frame.locator(".card").first().waitFor();
   expect(await frame.evaluate("document.documentElement.dataset.theme")).toBe("light");
+  expect(await frame.getByRole("button", { name: "crypto", exact: true }).getAttribute("aria-pressed")).toBe("true");
   await close();
 });
 

@@ -32,7 +32,8 @@ test("a page of another origin with a strict policy mounts a view: three request
   const { page, frame, complaints, requests, close } = await stage.open({ view: "market", marketId: "mkt_a" });
   page.on("request", (request) => foreign.push(request.url()));
   await frame.getByText("live", { exact: true }).waitFor();
-  expect(requests).toEqual(["/assets/embed.js", "/embed/market", "/assets/frame.js", "/v1/stream"]);
+  // The stream is the worker's own request, which the page does not see.
+  expect(requests).toEqual(["/assets/embed.js", "/embed/market", "/assets/frame.js", "/assets/stream.js"]);
   expect(complaints).toEqual([]);
   expect(foreign.filter((url) => !url.startsWith(stage.tenant.url))).toEqual([]);
   const sandbox = await page.locator("iframe").getAttribute("sandbox");
@@ -46,13 +47,20 @@ test.each(["market", "markets", "portfolio"] as const)(
   "with a token the %s view is open after three requests, and then there are the portfolio and one stream",
   async (view) => {
     const { frame, complaints, requests, close } = await stage.open({ view, token: await userToken() });
-    await expect.poll(() => requests.filter((path) => path === "/v1/stream").length).toBe(1);
+    await expect.poll(() => requests.includes("/embed/data/portfolio")).toBe(true);
+    await expect.poll(() => requests.includes("/assets/stream.js")).toBe(true);
     await frame.waitForSelector("h1");
-    const first = ["/assets/embed.js", `/embed/${view}`, "/assets/frame.js"];
-    expect(requests.slice(0, 3)).toEqual(first);
+    expect(requests.slice(0, 3)).toEqual(["/assets/embed.js", `/embed/${view}`, "/assets/frame.js"]);
     // A ticket asks whether its user may trade, beside what is shown already.
-    const then = ["/v1/portfolio", ...(view === "market" ? ["/v1/quote"] : []), "/v1/stream"];
-    await expect.poll(() => requests.slice(3).sort()).toEqual(then);
+    const later = ["/assets/stream.js", "/embed/data/portfolio", ...(view === "market" ? ["/v1/quote"] : [])];
+    await expect
+      .poll(() =>
+        requests
+          .slice(3)
+          .filter((path) => path !== "/assets/plot.js")
+          .sort(),
+      )
+      .toEqual(later);
     expect(complaints).toEqual([]);
     await close();
   },

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { EventReader } from "../../src/domain/event-reader.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
-import { percentRange, reachingNow, summaryOf } from "../../src/embed/curve.ts";
+import { reachingNow, summaryOf } from "../../src/embed/chart/curve.ts";
+import { percentRange } from "../../src/embed/chart/percent-range.ts";
 import {
   axisTime,
   cents,
@@ -59,17 +60,19 @@ describe("numbers and times", () => {
   });
 });
 
+const ENGLISH = speakerFor("en", CATALOGUES.en);
+
 describe("the curve", () => {
   test("is summed up in a sentence", () => {
-    expect(summaryOf([])).toBe("No trades yet.");
+    expect(summaryOf(ENGLISH, [])).toBe("No trades yet.");
     const at = NOON;
-    expect(summaryOf([{ t: at, yes: 0.5 }])).toBe("50% chance, unchanged since May 17, 2030.");
+    expect(summaryOf(ENGLISH, [{ t: at, yes: 0.5 }])).toBe("50% chance, unchanged since May 17, 12:00\u202fPM.");
     const ends = [
       { t: at, yes: 0.5 },
       { t: at + 1, yes: 0.38 },
     ];
-    expect(summaryOf(ends)).toBe("38% chance, down 12 points since May 17, 2030.");
-    expect(summaryOf([ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
+    expect(summaryOf(ENGLISH, ends)).toBe("38% chance, down 12 points since May 17, 12:00\u202fPM.");
+    expect(summaryOf(ENGLISH, [ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
   });
 
   test("reaches the present, and never runs backwards", () => {

@@ -78,7 +78,7 @@ test("positions that were asked for before signing out and arrive after it are n
     release = resolve;
   });
   let asked = 0;
-  await page.route("**/v1/portfolio*", async (route) => {
+  await page.route("**/embed/data/portfolio*", async (route) => {
     asked += 1;
     const response = await route.fetch();
     await released;
@@ -89,7 +89,7 @@ test("positions that were asked for before signing out and arrive after it are n
   await page.getByRole("radio", { name: "nobody" }).check();
   const portfolio = page.frameLocator("#portfolio iframe");
   await portfolio.getByRole("button", { name: "Sign in" }).waitFor();
-  const arrived = page.waitForResponse("**/v1/portfolio*");
+  const arrived = page.waitForResponse("**/embed/data/portfolio*");
   release();
   await arrived;
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 250)));

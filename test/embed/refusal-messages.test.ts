@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
+import { readAssets } from "../../src/server/pages/assets.ts";
 import { configOf } from "../engine/world.ts";
 import { userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
@@ -155,7 +156,7 @@ describe("a market that stops taking trades says so at once", () => {
     await submit({ type: "settleMarket", marketId: id, outcome: "no" });
     await frame.getByText("Settled: No won.").waitFor();
     // Nothing is left to be likely, to wait for or to be live.
-    expect(await frame.locator(".facts").innerText()).toMatch(/^No\s+won\s+\$[\d.]+ traded$/);
+    expect(await frame.locator(".facts").innerText()).toMatch(/^No\s+won\s+\$[\d.]+ traded\s+settled$/);
     await close();
   });
 
@@ -228,10 +229,11 @@ test("too many requests: the form counts down and takes nothing until then, and 
     while ((await fetch(limited.tenant.url + path)).status !== 429);
   };
   await limited.tenant.deposit("usr_1", 100);
-  await limited.tenant.openMarket("mkt_a");
+  await limited.tenant.openMarket("mkt_a", { question: "Will it be shown at last?" });
+  const data = await (await fetch(`${limited.tenant.url}/embed/data/market?marketId=mkt_a`)).json();
   const opened = await limited.open({ view: "market", marketId: "mkt_a", token: await userToken() });
   await opened.frame.getByText("live", { exact: true }).waitFor();
-  await expect.poll(() => opened.requests.includes("/v1/portfolio")).toBe(true);
+  await expect.poll(() => opened.requests.includes("/embed/data/portfolio")).toBe(true);
   await useUp("/v1/markets");
   await part(opened.frame, "submit").click();
   await expect.poll(() => refusal(opened)).toBe("Too many requests in a short time.");
@@ -244,6 +246,25 @@ test("too many requests: the form counts down and takes nothing until then, and 
   // What is left of the widget's own bucket is used up too: the frame of a reader who opens the page now can be shown, and says so.
   await useUp("/embed/data/list");
   await opened.frame.evaluate("location.reload()").catch(() => {});
-  await opened.frame.getByText(/This page tries again in \d+ s/).waitFor();
+  await opened.frame.getByText(/Next attempt in \d+ seconds?\./).waitFor();
+  const { page, frame } = opened;
+  // As soon as there are data, they are shown in that document.
+  await page.route("**/embed/market?*", async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/"retryAfterSec":\d+/, '"retryAfterSec":1');
+    await route.fulfill({ response, body });
+  });
+  let isLost = true;
+  await page.route("**/embed/data/market?*", (route) => (isLost ? route.abort() : route.fulfill({ json: data })));
+  await page.route("**/assets/frame-*", (route) => {
+    const body = readAssets().parts.get(new URL(route.request().url()).pathname) ?? "";
+    return route.fulfill({ body, contentType: "text/javascript" });
+  });
+  await frame.evaluate("location.reload()").catch(() => {});
+  await frame.locator('[data-pm="unavailable"]').waitFor();
+  await expect.poll(async () => (await opened.events()).at(-1)?.detail.code).toBe("UNREACHABLE");
+  isLost = false;
+  await frame.getByRole("heading", { name: "Will it be shown at last?" }).waitFor();
+  expect(opened.requests.filter((path) => path === "/embed/market").length).toBe(3);
   await limited.close();
 });

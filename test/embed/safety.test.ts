@@ -157,7 +157,7 @@ describe("a tenant that lists no origins", () => {
     await page.evaluate("embeds[0].refreshToken()");
     await frame.getByText("live", { exact: true }).waitFor();
     expect(await asked()).toBe(1);
-    expect(requests).not.toContain("/v1/portfolio");
+    expect(requests).not.toContain("/embed/data/portfolio");
     expect(complaints).toEqual([]);
     await close();
   });

@@ -42,6 +42,7 @@ const PRODUCTION_LICENCES = [
   "BSD-3-Clause",
   "ISC",
   "MIT",
+  "MPL-2.0",
   "Unlicense",
 ];
 const DEVELOPMENT_LICENCES = [
@@ -49,7 +50,7 @@ const DEVELOPMENT_LICENCES = [
   "BSD-2-Clause",
   "CC0-1.0",
   "MIT OR Apache-2.0",
-  "MPL-2.0",
+  "OFL-1.1",
   "PSF-2.0",
 ];
 

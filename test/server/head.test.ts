@@ -89,6 +89,8 @@ describe.each(gets)("HEAD of %s", (id, operation) => {
 test.each([
   "/openapi.json",
   "/docs",
+  "/docs/operations",
+  "/docs?q=trade",
   "/nothing",
   "/v1/trade",
   "/assets/embed.js",

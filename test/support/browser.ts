@@ -81,12 +81,18 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 /**
  * What axe-core finds wrong with the page, or with one frame of it, as it stands, one line per rule and place.
  * @param place a selector of the part to look at; the whole unless given
+ * @param more rules that axe leaves out unless they are asked for, such as `target-size`
  */
-export async function accessibilityProblems(page: Page | Frame, place?: string): Promise<string[]> {
+export async function accessibilityProblems(
+  page: Page | Frame,
+  place?: string,
+  more: readonly string[] = [],
+): Promise<string[]> {
   // Evaluated by the debugger, which the page's own policy does not bind.
   await page.evaluate(axe.source);
   const context = place === undefined ? "document" : JSON.stringify(place);
-  const { violations } = (await page.evaluate(`axe.run(${context})`)) as axe.AxeResults;
+  const rules = Object.fromEntries(more.map((rule) => [rule, { enabled: true }]));
+  const { violations } = (await page.evaluate(`axe.run(${context}, ${JSON.stringify({ rules })})`)) as axe.AxeResults;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
   );

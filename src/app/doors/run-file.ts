@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "no
 import { dirname, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
 import { isAlive, serversFolder } from "../../config/selection/running-demo.ts";
-import { parseJson } from "../../domain/parse-json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 
 /** A server of this machine, as it is written to `.pmctl/servers/<tenant>-<pid>.json`. */
 export interface RunFile {

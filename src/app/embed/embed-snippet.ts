@@ -1,45 +1,36 @@
 import { createHash } from "node:crypto";
-import { readAssets } from "../../server/pages/assets.ts";
+import { SCRIPT_PATH, type SnippetForm, type SnippetTerms, writeSnippet } from "../../domain/embed/snippet.ts";
 
 /** The HTML that a publisher pastes into a page. */
 export interface Snippet {
-  /** The loader, and the call that mounts the widget where it stands. */
-  html: [script: string, call: string];
+  html: string[];
   /** Directives that a strict policy of the page needs. */
   csp: string;
   scriptUrl: string;
-  integrity: string;
 }
 
-interface SnippetTerms {
+type Asked = Omit<SnippetTerms, "origin"> & {
   /** The tenant's own address. */
   baseUrl: string;
-  view: string;
-  theme: string;
-  marketId?: string | undefined;
-}
-
-const PLACE = "prediction-markets";
+};
 
 /**
- * Two lines of HTML. The loader's integrity hash makes the page run exactly this file; the hash of the call's text allows it
- * without 'unsafe-inline' (CSP 3, 6.7.3.3).
+ * A few lines of HTML whose script stays at its address through upgrades, so that it has no integrity value. The hash of the
+ * call's text allows the call without 'unsafe-inline' (CSP 3, 6.7.3.3).
  */
-export function snippetFor({ baseUrl, view, theme, marketId }: SnippetTerms): Snippet {
-  const { hashedPath, integrity } = readAssets();
+export function snippetFor(form: SnippetForm, { baseUrl, ...asked }: Asked): Snippet {
   const { origin } = new URL(baseUrl);
-  const scriptUrl = origin + hashedPath;
-  const options = { view, theme, ...(marketId === undefined ? {} : { marketId }), autoHeight: true };
-  // Without `<` nothing in it can end the script that it stands in.
-  const call = `PredictionMarkets.embed("#${PLACE}", ${JSON.stringify(options).replaceAll("<", "\\u003c")})`;
-  const callHash = createHash("sha256").update(call).digest("base64");
+  // Of its own for each widget, so that several snippets on one page fill places of their own.
+  const place = `prediction-${asked.view}-${hash("hex", JSON.stringify(asked)).slice(0, 8)}`;
+  const { html, call } = writeSnippet(form, place, { origin, ...asked });
+  const scripts = call === undefined ? origin : `${origin} 'sha256-${hash("base64", call)}'`;
   return {
-    html: [
-      `<script src="${scriptUrl}" integrity="${integrity}" crossorigin="anonymous"></script>`,
-      `<div id="${PLACE}"></div><script>${call}</script>`,
-    ],
-    csp: `script-src ${origin} 'sha256-${callHash}'; frame-src ${origin}`,
-    scriptUrl,
-    integrity,
+    html,
+    csp: form === "iframe" ? `frame-src ${origin}` : `script-src ${scripts}; frame-src ${origin}`,
+    scriptUrl: origin + SCRIPT_PATH,
   };
+}
+
+function hash(encoding: "hex" | "base64", text: string): string {
+  return createHash("sha256").update(text).digest(encoding);
 }

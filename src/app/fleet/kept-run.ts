@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
-import { parseJson } from "../../domain/parse-json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { ClusterError } from "../../postgres/embedded/errors.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
 import { withLock } from "../../postgres/embedded/lock.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, type Stats, writeFileSync } from "no
 import { join } from "node:path";
 import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { areOwn, isOwn } from "../../config/selection/own-files.ts";
-import { parseJson } from "../../domain/parse-json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 
 /** What shells complete from what answers of this directory's commands showed. */

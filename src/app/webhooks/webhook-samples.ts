@@ -1,7 +1,7 @@
 import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { nearest } from "../../domain/nearest.ts";
-import { parseJson } from "../../domain/parse-json.ts";
 
 type Mapping = { [key: string]: unknown };
 

@@ -3,9 +3,12 @@ import { checkUrl } from "../../app/doors/choose-door.ts";
 import type { Check } from "../../app/embed/check-embed.ts";
 import type { Snippet } from "../../app/embed/embed-snippet.ts";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
-import { MarketId } from "../../contract/scalars.ts";
+import { MarketId, MarketKey } from "../../contract/scalars.ts";
+import { SNIPPET_FORMS } from "../../domain/embed/snippet.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { CommandContext, Host } from "../command.ts";
+import { isWholeId } from "../../domain/market/short-id.ts";
+import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
+import { resolveId } from "../input/names.ts";
 import type { View } from "../output/output.ts";
 import { register as registerMessages } from "./messages.ts";
 
@@ -13,6 +16,8 @@ interface SnippetOptions {
   market?: string;
   view?: string;
   theme?: string;
+  locale?: string;
+  as?: string;
   url?: string;
 }
 
@@ -21,8 +26,10 @@ interface CheckOptions {
   origin?: string;
 }
 
-const VIEWS = ["market", "markets", "portfolio"];
-const THEMES = ["dark", "light", "auto"];
+const VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
+const THEMES = ["dark", "light", "auto"] as const;
+/** How many markets a view names; one that names none shows the top trending one. */
+const MARKETS = { market: [0, 1], card: [0, 1], compare: [2, 2], markets: [0, 0], portfolio: [0, 0] } as const;
 
 const snippetView: View<Snippet, Snippet> = {
   kind: "text",
@@ -44,11 +51,20 @@ export function register(noun: Command, host: Host): void {
   host.add<SnippetOptions>(
     noun
       .command("snippet")
-      .description("the two lines that put the widget on a page, and what the page's policy must allow")
-      .option("--market <id>", "the market that the market view shows; the top trending one unless given")
-      .option("--view <view>", `${VIEWS.join(", ")}; market with --market, else markets`)
-      .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`),
-    { names: "html csp scriptUrl integrity" },
+      .description("the lines of HTML that put the widget on a page, and what the page's policy must allow")
+      .option(
+        "--market <market>",
+        "the market that the market and card views show, the top trending one unless given: its id, the beginning of it, its key or @last; two of them, by comma, for compare",
+      )
+      .option("--view <view>", `${VIEWS.join(", ")}; compare with two markets, market with one, else markets`)
+      .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`)
+      .option("--locale <tag>", "the widget's language, such as de or pt-BR; the page's own unless given")
+      .option(
+        "--as <form>",
+        `${SNIPPET_FORMS.join(", ")}; iframe, which needs no script, is for looking only`,
+        "script",
+      ),
+    { names: "html csp scriptUrl" },
     runSnippet,
   );
   host.add<CheckOptions>(
@@ -62,28 +78,63 @@ export function register(noun: Command, host: Host): void {
   registerMessages(noun, host);
 }
 
-/** Prints what a publisher pastes into a page. Needs no server: the loader is part of this build. */
+/**
+ * Prints what a publisher pastes into a page. Needs no server, unless `--market` has to be looked up.
+ * @throws Fault USAGE, AMBIGUOUS naming what several ids begin so
+ */
 async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
   const { config } = readOperatorTenant(options.tenant);
-  const { market: marketId, theme = "dark" } = options;
-  const view = options.view ?? (marketId === undefined ? "markets" : "market");
-  requireOneOf("--view", VIEWS, view);
-  requireOneOf("--theme", THEMES, theme);
-  if (marketId !== undefined && view !== "market")
-    throw new Fault("USAGE", `--market goes with --view market, not with ${view}`);
-  if (marketId !== undefined && !MarketId.safeParse(marketId).success)
-    throw new Fault("USAGE", "--market must be the id of a market, as `pmctl market list` shows it");
+  const given = options.market?.split(",") ?? [];
+  const likely = given.length > 1 ? "compare" : given.length === 1 ? "market" : "markets";
+  const view = oneOf("--view", VIEWS, options.view ?? likely);
+  const theme = oneOf("--theme", THEMES, options.theme ?? "dark");
+  const form = oneOf("--as", SNIPPET_FORMS, options.as ?? "script");
+  const locale = options.locale === undefined ? undefined : parseLocale(options.locale);
+  const [least, most] = MARKETS[view];
+  if (given.length > most) throw new Fault("USAGE", `--market does not go with --view ${view}`);
+  if (given.length < least) throw new Fault("USAGE", "--view compare needs --market with two markets, by comma");
+  if (given.some((text) => !MarketId.safeParse(text).success))
+    throw new Fault("USAGE", "--market must be the id or key of a market, as `pmctl market list` shows them");
   const { snippetFor } = await import("../../app/embed/embed-snippet.ts");
+  const { languagesFor } = await import("../../app/embed/languages.ts");
   const baseUrl = options.url === undefined ? config.baseUrl : checkUrl(options.url);
-  await io.output.print(snippetFor({ baseUrl, view, theme, marketId }), snippetView);
+  const marketIds = await findMarkets(given, options, io);
+  const title = String(languagesFor(config).choose(locale === undefined ? [] : [locale]).messages["page.marketFrame"]);
+  await io.output.print(snippetFor(form, { baseUrl, view, theme, marketIds, locale, title }), snippetView);
   if (config.embed.allowedOrigins.length === 0)
     io.output.note(
       "Any page may show the widget, but none may trade in it: list the sites that may in embed.allowedOrigins.",
     );
+  else if (form === "iframe")
+    io.output.note("A frame of a page without scripts is for looking: readers trade with --as script or element.");
   else
     io.output.note(
-      "To let readers trade, pass getToken: () => <a JWT of the signed-in user>; the policy then needs the hash of the changed script.",
+      form === "script"
+        ? "To let readers trade, pass getToken: () => <a JWT of the signed-in user>; the policy then needs the hash of the changed script."
+        : "To let readers trade, set the element's property getToken to () => <a JWT of the signed-in user>.",
     );
+}
+
+/**
+ * The whole ids of markets. Whole ones are taken as they are; what no key can be is too, where the tenant cannot be asked.
+ * @throws Fault as opening the tenant does, and `resolveId`
+ */
+async function findMarkets(
+  given: readonly string[],
+  options: CommandContext<SnippetOptions>["options"],
+  io: Io,
+): Promise<readonly string[]> {
+  if (given.every((text) => isWholeId("market", text))) return given;
+  try {
+    return await withSession(options, io, (session) => {
+      const api = session.api();
+      return Promise.all(given.map((text) => resolveId("market", text, api, session)));
+    });
+  } catch (error) {
+    const isDecided = !(error instanceof Fault) || error.code === "AMBIGUOUS" || error.code === "NOT_FOUND";
+    if (isDecided || given.some((text) => MarketKey.safeParse(text).success || text.startsWith("@"))) throw error;
+    return given;
+  }
 }
 
 /**
@@ -105,8 +156,19 @@ async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<
   throw new Fault(isAway ? "UNREACHABLE" : "EXPECTATION_NOT_MET", `The widget cannot be used like this: ${names}`);
 }
 
-function requireOneOf(option: string, known: readonly string[], given: string): void {
-  if (!known.includes(given)) throw new Fault("USAGE", `${option} must be one of ${known.join(", ")}`);
+function oneOf<Known extends string>(option: string, known: readonly Known[], given: string): Known {
+  const found = known.find((one) => one === given);
+  if (found === undefined) throw new Fault("USAGE", `${option} must be one of ${known.join(", ")}`);
+  return found;
+}
+
+/** @returns the tag as BCP 47 writes it */
+function parseLocale(text: string): string {
+  try {
+    return new Intl.Locale(text).toString();
+  } catch {
+    throw new Fault("USAGE", "--locale must be a language tag, such as de or pt-BR");
+  }
 }
 
 function parseOrigin(text: string): string {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CategorySlug, httpUrl, line, text } from "../../contract/scalars.ts";
 import { isLanguageTag } from "../../domain/text.ts";
 import { MAX_SIDE_WORD, OVERRIDABLE } from "../../domain/theme/stated-theme.ts";
-import { COLOR, COLOR_TOKENS, DENSITIES, MAX_RADIUS_PX } from "../../domain/theme/tokens.ts";
+import { COLOR, COLOR_TOKENS, DENSITIES, MAX_FONT_FAMILY, MAX_RADIUS_PX } from "../../domain/theme/tokens.ts";
 import { Origin } from "./scalars.ts";
 
 const MOST_ENTRIES = 100;
@@ -56,7 +56,9 @@ const Colors = z.strictObject(
 const BrowserUrl = httpUrl(2048).regex(/^https:/, "must begin with https://");
 
 const Font = z.strictObject({
-  family: line(100).meta({ description: "A family of the reader's system, or the one of the file at url." }),
+  family: line(MAX_FONT_FAMILY).meta({
+    description: "A family of the reader's system, or the one of the file at url.",
+  }),
   url: BrowserUrl.refine((url) => /\.woff2$/i.test(new URL(url).pathname), "must be the address of a .woff2 file")
     .optional()
     .meta({ description: "The font's file (woff2), which readers load from there." }),

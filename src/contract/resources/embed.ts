@@ -12,6 +12,8 @@ export interface FrameData {
   /** The language of the view, a BCP 47 tag, and every message in it. */
   locale: string;
   messages: Messages;
+  /** What readers call categories, by slug; one that is not here is called by its slug. */
+  categories: Readonly<Record<string, string>>;
   /** A public key; null when the tenant has no valid one, so that the view cannot trade. */
   apiKey: string | null;
   /**
@@ -29,7 +31,7 @@ export interface FrameData {
   /** Of the views `market` and `card`. */
   market?: FrameMarket;
   /** Of the view `compare`: two. */
-  compared?: FrameMarket[];
+  compared?: [FrameMarket, FrameMarket];
   markets?: WireResult<"listMarkets">["items"];
   /** Where the next page of markets begins; null when these are all. */
   nextCursor?: string | null;
@@ -49,12 +51,19 @@ export interface RefusalData {
   message: string;
   /** Seconds to wait before trying again; 0 when trying again is useless. */
   retryAfterSec: number;
+  locale: string;
+  /** Those that a refusal needs. */
+  messages: Partial<Messages>;
+  /** The view's own script, which takes the document over as soon as there is something to show. */
+  framePath: string;
 }
 
 export interface FrameMarket {
   detail: WireResult<"getMarket">;
   /** YES prices with the time from which each held, milliseconds since the epoch; thinned out for a chart. */
   history: [t: number, yes: number][];
+  /** The value of the feed that settled it, a decimal. */
+  finalValue?: string | undefined;
   /** How its prices are made, so that the page can quote with the engine's own maths. */
   terms: { kind: MarketKind; p0Ppm: number; fundMicro: string; yesMicro: string; noMicro: string };
 }

@@ -24,6 +24,8 @@ export type SchemeColors = Record<Scheme, string>;
 export type Colors = Record<ColorToken, SchemeColors>;
 
 export const MAX_RADIUS_PX = 32;
+/** Characters. */
+export const MAX_FONT_FAMILY = 100;
 
 export const DENSITIES = ["comfortable", "compact"] as const;
 export type Density = (typeof DENSITIES)[number];

@@ -1,6 +1,6 @@
-import { type Embed, mountAt, unmountAt } from "./mount.ts";
-import type { EmbedOptions } from "./options.ts";
-import { warn } from "./warn.ts";
+import { mountAt, unmountAt } from "./mount.ts";
+import type { Embed, EmbedOptions } from "./types.ts";
+import { attempt } from "./warn.ts";
 
 const NAME = "prediction-market";
 const PROPERTIES = ["getToken", "onAction", "brand"] as const;
@@ -18,9 +18,7 @@ class PredictionMarketElement extends HTMLElement {
   connectedCallback(): void {
     if (!this.style.display) this.style.display = "block";
     for (const name of PROPERTIES) this.#adopt(name);
-    this.#attempt(() => {
-      this.#embed = mountAt(this, this.#options());
-    });
+    this.#embed = attempt(NAME, () => mountAt(this, this.#options()));
   }
 
   disconnectedCallback(): void {
@@ -37,7 +35,7 @@ class PredictionMarketElement extends HTMLElement {
     this.#isChanging = true;
     queueMicrotask(() => {
       this.#isChanging = false;
-      this.#attempt(() => this.#embed?.update(this.#options()));
+      attempt(NAME, () => this.#embed?.update(this.#options()));
     });
   }
 
@@ -74,14 +72,6 @@ class PredictionMarketElement extends HTMLElement {
   #adopt(name: string): void {
     const value: unknown = Object.getOwnPropertyDescriptor(this, name)?.value;
     if (Reflect.deleteProperty(this, name) && value !== undefined) Reflect.set(this, name, value);
-  }
-
-  #attempt(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      warn(NAME, error);
-    }
   }
 }
 

@@ -1,20 +1,9 @@
-import { MAX_HEIGHT, MIN_HEIGHT, type View } from "../protocol.ts";
+import { reservedHeight } from "../../domain/embed/snippet.ts";
+import { MAX_HEIGHT, MIN_HEIGHT } from "../protocol.ts";
 import type { Settled } from "./options.ts";
 
 /** Without `autoHeight` or a height of the page's own. */
 const DEFAULT_PX = 600;
-/** What a view takes at first, as a rule, in a place at least this wide: so much is reserved before it is there. */
-const USUAL: Record<View, readonly [fromWidthPx: number, heightPx: number][]> = {
-  market: [
-    [0, 720],
-    [480, 640],
-  ],
-  markets: [[0, 720]],
-  portfolio: [[0, 480]],
-  card: [[0, 180]],
-  compare: [[0, 480]],
-};
-
 /** Heights of the last visit, by view, market and width. */
 const STORE = "prediction-markets-heights";
 const MOST_KEPT = 40;
@@ -44,7 +33,7 @@ export class FrameHeight {
       return;
     }
     const widthPx = place.clientWidth;
-    const usual = USUAL[view].findLast(([from]) => widthPx >= from)?.[1] ?? DEFAULT_PX;
+    const usual = reservedHeight(view, widthPx);
     const kept = settled.consent ? readKept()[this.#key(widthPx)] : undefined;
     this.#apply(kept ?? Math.max(heightPx ?? 0, usual));
   }

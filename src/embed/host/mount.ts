@@ -11,23 +11,12 @@ import {
   type Theme,
 } from "../protocol.ts";
 import { FrameHeight } from "./height.ts";
-import { addressOf, type EmbedOptions, settle } from "./options.ts";
+import { addressOf, settle } from "./options.ts";
 import { ORIGIN } from "./origin.ts";
 import { Reach } from "./reach.ts";
-import { warn } from "./warn.ts";
+import type { Embed, EmbedOptions } from "./types.ts";
+import { attempt, warn } from "./warn.ts";
 import { hostWords } from "./words.ts";
-
-/** One widget on the page. */
-export interface Embed {
-  /** null where there was no place for it. */
-  readonly iframe: HTMLIFrameElement | null;
-  setTheme(theme: Theme): void;
-  /** Asks `getToken` again: a user signed in or out, or something about the signed-in user changed. */
-  refreshToken(): void;
-  /** Changes these options and leaves the others; one that is `undefined` goes back to its default. */
-  update(options: EmbedOptions): void;
-  destroy(): void;
-}
 
 interface Mounted {
   readonly handle: Embed;
@@ -79,7 +68,10 @@ function dispatch(event: MessageEvent): void {
 function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   let options = { ...first };
   let settled = settle(options, place);
-  let isReady = false;
+  /** Where the frame would begin now. */
+  let address = addressOf(ORIGIN, id, settled);
+  /** The frame's window, once its document has spoken. */
+  let context: Window | null = null;
   let isOver = false;
   /** Tops of the frame in the window, as the reader left them: one for each view that was opened from another. */
   const left: number[] = [];
@@ -109,11 +101,11 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     const hadToken = options.getToken !== undefined;
     options = { ...options, ...changes };
     settled = settle(options, place);
-    const address = addressOf(ORIGIN, id, settled);
+    address = addressOf(ORIGIN, id, settled);
     const isElsewhere = address !== addressOf(ORIGIN, id, { ...before, theme: settled.theme });
     if (isElsewhere || before.heightPx !== settled.heightPx || before.autoHeight !== settled.autoHeight) show();
     iframe.style.colorScheme = schemeOf(settled.theme);
-    if (!isReady || before.consent !== settled.consent) {
+    if (!context || before.consent !== settled.consent) {
       if (isElsewhere) iframe.src = address;
     } else if (isElsewhere) send({ type: "update", ...shownOf(settled) });
     if (before.theme !== settled.theme) send({ type: "theme", theme: settled.theme });
@@ -125,14 +117,14 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     onTrouble: (problem) => tell("error", problem),
   });
   const hearReady = (message: FrameMessage & { type: "ready" }): void => {
-    isReady = true;
     reach.hear();
     if (message.title) iframe.title = message.title;
     // The page may have changed its mind while the frame was loading, or since, if the frame was loaded again.
     send({ type: "theme", theme: settled.theme });
     if (settled.brand) send({ type: "brand", brand: settled.brand });
-    if (iframe.src !== addressOf(ORIGIN, id, { ...settled, theme: themeOf(iframe.src) }))
-      send({ type: "update", ...shownOf(settled) });
+    // A frame that was moved in the page begins with its first address again.
+    if (context !== iframe.contentWindow && address !== iframe.src) send({ type: "update", ...shownOf(settled) });
+    context = iframe.contentWindow;
     tell("ready", { view: message.view ?? settled.view, mayTrade: message.mayTrade });
   };
   const hear = (message: FrameMessage): void => {
@@ -150,7 +142,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   iframe.title = hostWords(settled.locale ?? "").title;
   Object.assign(iframe.style, { display: "block", width: "100%", border: "0" });
   show();
-  iframe.src = addressOf(ORIGIN, id, settled);
+  iframe.src = address;
   const handle: Embed = {
     iframe,
     setTheme: (theme) => {
@@ -158,11 +150,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     },
     refreshToken: handToken,
     update(changes) {
-      try {
-        update(changes ?? {});
-      } catch (error) {
-        warn("update", error);
-      }
+      attempt("update", () => update(changes ?? {}));
     },
     destroy() {
       isOver = true;
@@ -182,18 +170,6 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
 
 function shownOf({ view, marketId, marketIds, locale }: ReturnType<typeof settle>) {
   return { view, marketId, marketIds, locale };
-}
-
-function themeOf(address: string): Theme {
-  return (new URL(address).searchParams.get("theme") ?? "dark") as Theme;
-}
-
-function attempt(about: string, work: () => unknown): void {
-  try {
-    work();
-  } catch (error) {
-    warn(about, error);
-  }
 }
 
 /** The token of the page's `getToken`; null when it has none, or fails. */

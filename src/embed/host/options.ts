@@ -1,43 +1,5 @@
-import {
-  type Action,
-  type Brand,
-  type EmbedEvent,
-  LOADER_VERSION,
-  queryOf,
-  type Shown,
-  THEMES,
-  type Theme,
-  VIEWS,
-  type View,
-} from "../protocol.ts";
-
-/** What a page asks for. Nothing is required. */
-export interface EmbedOptions {
-  /** `compare` with `marketIds`, `market` with `marketId`, else `markets`, unless given. */
-  view?: View | undefined;
-  /** `dark` unless given. */
-  theme?: Theme | undefined;
-  /** Height in CSS pixels; with `autoHeight` the room that is reserved at first. */
-  height?: number | undefined;
-  /** Which market the `market` and `card` views show; the top trending one unless given. */
-  marketId?: string | undefined;
-  /** The two markets of `compare`. */
-  marketIds?: readonly string[] | undefined;
-  /** Lets the frame grow and shrink with what it shows. */
-  autoHeight?: boolean | undefined;
-  /** A BCP 47 tag; the language of the page unless given. */
-  locale?: string | undefined;
-  /** `lazy` unless given: the frame loads when its place comes near. */
-  loading?: "lazy" | "eager" | undefined;
-  /** false: nothing is stored in the browser, by the page's script or by the frame. true unless given. */
-  consent?: boolean | undefined;
-  brand?: Brand | undefined;
-  /** A JWT of the user who is signed in here, or nothing. Asked again before the token expires. */
-  getToken?: (() => string | null | undefined | Promise<string | null | undefined>) | undefined;
-  onEvent?: ((event: EmbedEvent) => void) | undefined;
-  /** What only the page can do for the user: sign them in, verify them, take their money, ask them questions. */
-  onAction?: ((action: Action) => void) | undefined;
-}
+import { type Brand, LOADER_VERSION, queryOf, type Shown, THEMES, type Theme, VIEWS } from "../protocol.ts";
+import type { EmbedOptions } from "./types.ts";
 
 /** What a page asked for, checked. */
 export interface Settled extends Shown {

@@ -77,7 +77,7 @@ export class Reach {
     const isAway = !(await answers());
     if (this.#isOver || !this.#iframe.isConnected) return;
     const message = isAway
-      ? `${ORIGIN} does not answer`
+      ? `no answer from ${ORIGIN}`
       : `no frame from ${ORIGIN}: is ${location.origin} in its embed.allowedOrigins?`;
     // Many pages that lost a server must not all come back to it in the same second.
     const retryInMs = Math.round(

@@ -2,3 +2,13 @@
 export function warn(about: string, problem: unknown): void {
   console.warn(`prediction-markets: ${about}:`, problem);
 }
+
+/** @returns what the work does; undefined where it throws, of which the page's author is told */
+export function attempt<Value>(about: string, work: () => Value): Value | undefined {
+  try {
+    return work();
+  } catch (error) {
+    warn(about, error);
+    return undefined;
+  }
+}

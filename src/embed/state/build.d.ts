@@ -6,5 +6,5 @@ declare module "*.css" {
   export default text;
 }
 
-/** Where the script of the shared worker lies (`stream-worker.ts`); null in a build without one. */
-declare const STREAM_WORKER: string | null;
+/** Where the script of the shared worker lies (`stream/worker.ts`). */
+declare const STREAM_WORKER: string;

@@ -1,9 +1,10 @@
 import type { StreamEvent } from "../../contract/resources/stream.ts";
-import { EventReader } from "../../domain/event-reader.ts";
 import type { Api } from "../api.ts";
-import { Pauses } from "../pauses.ts";
+import type { HubPort } from "../stream/hub.ts";
+import type { HubMessage, LiveState } from "../stream/messages.ts";
+import { reachHub } from "../stream/reach.ts";
 
-export type LiveState = "connecting" | "live" | "offline";
+export type { LiveState } from "../stream/messages.ts";
 
 export interface LiveHandlers {
   onEvent(event: StreamEvent): void;
@@ -12,50 +13,22 @@ export interface LiveHandlers {
   onRefused(): void;
 }
 
-/** The server sends a heartbeat every 15 s; after three missed ones the connection is dead, although no error was reported. */
-const SILENCE_MS = 45_000;
+interface Follower extends LiveHandlers {
+  markets: readonly string[];
+}
+
+/** One for each `Api`, and so for each frame. */
+const lives = new WeakMap<Api, Live>();
 
 /**
- * Follows `/v1/stream` with fetch, because an EventSource cannot send the key. After an interruption it reconnects, and
- * resumes after the last event it has seen.
+ * Follows the events of markets, of all where none is named. All frames of a browser share one stream, which comes back
+ * by itself after an interruption, and then first says how things stand.
  * @returns stops following
  */
 export function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
-  const query = markets.length === 0 ? "" : `?${new URLSearchParams({ markets: markets.join(",") })}`;
-  const reader = new EventReader<StreamEvent>();
-  const pauses = new Pauses();
-  const enter = onceEach(handlers.onState);
-  let stopped = false;
-  let abort = new AbortController();
-
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      enter("connecting");
-      abort = new AbortController();
-      const stream = { path: `/v1/stream${query}`, headers: api.headers, reader, abort };
-      const askedMs = await readStream(stream, handlers, () => enter("live")).catch(() => undefined);
-      if (stopped) return;
-      enter("offline");
-      await pauses.wait(askedMs);
-    }
-  };
-  // The pause ends early when the browser is online again or the page visible again.
-  const hurry = (): void => {
-    if (navigator.onLine && !document.hidden) pauses.hurry();
-  };
-  const lose = (): void => abort.abort();
-  window.addEventListener("online", hurry);
-  window.addEventListener("offline", lose);
-  document.addEventListener("visibilitychange", hurry);
-  run();
-  return () => {
-    stopped = true;
-    pauses.end();
-    window.removeEventListener("online", hurry);
-    window.removeEventListener("offline", lose);
-    document.removeEventListener("visibilitychange", hurry);
-    abort.abort();
-  };
+  const live = lives.get(api) ?? new Live(api);
+  lives.set(api, live);
+  return live.follow({ markets, ...handlers, onState: onceEach(handlers.onState) });
 }
 
 /** Tells of each new state once, however often the connection is tried again. */
@@ -68,45 +41,64 @@ function onceEach(tell: (state: LiveState) => void): (next: LiveState) => void {
   };
 }
 
-interface Stream {
-  path: string;
-  headers: Api["headers"];
-  /** Keeps the id of the last event across streams. */
-  reader: EventReader<StreamEvent>;
-  abort: AbortController;
-}
+/** A page's end of the conversation with the hub of streams. */
+class Live {
+  readonly #api: Api;
+  readonly #followers = new Map<number, Follower>();
+  readonly #hub: HubPort;
+  #count = 0;
+  #serial = 0;
+  #isKnown = false;
 
-/** Resolves, when the stream has ended, to the pause that the server asks for: 0 if the stream was open. */
-async function readStream(
-  { path, headers, reader, abort }: Stream,
-  { onEvent, onRefused }: LiveHandlers,
-  onOpen: () => void,
-): Promise<number | undefined> {
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  const heard = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(() => abort.abort(), SILENCE_MS);
-  };
-  reader.reset();
-  heard();
-  try {
-    const { lastId } = reader;
-    const response = await fetch(path, {
-      headers: { ...headers, ...(lastId === undefined ? {} : { "last-event-id": lastId }) },
-      credentials: "omit",
-      signal: abort.signal,
+  constructor(api: Api) {
+    this.#api = api;
+    this.#hub = reachHub((message) => this.#hear(message));
+    api.onToken = () => {
+      this.#serial += 1;
+      this.#sendSession();
+    };
+    window.addEventListener("online", () => this.#hub.receive({ type: "online" }));
+    window.addEventListener("offline", () => this.#hub.receive({ type: "offline" }));
+    // A pause between attempts ends early when the reader looks at the page again.
+    document.addEventListener("visibilitychange", () => {
+      if (navigator.onLine && !document.hidden) this.#hub.receive({ type: "online" });
     });
-    if (response.status === 401) onRefused();
-    if (!response.ok || !response.body) return Number(response.headers.get("retry-after")) * 1000 || undefined;
-    onOpen();
-    const body = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await body.read().catch(() => ({ done: true, value: undefined }));
-      if (done || value === undefined) return 0;
-      heard();
-      for (const event of reader.read(value)) onEvent(event);
-    }
-  } finally {
-    clearTimeout(silence);
+    window.addEventListener("pagehide", () => this.#hub.receive({ type: "bye" }));
+    window.addEventListener("pageshow", ({ persisted }) => {
+      if (persisted) this.#sendAll();
+    });
+  }
+
+  follow(follower: Follower): () => void {
+    this.#count += 1;
+    const id = this.#count;
+    this.#followers.set(id, follower);
+    follower.onState("connecting");
+    if (this.#isKnown) this.#hub.receive({ type: "follow", id, markets: follower.markets });
+    return () => {
+      this.#followers.delete(id);
+      this.#hub.receive({ type: "leave", id });
+    };
+  }
+
+  #hear(message: HubMessage): void {
+    if (message.type === "again") this.#sendAll();
+    else if (message.type === "ping") this.#hub.receive({ type: "here" });
+    else if (message.type === "clock") this.#api.clock.correct(message.serverMs);
+    else if (message.type === "state") this.#followers.get(message.id)?.onState(message.state);
+    else if (message.type === "event") for (const id of message.ids) this.#followers.get(id)?.onEvent(message.event);
+    else if (message.type === "refused" && message.serial === this.#serial)
+      for (const { onRefused } of [...this.#followers.values()]) onRefused();
+  }
+
+  #sendAll(): void {
+    this.#isKnown = true;
+    this.#sendSession();
+    for (const [id, { markets }] of this.#followers) this.#hub.receive({ type: "follow", id, markets });
+  }
+
+  #sendSession(): void {
+    const { apiKey, token } = this.#api;
+    this.#hub.receive({ type: "session", serial: this.#serial, apiKey, token });
   }
 }

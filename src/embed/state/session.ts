@@ -2,10 +2,11 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { Api, Refused } from "../api.ts";
+import { Api, Refused, readAtLast } from "../api.ts";
 import { type Bridge, type BridgeHandlers, openBridge } from "../bridge.ts";
-import { expiryOf, userOf } from "../token.ts";
-import { type Words, wordsFor } from "../words.ts";
+import { Pauses } from "../stream/pauses.ts";
+import { expiryOf, userOf } from "../stream/token.ts";
+import { type Words, wordsForReading } from "../words.ts";
 
 export type Portfolio = WireResult<"getPortfolio">;
 
@@ -17,12 +18,12 @@ export interface Session {
   settled: boolean;
   /** Whether a user is signed in. */
   signedIn: boolean;
-  /** Who is signed in; null when no user is. */
+  /** Who is signed in; null when no user is. The key of components with state that belongs to the user, and ends with them. */
   user: string | null;
   /** How often the page around has handed a token: each may mean that something about the user has changed. */
   handed: number;
   portfolio: Portfolio | undefined;
-  /** Why the last reading of the portfolio failed; undefined after a successful one. */
+  /** Why the last reading of the portfolio failed; undefined after a successful one. It is read again by itself. */
   problem: Words | undefined;
   /** Reads the portfolio again: something was bought, or settled. */
   refresh(): Promise<void>;
@@ -36,9 +37,17 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A page that has not said who is signed in by then gets the view of a signed-out visitor. */
 const SIGN_IN_WAIT_MS = 2000;
 
+/** One reading of a user's portfolio, with the attempts that it takes. */
+interface Reading {
+  pauses: Pauses;
+  /** Whether something has changed since it began. */
+  isOutdated: boolean;
+}
+
 /** The token comes by message and is kept in memory only, by the `Api`. */
 export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken">): Session {
-  const api = useMemo(() => new Api(data.apiKey), [data]);
+  // One for as long as the document lives, whatever it shows.
+  const api = useMemo(() => new Api(data), []);
   const [settled, setSettled] = useState(false);
   const [signedIn, setSignedIn] = useState(false);
   const [handed, setHanded] = useState(0);
@@ -47,34 +56,61 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
   const renewal = useRef<ReturnType<typeof setTimeout>>(undefined);
   const bridge = useRef<Bridge>(undefined);
   const refused = useRef<string>(undefined);
+  const reading = useRef<Reading>(undefined);
+
+  /** Everything of a user goes with them. */
+  const enter = useCallback((token: string | null): void => {
+    const hasLeft = api.token !== null && userOf(token) !== userOf(api.token);
+    api.token = token;
+    clearTimeout(renewal.current);
+    setSignedIn(token !== null);
+    if (!hasLeft) return;
+    reading.current?.pauses.end();
+    reading.current = undefined;
+    setPortfolio(undefined);
+    setProblem(undefined);
+  }, []);
 
   const dropToken = useCallback(() => {
     if (api.token === null) return;
     refused.current = api.token;
-    api.token = null;
-    clearTimeout(renewal.current);
-    setSignedIn(false);
-    setPortfolio(undefined);
+    enter(null);
     bridge.current?.needToken("refused");
-  }, [api]);
+  }, []);
 
   const refresh = useCallback(async () => {
-    const { token } = api;
-    if (token === null) return;
-    // An answer for one user is not shown to the next, nor after signing out.
-    const isStale = () => api.token === null || userOf(api.token) !== userOf(token);
+    if (api.token === null) return;
+    if (reading.current) {
+      reading.current.isOutdated = true;
+      return reading.current.pauses.hurry();
+    }
+    const mine: Reading = { pauses: new Pauses(), isOutdated: false };
+    reading.current = mine;
+    const isWanted = (): boolean => reading.current === mine;
     try {
-      const own = await api.portfolio();
-      if (isStale()) return;
-      setPortfolio(own);
-      setProblem(undefined);
+      do {
+        mine.isOutdated = false;
+        const own = await readAtLast(() => api.portfolio(), mine.pauses, {
+          isWanted,
+          // What was read before stays, and says by its words how old it may be.
+          onPause(error, retryInMs) {
+            setProblem(wordsForReading(error));
+            bridge.current?.tell("error", { code: error.code, message: error.message, retryInMs });
+          },
+        });
+        if (!own || !isWanted()) return;
+        setPortfolio(own);
+        setProblem(undefined);
+      } while (mine.isOutdated);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (isStale()) return;
+      if (!isWanted()) return;
       if (error.code === "USER_REQUIRED") dropToken();
-      else setProblem(wordsFor(error));
+      else setProblem(wordsForReading(error));
+    } finally {
+      if (isWanted()) reading.current = undefined;
     }
-  }, [api, dropToken]);
+  }, []);
 
   bridge.current ??= openBridge(data.mayTrade && data.apiKey !== null, {
     ...host,
@@ -85,16 +121,12 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
       if (token !== null && token === refused.current) return;
       // The same token again means that something about the user has changed, such as the balance.
       if (token === api.token) return void refresh();
-      const isRenewal = token !== null && api.token !== null && userOf(token) === userOf(api.token);
-      api.token = token;
-      setSignedIn(token !== null);
-      clearTimeout(renewal.current);
-      if (token === null) return setPortfolio(undefined);
+      const isRenewal = token !== null && userOf(token) === userOf(api.token);
+      enter(token);
+      if (token === null) return;
       const left = expiryOf(token) - wallClockMs() - RENEW_MS;
       renewal.current = setTimeout(() => bridge.current?.needToken("expiring"), clampTimer(left));
-      if (isRenewal) return;
-      setPortfolio(undefined);
-      refresh();
+      if (!isRenewal) refresh();
     },
   });
   const { mayTrade } = bridge.current;
@@ -105,6 +137,11 @@ export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken"
     const timer = setTimeout(() => setSettled(true), SIGN_IN_WAIT_MS);
     return () => clearTimeout(timer);
   }, [mayTrade]);
+  useEffect(() => {
+    const hurry = (): void => reading.current?.pauses.hurry();
+    addEventListener("online", hurry);
+    return () => removeEventListener("online", hurry);
+  }, []);
   useEffect(() => () => clearTimeout(renewal.current), []);
   return {
     api,

@@ -1,9 +1,9 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import type { Point } from "../curve.ts";
+import type { Point } from "../chart/curve.ts";
 import { followLive, type LiveState } from "./live.ts";
 import { poolAt } from "./quote.ts";
 import type { Session } from "./session.ts";
@@ -18,6 +18,7 @@ export interface LiveMarket {
   yesPrice: number;
   status: string;
   outcome: Side | null;
+  settledAt: string | null;
   /** USD traded so far. */
   volume: number;
   points: readonly Point[];
@@ -26,12 +27,8 @@ export interface LiveMarket {
   heardAt: number;
 }
 
-/**
- * The market of the document, kept up to date by the stream.
- * @param madeAt the server's time when it made the document, milliseconds since the epoch
- */
-export function useMarket({ detail, terms, history }: FrameMarket, session: Session, madeAt: number): LiveMarket {
-  const loadedAt = useRef(performance.now());
+/** A market as it was read, kept up to date by the stream. */
+export function useMarket({ detail, terms, history }: FrameMarket, session: Session): LiveMarket {
   const mechanism = useMemo<Mechanism>(
     () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
     [terms],
@@ -40,14 +37,14 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [yesPrice, setYesPrice] = useState(detail.yesPrice);
   const [status, setStatus] = useState<string>(detail.status);
   const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
+  const [settledAt, setSettledAt] = useState(detail.settledAt);
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
   const [live, setLive] = useState<LiveState>("connecting");
   const [heardAt, setHeardAt] = useState(wallClockMs);
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
-  const { api, settled, signedIn, refresh, dropToken } = session;
+  const { api, settled, refresh, dropToken } = session;
 
-  // Who is signed in decides which events come.
   useEffect(() => {
     if (!settled) return;
     return followLive(api, [detail.id], {
@@ -63,7 +60,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
           setYesPrice(now.yesPrice);
           setStatus(now.status);
           // Trades happened while there was no stream: the curve continues at the price after them.
-          const t = madeAt + performance.now() - loadedAt.current;
+          const t = api.clock.now();
           setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
         } else if (event === "price") {
           setYesPrice(data.yesPrice);
@@ -72,10 +69,12 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
         else if (event === "market") {
           setStatus(data.status);
           if (data.outcome) setOutcome(data.outcome);
-          if (data.status === "settled") refresh();
+          if (data.status !== "settled") return;
+          setSettledAt(data.ts);
+          refresh();
         } else if (event === "fill") refresh();
       },
     });
-  }, [api, detail.id, madeAt, settled, signedIn, refresh, dropToken]);
-  return { mechanism, pool, yesPrice, status, outcome, volume, points, live, heardAt };
+  }, [api, detail.id, settled, refresh, dropToken]);
+  return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, live, heardAt };
 }

@@ -1,136 +1,51 @@
-import { useEffect, useMemo, useRef } from "preact/hooks";
-import uPlot from "uplot";
-import { type Point, percentRange } from "../curve.ts";
-import { axisTime } from "../format.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { LOOKS_CHANGED } from "../brand.ts";
+import type { Point } from "../chart/curve.ts";
+import type { Curve, Plot, PlotOptions } from "../chart/plot.ts";
 
-const HEIGHT_PX = 190;
-/** The curve of a market that is seconds old starts at the left of two minutes, and grows to the right. */
-const SHORTEST_SPAN_SEC = 120;
-const [MINUTE, HOUR, DAY, MONTH, YEAR] = [60, 3600, 86_400, 2_592_000, 31_536_000];
-/** Seconds between ticks: never less than a minute, which is what the labels can tell apart. */
-const TIME_STEPS = [
-  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
-  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
-  ...[1, 2, 5, 10, 15].map((count) => count * DAY),
-  ...[1, 2, 3, 6].map((count) => count * MONTH),
-  ...[1, 2, 5, 10].map((count) => count * YEAR),
-];
-/** Outside the plot, where no cursor is drawn. */
-const OUT_OF_SIGHT = { left: -10, top: -10 };
-/** A price holds until the next trade. */
-const stepped = uPlot.paths.stepped?.({ align: 1 });
+/** What a drawn plot depends on beyond its curves. */
+interface PlotTerms extends PlotOptions {
+  theme: string;
+  isShown: boolean;
+}
 
 /**
- * Draws a curve in the element at `place` for as long as that is shown.
- * @param onCursor called with the index of the point under the cursor
- * @returns the place, and `pointAt`, which moves the cursor to a point, or out of sight
+ * Draws curves in the element at `place` for as long as that is shown. The library that draws is loaded after the first
+ * contents: a reader has the odds before the curve.
  */
-export function usePlot(
-  curve: readonly Point[],
-  { theme, isShown, onCursor }: { theme: string; isShown: boolean; onCursor: (index: number | undefined) => void },
-) {
+export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, onCursor }: PlotTerms) {
   const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>(null);
-  const data = useMemo<uPlot.AlignedData>(
-    () => [curve.map(({ t }) => t / 1000), curve.map(({ yes }) => yes * 100)],
-    [curve],
-  );
-  const latest = useRef(data);
-  latest.current = data;
+  const latest = useRef(curves);
+  latest.current = curves;
+  const [plot, setPlot] = useState<Plot>();
 
   useEffect(() => {
     const element = place.current;
     if (!element || !isShown) return;
-    const made = new uPlot(optionsFor(element, onCursor), latest.current, element);
-    plot.current = made;
-    const stop = followPage(made, element);
+    let ended = false;
+    let made: Plot | undefined;
+    // A chart that cannot be loaded leaves its place empty; all else, the sentence above it too, stays of use.
+    import("../chart/plot.ts")
+      .then(({ drawPlot }) => {
+        if (ended) return;
+        made = drawPlot(element, latest.current, { axisTime, ...(onCursor && { onCursor }) });
+        setPlot(made);
+      })
+      .catch(() => {});
     return () => {
-      stop();
-      made.destroy();
-      plot.current = null;
+      ended = true;
+      made?.end();
+      setPlot(undefined);
     };
-  }, [isShown, onCursor]);
-  useEffect(() => plot.current?.setData(data), [data]);
+  }, [isShown, axisTime, onCursor, curves.length]);
+  useEffect(() => plot?.draw(curves), [plot, curves]);
   // Colours are read from the style when it paints.
-  useEffect(() => plot.current?.redraw(false), [theme]);
+  useEffect(() => plot?.repaint(), [plot, theme]);
+  useEffect(() => {
+    if (!plot) return;
+    document.addEventListener(LOOKS_CHANGED, plot.repaint);
+    return () => document.removeEventListener(LOOKS_CHANGED, plot.repaint);
+  }, [plot]);
 
-  const pointAt = (index: number | undefined): void => {
-    const drawn = plot.current;
-    const point = index === undefined ? undefined : curve[index];
-    drawn?.setCursor(
-      point ? { left: drawn.valToPos(point.t / 1000, "x"), top: drawn.valToPos(point.yes * 100, "y") } : OUT_OF_SIGHT,
-    );
-  };
-  return { place, pointAt };
-}
-
-/** Adapts a plot to its element's width, to touch and to the system's colours, until the returned function is called. */
-function followPage(plot: uPlot, element: HTMLElement): () => void {
-  const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
-  observer.observe(element);
-  // The library follows a mouse; a finger or a pen moves the same cursor.
-  const touch = ({ pointerType, offsetX, offsetY }: PointerEvent): void => {
-    if (pointerType !== "mouse") plot.setCursor({ left: offsetX, top: offsetY });
-  };
-  for (const type of ["pointerdown", "pointermove"] as const) plot.over.addEventListener(type, touch);
-  const scheme = matchMedia("(prefers-color-scheme: light)");
-  const repaint = (): void => plot.redraw(false);
-  scheme.addEventListener("change", repaint);
-  return () => {
-    scheme.removeEventListener("change", repaint);
-    observer.disconnect();
-  };
-}
-
-function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) => void): uPlot.Options {
-  const token = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
-  const axis = { stroke: token("--pm-muted"), font: `12px ${token("--pm-font")()}`, ticks: { show: false } };
-  return {
-    width: element.clientWidth,
-    height: HEIGHT_PX,
-    padding: [8, 0, 0, 22],
-    legend: { show: false },
-    cursor: { y: false, drag: { setScale: false }, points: { size: 8, fill: token("--pm-yes") } },
-    scales: {
-      x: { range: (_plot, low, high) => [low, Math.max(high, low + SHORTEST_SPAN_SEC)] },
-      y: { range: (_plot, low, high) => percentRange(low ?? 50, high ?? 50) },
-    },
-    series: [
-      {},
-      {
-        stroke: token("--pm-yes"),
-        width: 2,
-        fill: (plot) => fade(plot, token("--pm-yes")()),
-        points: { show: false },
-        ...(stepped && { paths: stepped }),
-      },
-    ],
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        size: 26,
-        space: 80,
-        incrs: TIME_STEPS,
-        values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => axisTime(tick * 1000, step * 1000)),
-      },
-      {
-        ...axis,
-        side: 1,
-        size: 42,
-        grid: { stroke: token("--pm-border"), width: 1 },
-        incrs: [5, 10, 20, 25, 50],
-        values: (_plot, ticks) => ticks.map((tick) => `${tick}%`),
-      },
-    ],
-    hooks: { setCursor: [({ cursor }) => onCursor(cursor.idx ?? undefined)] },
-  };
-}
-
-/** From a light tint under the curve to nothing at the bottom. */
-function fade({ ctx, bbox }: uPlot, colour: string): CanvasGradient {
-  const gradient = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height);
-  gradient.addColorStop(0, `${colour}40`);
-  gradient.addColorStop(1, `${colour}00`);
-  return gradient;
+  return { place, pointAt: (point: Point | undefined) => plot?.pointAt(point) };
 }

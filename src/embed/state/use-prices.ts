@@ -6,7 +6,7 @@ import type { Session } from "./session.ts";
 export function usePrices(session: Session, isWanted = true): { prices: Record<string, number>; live: LiveState } {
   const [prices, setPrices] = useState<Record<string, number>>({});
   const [live, setLive] = useState<LiveState>("connecting");
-  const { api, settled, signedIn, refresh, dropToken } = session;
+  const { api, settled, refresh, dropToken } = session;
   useEffect(() => {
     if (!settled || !isWanted) return;
     return followLive(api, [], {
@@ -19,6 +19,6 @@ export function usePrices(session: Session, isWanted = true): { prices: Record<s
         else if (event === "fill" || (event === "market" && data.status === "settled")) refresh();
       },
     });
-  }, [api, settled, signedIn, isWanted, refresh, dropToken]);
+  }, [api, settled, isWanted, refresh, dropToken]);
   return { prices, live };
 }

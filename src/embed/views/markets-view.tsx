@@ -1,8 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { Refused } from "../api.ts";
 import { chance, until, volume } from "../format.ts";
 import type { Session } from "../state/session.ts";
+import { useKept } from "../state/use-kept.ts";
 import { usePrices } from "../state/use-prices.ts";
 import { type Words, wordsFor } from "../words.ts";
 import { Problem } from "./problem.tsx";
@@ -113,7 +114,7 @@ interface CardProps {
 
 function Card({ item, now, yesPrice, spark, open }: CardProps) {
   return (
-    <button type="button" class="card" onClick={() => open(item.id)}>
+    <button type="button" class="card" data-market={item.id} onClick={() => open(item.id)}>
       <span class="label">{item.category}</span>
       <span class="question" dir="auto">
         {item.question}
@@ -138,13 +139,19 @@ function Card({ item, now, yesPrice, spark, open }: CardProps) {
 /** Searches the loaded markets at once, and asks the server where it may know more. */
 function useSearch(data: FrameData, { api }: Session) {
   const all = data.markets ?? [];
-  const [query, setQuery] = useState("");
-  const [category, setCategory] = useState("");
-  const [page, setPage] = useState({ items: all, nextCursor: data.nextCursor ?? null });
+  const [query, setQuery] = useKept("query", "");
+  const [category, setCategory] = useKept("category", "");
+  const [page, setPage] = useKept("page", { items: all, nextCursor: data.nextCursor ?? null });
+  // What a reader comes back to stands there already.
+  const isFirst = useRef(query !== "" || category !== "");
   const [problem, setProblem] = useState<Words>();
   const wanted = { ...(query.trim() === "" ? {} : { q: query.trim() }), ...(category === "" ? {} : { category }) };
 
   useEffect(() => {
+    if (isFirst.current) {
+      isFirst.current = false;
+      return;
+    }
     const words = query.trim().toLowerCase();
     const atHand = all.filter(
       (market) =>
@@ -168,7 +175,7 @@ function useSearch(data: FrameData, { api }: Session) {
       dropped = true;
       clearTimeout(timer);
     };
-  }, [query, category]);
+  }, [query, category, data]);
 
   const more = async (): Promise<void> => {
     if (page.nextCursor === null) return;

@@ -108,7 +108,7 @@ function Open({ positions, open }: { positions: Portfolio["positions"]; open(mar
       <ul class="rows">
         {positions.map(({ marketId, question, side, shares: held, avgCost, currentPrice, unrealizedPnl }) => (
           <li key={`${marketId} ${side}`}>
-            <button type="button" onClick={() => open(marketId)}>
+            <button type="button" data-market={marketId} onClick={() => open(marketId)}>
               <span class="question" dir="auto">
                 {question}
               </span>

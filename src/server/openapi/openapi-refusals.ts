@@ -3,7 +3,7 @@ import { type FaultCode, faultFacts } from "../../domain/fault.ts";
 import type { JsonObject } from "./openapi-parts.ts";
 
 /** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */
-function refusalsOf(operation: Operation): FaultCode[] {
+export function refusalsOf(operation: Operation): FaultCode[] {
   const { auth, method, writes, optionalUser, refusals } = operation;
   const onBehalf = "onBehalf" in operation ? operation.onBehalf : undefined;
   const isChange = method !== "GET" || auth === "signature";
@@ -29,10 +29,20 @@ function refusalsOf(operation: Operation): FaultCode[] {
   return codes.filter((code) => code !== false);
 }
 
+const ORDER = "Of several reasons to refuse the first is told: ";
+
+/** What a description says beside the order of refusals; empty for most operations. */
+export function withoutOrder(description: string): string {
+  return description
+    .split("\n\n")
+    .filter((paragraph) => !paragraph.startsWith(ORDER))
+    .join("\n\n");
+}
+
 /** "Of several reasons …", for the description of an operation. */
 export function orderOfRefusals(operation: Operation): string {
   const codes = refusalsOf(operation).map((code) => `\`${code}\` ${faultFacts(code).status}`);
-  return `Of several reasons to refuse the first is told: ${codes.join(", ")}.`;
+  return `${ORDER}${codes.join(", ")}.`;
 }
 
 /** The refusals of one operation by status, each with the codes that it can carry. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { streamEvents } from "../../contract/resources/stream.ts";
+import { CLOSE_AT, MARKET, PRICES, TRADED_AT } from "./examples/story.ts";
 import { headerParameter, type JsonObject } from "./openapi-parts.ts";
 import { wireSchema } from "./openapi-schemas.ts";
 
@@ -12,10 +13,10 @@ const EXAMPLE = `: connected
 
 event: snapshot
 id: 41
-data: {"markets":[{"marketId":"mkt_1","yesPrice":0.5,"noPrice":0.5,"status":"open","closeAt":"2027-01-31T18:00:00.000Z"}]}
+data: {"markets":[{"marketId":"${MARKET}","yesPrice":0.5,"noPrice":0.5,"status":"open","closeAt":"${CLOSE_AT}"}]}
 
 event: price
-data: {"marketId":"mkt_1","yesPrice":0.512101,"noPrice":0.487899,"ts":"2027-01-01T12:00:00.000Z"}
+data: {"marketId":"${MARKET}","yesPrice":${PRICES.yes},"noPrice":${PRICES.no},"ts":"${TRADED_AT}"}
 
 `;
 

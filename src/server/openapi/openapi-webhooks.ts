@@ -1,15 +1,17 @@
 import { z } from "zod";
 import { webhookBodies, webhookEventTypes, webhookOperationId } from "../../contract/resources/webhooks.ts";
-import { exampleOf } from "./openapi-examples.ts";
+import { toldEvent } from "./examples/answers.ts";
+import { exampleOf } from "./examples/example-of.ts";
 import type { JsonObject } from "./openapi-parts.ts";
 import { wireSchema } from "./openapi-schemas.ts";
 
-const SCHEME = `Signed after the Standard Webhooks scheme: \`webhook-signature\` holds one or more \`v1,<base64>\`, separated by
+/** What every delivery has in common. */
+export const SCHEME = `Signed after the Standard Webhooks scheme: \`webhook-signature\` holds one or more \`v1,<base64>\`, separated by
 spaces, each the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body>\`. Verify the bytes that arrived, and refuse a
 timestamp that is more than five minutes off. An event may arrive more than once, under the same \`webhook-id\`, and events
 may overtake each other: \`sequence\` tells their order.`;
 
-const RETRIES = `Any 2xx within ten seconds takes the event. Redirects are not followed. Otherwise it is sent again after 5 s,
+export const RETRIES = `Any 2xx within ten seconds takes the event. Redirects are not followed. Otherwise it is sent again after 5 s,
 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, or later when \`Retry-After\` asks for it. 410 ends all deliveries to the receiver.`;
 
 const header = (name: string, description: string, example: string): JsonObject => ({
@@ -58,7 +60,7 @@ export function webhookSection(components: Record<string, JsonObject>): Record<s
         parameters: HEADERS,
         requestBody: {
           required: true,
-          content: { "application/json": { schema, example: exampleOf(schema, components) } },
+          content: { "application/json": { schema, example: toldEvent(type) ?? exampleOf(schema, components) } },
         },
         responses: {
           "2XX": { description: "Taken." },

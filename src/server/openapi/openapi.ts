@@ -3,7 +3,9 @@ import { AUDIT_LINES, type Operation, TAGS } from "../../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
 import { streamOperation } from "../../contract/resources/stream.ts";
 import { planInput } from "../input.ts";
-import { exampleOf } from "./openapi-examples.ts";
+import { ANSWERS } from "./examples/answers.ts";
+import { exampleOf } from "./examples/example-of.ts";
+import { REQUESTS } from "./examples/requests.ts";
 import {
   AUDIT_REASON,
   DESCRIPTION,
@@ -24,7 +26,7 @@ import {
   SIGNED_AT,
   VERIFIED_HEADERS,
 } from "./openapi-parts.ts";
-import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
+import { orderOfRefusals, refusalResponses, refusalsOf } from "./openapi-refusals.ts";
 import { usedComponents, wireSchema } from "./openapi-schemas.ts";
 import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
 import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
@@ -33,6 +35,8 @@ export interface OpenApiOptions {
   /** The operations to describe; all of them unless given. */
   served?: readonly OperationId[];
   baseUrl?: string | undefined;
+  /** As the paths of its webhooks name the tenant, for the examples. */
+  tenantId?: string | undefined;
   /** Whether the stream of events is served. */
   stream?: boolean;
 }
@@ -41,13 +45,17 @@ export interface OpenApiOptions {
  * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
  * id are shared components.
  */
-export function openApiDocument({ served = operationIds, baseUrl, stream = true }: OpenApiOptions = {}): JsonObject {
+export function openApiDocument(options: OpenApiOptions = {}): JsonObject {
+  const { served = operationIds, baseUrl, tenantId, stream = true } = options;
   const { properties, components } = wireSchemas(served);
   const paths: Record<string, JsonObject> = {};
   for (const id of served) {
     const operation: Operation = operations[id];
     const path = operation.path.replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(id, operation, properties, components) };
+    paths[path] = {
+      ...paths[path],
+      [operation.method.toLowerCase()]: describe(id, operation, { properties, components, tenantId }),
+    };
   }
   if (stream) {
     Object.assign(components, streamComponents());
@@ -100,20 +108,25 @@ function wireSchemas(ids: readonly OperationId[]): WireSchemas {
 function describe(
   id: OperationId,
   operation: Operation,
-  properties: Record<string, JsonObject>,
-  components: Record<string, JsonObject>,
+  { properties, components, tenantId }: WireSchemas & Pick<OpenApiOptions, "tenantId">,
 ): JsonObject {
   const plan = planInput(operation);
   const input = properties[`${id}.input`] ?? {};
   const fields = resolve(input, components);
-  const inPath = plan.path.map((name) => parameter(name, "path", fields, true));
+  const told: JsonObject = { ...REQUESTS[id], ...(tenantId === undefined ? {} : { tenantId }) };
+  const parameterOf = (name: string, where: "path" | "query", required: boolean): JsonObject => ({
+    ...parameter(name, where, fields, required),
+    // A program fills in what is required, so it is told of a value that is taken.
+    ...(required ? { example: told[name] ?? exampleOf(fields.properties[name] ?? {}, components) } : {}),
+  });
+  const inPath = plan.path.map((name) => parameterOf(name, "path", true));
   const inQuery =
     plan.rest === "query" ? Object.keys(fields.properties).filter((name) => !plan.path.includes(name)) : [];
   const isTagged = operation.tagged === true && operation.method !== "GET";
   const required = (name: string) => fields.required.includes(name);
   const parameters = [
     ...inPath,
-    ...inQuery.map((name) => parameter(name, "query", fields, required(name))),
+    ...inQuery.map((name) => parameterOf(name, "query", required(name))),
     ...(operation.writes ? [IDEMPOTENCY_KEY, IDEMPOTENCY_FINGERPRINT] : []),
     ...(isTagged ? [IF_MATCH] : []),
     ...(operation.temporary ? [POLICY_TTL] : []),
@@ -126,6 +139,7 @@ function describe(
     description: orderOfRefusals(operation),
     ...(operation.extension ? { "x-extension": true } : {}),
     ...(operation.scope ? { "x-scope": operation.scope } : {}),
+    "x-refusals": refusalsOf(operation),
     tags: [operation.tag],
     security: operation.provider
       ? [{ [PROVIDER_SCHEMES[operation.provider]]: [] }]
@@ -135,12 +149,12 @@ function describe(
       ? {
           requestBody: {
             required: !plan.bodyIsOptional,
-            content: json(bodySchema(input, fields, plan.path), components),
+            content: json(bodySchema(input, fields, plan.path), components, exampleBody(id, plan.path)),
           },
         }
       : {}),
     responses: responsesOf(operation, {
-      ...json(properties[`${id}.output`] ?? {}, components),
+      ...json(properties[`${id}.output`] ?? {}, components, ANSWERS[id]),
       ...(operation.lines ? { [AUDIT_LINES]: { schema: { type: "string", description: LINES_DESCRIPTION } } } : {}),
       ...(operation.csv ? { "text/csv": { schema: { type: "string" } } } : {}),
     }),
@@ -174,8 +188,15 @@ function bodySchema(input: JsonObject, fields: Fields, inPath: readonly string[]
   };
 }
 
-function json(schema: JsonObject, components: Record<string, JsonObject>): JsonObject {
-  return { "application/json": { schema, example: exampleOf(schema, components) } };
+/** @param told the example of the story that the documentation tells; without one it is made of the schema's own */
+function json(schema: JsonObject, components: Record<string, JsonObject>, told?: unknown): JsonObject {
+  return { "application/json": { schema, example: told ?? exampleOf(schema, components) } };
+}
+
+/** The fields of the story's request that stand in its body. */
+function exampleBody(id: OperationId, inPath: readonly string[]): JsonObject | undefined {
+  const request = REQUESTS[id];
+  return request && Object.fromEntries(Object.entries(request).filter(([name]) => !inPath.includes(name)));
 }
 
 function describeStream(): JsonObject {
@@ -186,6 +207,7 @@ function describeStream(): JsonObject {
     summary: streamOperation.summary,
     description: `${STREAM_DESCRIPTION}\n\n${orderOfRefusals(streamOperation)}`,
     "x-extension": true,
+    "x-refusals": refusalsOf(streamOperation),
     tags: [streamOperation.tag],
     security: [...SECURITY.public, ...SECURITY.user],
     parameters: [{ name: "markets", in: "query", required: false, description, schema }, LAST_EVENT_ID],

@@ -22,6 +22,8 @@ const FOR_ALL: readonly Header[] = [
   ["cross-origin-resource-policy", "cross-origin"],
   ["cross-origin-embedder-policy", "require-corp"],
 ];
+/** Of the shared worker, which is bound by the policy of its own script: it reads the stream. */
+const WORKER_POLICY = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
 /** Where the loader lies that a publisher's page names: it is always this build's. */
 export const LOADER_PATH = "/assets/v1/embed.js";
 
@@ -95,7 +97,8 @@ const ASSET = {
 function scriptAnswer(body: string, cacheControl: string): (exchange: Exchange) => Promise<Answer> {
   const contentType = "text/javascript; charset=utf-8";
   const tag = tagOf(body);
-  const plain = { status: 200, body, contentType, cacheControl, headers: [...FOR_ALL, ["etag", tag] as const] };
+  const headers = [...FOR_ALL, ["etag", tag] as const];
+  const plain = { status: 200, body, contentType, contentSecurityPolicy: WORKER_POLICY, cacheControl, headers };
   const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
   return async (exchange) => {
     const encoding = chooseEncoding(exchange.header("accept-encoding"));

@@ -34,12 +34,17 @@ export function marketCard(speaker: Speaker, market: CardMarket, { level = 2, hr
 
 /** The card's second and third line as plain text, for what has no markup. */
 export function cardText(speaker: Speaker, market: CardMarket): string {
-  const { outcome, yesPrice, closeAt } = market;
+  const { outcome, yesPrice } = market;
   const side = speaker.say(`common.${outcome ?? "yes"}`);
   const odds = outcome
     ? speaker.say("card.result", { side })
     : speaker.say("card.chance", { chance: speaker.chance(yesPrice), side });
-  return `${odds} · ${speaker.say(closingKey(market), { time: speaker.exact(closeAt) })}`;
+  return `${odds} · ${closingText(speaker, market)}`;
+}
+
+/** When the market closes or has closed, as plain text. */
+export function closingText(speaker: Speaker, market: CardMarket): string {
+  return speaker.say(closingKey(market), { time: speaker.exact(market.closeAt) });
 }
 
 /** The chance, or the result of a settled market. */

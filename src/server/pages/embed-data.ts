@@ -7,6 +7,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
+import { findFinalValue } from "../../queries/markets/final-value.ts";
 import { listLatestTrades, listRecentPrices } from "../../queries/markets/market-views.ts";
 import { encodeResult } from "../../services/answers.ts";
 import { loadPolicy } from "../../services/configuration/policy.ts";
@@ -161,8 +162,9 @@ async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loa
   const { kind, p0Ppm, fundMicro, yesMicro, noMicro, settledAt, now } = row;
   const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
   const detail = encodeResult("getMarket", marketDetail(row));
+  const finalValue = settledAt === null ? undefined : await findFinalValue(sql, id);
   return {
-    result: { detail, history: endingWith(latest.get(id) ?? [], curveOf(history, points)), terms },
+    result: { detail, history: endingWith(latest.get(id) ?? [], curveOf(history, points)), finalValue, terms },
     tags: [id],
     until: settledAt === null ? Math.min(statusHoldsUntil(row, now), hoursHoldUntil(now)) : Number.POSITIVE_INFINITY,
   };

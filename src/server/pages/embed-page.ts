@@ -40,10 +40,10 @@ export interface EmbedServices {
   options: EmbedOptions;
   assets: Assets;
   reader: FrameReader;
+  languages: Languages;
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
-  languages: Languages;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
@@ -148,6 +148,7 @@ interface FrameRequest {
   theme: string;
   speaker: Speaker;
   messages: FrameData["messages"];
+  categories: FrameData["categories"];
   mayTrade: boolean;
   /** Sources of `frame-ancestors`. */
   ancestors: string[];
@@ -161,13 +162,14 @@ function requestOf({ options, languages, traders }: EmbedServices, exchange: Exc
   const query = new URLSearchParams(exchange.search);
   const mayTrade = traders.includes(query.get("host") ?? "", exchange);
   const isForAll = options.allowedOrigins.length === 0 && !mayTrade;
-  const { locale, messages } = languages.choose([query.get("locale") ?? ""]);
+  const { locale, messages, categories } = languages.choose([query.get("locale") ?? ""]);
   return {
     marketId: query.get("marketId") || undefined,
     theme: THEMES.find((one) => one === query.get("theme")) ?? "dark",
     // The server does not know the reader's time zone, and one document is for all readers.
     speaker: speakerFor(locale, messages, { timeZone: "UTC" }),
     messages,
+    categories,
     mayTrade,
     ancestors: isForAll ? ["*"] : ["'self'", ...options.allowedOrigins],
   };
@@ -176,7 +178,7 @@ function requestOf({ options, languages, traders }: EmbedServices, exchange: Exc
 async function frameData(
   { options, reader, keys }: EmbedServices,
   view: View,
-  { marketId, mayTrade, speaker, messages }: FrameRequest,
+  { marketId, mayTrade, speaker, messages, categories }: FrameRequest,
 ): Promise<FrameData> {
   await keys.ready();
   const contents: Contents = await reader.read(view, marketId);
@@ -185,6 +187,7 @@ async function frameData(
     name: options.name,
     locale: speaker.locale,
     messages,
+    categories,
     warnImpact: options.warnImpact ?? WARN_IMPACT,
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
@@ -203,20 +206,32 @@ function contentOf({ name, market, compared, markets = [] }: FrameData, speaker:
   return `<main>${market ? "" : `<h1>${escapeHtml(name)}</h1>`}${cards.join("")}</main>`;
 }
 
+/** Messages that a document without a view says. */
+const OF_REFUSALS = /^(state|refusal)\./;
+
 /** Small, because it also answers clients that ask too often; and whole, since these would be refused a script too. */
 function refusalDocument(services: EmbedServices, request: FrameRequest, fault: Fault): Answer {
   const { status, headers = [] } = refusal(fault);
   const { options, assets } = services;
   const { code, message } = fault;
-  const data: RefusalData = { code, message, retryAfterSec: fault.retryAfterSec ?? (status >= 500 ? 10 : 0) };
-  const content = `<main><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
+  const data: RefusalData = {
+    code,
+    message,
+    retryAfterSec: fault.retryAfterSec ?? (status >= 500 ? 10 : 0),
+    locale: request.speaker.locale,
+    messages: Object.fromEntries(Object.entries(request.messages).filter(([key]) => OF_REFUSALS.test(key))),
+    framePath: assets.framePath,
+  };
+  const content = `<main class="unavailable" data-pm="unavailable"><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
+  // Allows all that the view will need, since it is shown in this document.
+  const { fontSrc: fonts, imgSrc: images } = themeSources(options.theme);
   const answer = documentOf(request, {
     title: options.name,
     data: jsonInScript(data),
     style: styleOf(services),
-    fonts: themeSources(options.theme).fontSrc,
-    images: [],
-    script: { tag: `<script>${assets.refusal}</script>`, source: hashSource(assets.refusal) },
+    fonts,
+    images,
+    script: { tag: `<script>${assets.refusal}</script>`, source: `${hashSource(assets.refusal)} 'self'` },
     content,
   });
   return { ...answer, status, headers: [...FRAME_HEADERS, ...headers] };

@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { parseJson } from "../../domain/parse-json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { hasNoBody, isBodyOutstanding } from "../body.ts";
 import type { Connections } from "../connections/connections.ts";
 import { nextRequestId } from "../exchange.ts";

@@ -38,15 +38,18 @@ export const trade = {
   avgPrice: is.price,
   ts: is.timestamp,
 };
-export const position = is.object({
-  marketId: is.string,
-  question: is.string,
-  side,
-  shares: is.number,
-  avgCost: is.price,
-  currentPrice: is.price,
-  unrealizedPnl: is.number,
-});
+export const position = is.object(
+  {
+    marketId: is.string,
+    question: is.string,
+    side,
+    shares: is.number,
+    avgCost: is.price,
+    currentPrice: is.price,
+    unrealizedPnl: is.number,
+  },
+  ["sellValue", "sellPnl"],
+);
 export const policyFields = {
   feeBps: is.integer,
   maxTradeUsd: is.number,

@@ -17,7 +17,8 @@ deploy render --target systemd --bin /usr/bin/pmctl
 deploy render --target patroni --nodes a=10.0.0.1,b=10.0.0.2
 
 embed snippet
-embed snippet --view portfolio --theme light
+embed snippet --market rain --as element
+embed snippet --view portfolio --theme light --locale de
 embed messages
 embed messages --locale pt-BR -o json
 embed check --url http://127.0.0.1:8080

@@ -11,9 +11,11 @@ import { Readers } from "../readers.ts";
 import { faviconAnswer, robotsAnswer } from "./crawlers.ts";
 import { listPage } from "./list-page.ts";
 import { marketPage } from "./market-page.ts";
-import { oembedAnswer, refusalForAll } from "./oembed.ts";
+import { oembedRoute } from "./oembed.ts";
 import { pageOf, withLocale } from "./page-document.ts";
 import { pageLook } from "./page-look.ts";
+import { pageRoute } from "./page-route.ts";
+import { pictureRoutes } from "./picture-routes.ts";
 import { type MarketSite, readMarket } from "./site.ts";
 
 /** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
@@ -22,32 +24,14 @@ export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[]
   const readers = new Readers(languages);
   const site: MarketSite = { name, baseUrl, robots, theme, look: pageLook(theme), readers, handlers };
   const page = (path: string, answer: Route["answer"]): Route => ({
-    method: "GET",
-    path,
-    forBrowsers: false,
-    bucket: "embed",
-    answer,
+    ...pageRoute(path, answer),
     refuse: (exchange, fault) => refusalPage(site, exchange, fault),
   });
-  const forAll = (path: string, answer: Route["answer"]): Route => ({
-    method: "GET",
-    path,
-    forBrowsers: false,
-    bucket: "embed",
-    answer,
-    refuse: (_, fault) => refusalForAll(fault),
-  });
-  const fixed = (path: string, answer: Answer): Route => ({
-    method: "GET",
-    path,
-    forBrowsers: false,
-    bucket: "embed",
-    answer: async () => answer,
-  });
   return [
-    fixed("/robots.txt", robotsAnswer(robots)),
-    fixed("/favicon.ico", faviconAnswer(theme)),
-    forAll("/oembed", (exchange) => oembedAnswer(site, exchange)),
+    pageRoute("/robots.txt", async () => robotsAnswer(robots)),
+    pageRoute("/favicon.ico", async () => faviconAnswer(theme)),
+    ...pictureRoutes(site),
+    oembedRoute(site),
     page("/", (exchange) => listPage(site, exchange, site.readers.speakerOf(exchange))),
     page("/m/:id", async (exchange) =>
       marketPage(site, exchange, site.readers.speakerOf(exchange), await readMarket(site, exchange)),

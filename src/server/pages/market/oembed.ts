@@ -1,8 +1,10 @@
 import { Fault } from "../../../domain/fault.ts";
 import type { Exchange } from "../../exchange.ts";
-import { type Answer, type Header, refusal } from "../../responses.ts";
+import type { Answer } from "../../responses.ts";
+import type { Route } from "../../routes.ts";
 import { tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
+import { FOR_ALL, routeForAll } from "./page-route.ts";
 import { absolute, type MarketSite, marketById, marketPath } from "./site.ts";
 
 /** Of the frame, in CSS pixels, unless the consumer has less room. */
@@ -16,17 +18,15 @@ const CACHE_AGE_SEC = 300;
 /** Scripts and its own origin, as in the loader's frames; a source opens in a tab of its own. */
 const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups allow-popups-to-escape-sandbox";
 
-/** Any page may read pictures and oEmbed, refusals too. */
-export const FOR_ALL: readonly Header[] = [
-  ["access-control-allow-origin", "*"],
-  ["cross-origin-resource-policy", "cross-origin"],
-];
+/** `/oembed`, which programs that show links ask. */
+export const oembedRoute = (site: MarketSite): Route =>
+  routeForAll("/oembed", (exchange) => oembedAnswer(site, exchange));
 
 /**
  * oEmbed 1.0 (https://oembed.com), of the type `rich`: the frame of the market whose page has this address.
  * @throws Fault BAD_REQUEST without `url` or for another format than JSON, NOT_FOUND for an address that is no market's page
  */
-export async function oembedAnswer(site: MarketSite, exchange: Exchange): Promise<Answer> {
+async function oembedAnswer(site: MarketSite, exchange: Exchange): Promise<Answer> {
   const query = new URLSearchParams(exchange.search);
   const address = query.get("url");
   if (!address) throw new Fault("BAD_REQUEST", "url: the address of a market's page");
@@ -65,11 +65,6 @@ export async function oembedAnswer(site: MarketSite, exchange: Exchange): Promis
     headers: [...FOR_ALL, ["etag", tag]],
   };
   return unlessKnown(exchange, answer, tag);
-}
-
-export function refusalForAll(fault: Fault): Answer {
-  const { headers = [], ...answer } = refusal(fault);
-  return { ...answer, headers: [...headers, ...FOR_ALL] };
 }
 
 function frameMarkup(src: string, { width, height, title }: { width: number; height: number; title: string }): string {

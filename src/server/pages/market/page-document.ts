@@ -1,6 +1,7 @@
 import type { Speaker } from "../../../locales/speaker.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
+import { LOADER_PATH } from "../assets.ts";
 import { chooseEncoding, compressed } from "../compress.ts";
 import { tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
@@ -51,7 +52,7 @@ export function pageOf(
   { title, head = "", main, live = false, listed = true }: PageParts,
 ): Answer & { body: string } {
   const robots = listed ? site.robots : "noindex";
-  const script = live ? `<script src="/assets/embed.js"></script><script>${SCRIPT}</script>` : "";
+  const script = live ? `<script src="${LOADER_PATH}"></script><script>${SCRIPT}</script>` : "";
   return {
     status: 200,
     contentType: "text/html; charset=utf-8",

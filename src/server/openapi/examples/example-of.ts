@@ -1,4 +1,4 @@
-import type { JsonObject } from "./openapi-parts.ts";
+import type { JsonObject } from "../openapi-parts.ts";
 
 const MAX_DEPTH = 8;
 

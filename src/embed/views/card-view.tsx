@@ -1,0 +1,63 @@
+import type { FrameMarket } from "../../contract/resources/embed.ts";
+import type { Side } from "../../domain/market/market.ts";
+import { useSpeech } from "../speech.ts";
+import type { Session } from "../state/session.ts";
+import { useMarket } from "../state/use-market.ts";
+import { useServerTime } from "../state/use-server-time.ts";
+import { Closes } from "./market-facts.tsx";
+import { Headline, MarketState, statusShown } from "./market-head.tsx";
+import { Sparkline } from "./sparkline.tsx";
+
+const SIDES = ["yes", "no"] as const;
+/** A card's little curve has as many points as those of a list. */
+const SPARK_POINTS = 42;
+
+export interface CardViewProps {
+  market: FrameMarket;
+  session: Session;
+  /** Opens the market with a side chosen. */
+  open(marketId: string, side?: Side): void;
+}
+
+/** The odds of one market, and its two sides as the ways into it. */
+export function CardView({ market, session, open }: CardViewProps) {
+  const { detail } = market;
+  const { say, chance } = useSpeech();
+  const state = useMarket(market, session);
+  const left = Date.parse(detail.closeAt) - useServerTime(session.api.clock, detail.closeAt);
+  const status = statusShown(state.status, left);
+  const price = { yes: state.yesPrice, no: 1 - state.yesPrice };
+  return (
+    <main class="card odds-card" data-pm="card">
+      <h1 data-pm="question" dir="auto">
+        {detail.question}
+      </h1>
+      <p class="facts">
+        <Headline status={status} outcome={state.outcome} yesPrice={state.yesPrice} />
+        <MarketState status={status} market={state} />
+      </p>
+      <Sparkline
+        prices={state.points.slice(-SPARK_POINTS).map(({ yes }) => Math.round(yes * 1e6))}
+        latest={state.yesPrice}
+      />
+      {status === "open" && (
+        <p class="sides">
+          {SIDES.map((side) => (
+            <button
+              key={side}
+              type="button"
+              class={`side ${side}`}
+              data-pm={`card-${side}`}
+              onClick={() => open(detail.id, side)}
+            >
+              <span>{say(`common.${side}`)}</span> <b>{chance(price[side])}</b>
+            </button>
+          ))}
+        </p>
+      )}
+      <p class="soft small">
+        <Closes closeAt={detail.closeAt} left={left} />
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,41 @@
+import type { Side } from "../../domain/market/market.ts";
+import { useSpeech } from "../speech.ts";
+import type { LiveMarket } from "../state/use-market.ts";
+
+/** What a reader is told of a market: its time may be over before the server has said so. */
+export function statusShown(status: string, left: number): string {
+  return left <= 0 && status !== "settled" ? "closed" : status;
+}
+
+/** The chance, or the result once the market is settled. */
+export function Headline({ status, outcome, yesPrice }: { status: string; outcome: Side | null; yesPrice: number }) {
+  const { say, compose, chance } = useSpeech();
+  if (status === "settled" && outcome)
+    return <span>{compose("market.won", { side: <b class={`big ${outcome}`}>{say(`common.${outcome}`)}</b> })}</span>;
+  return (
+    <>
+      <b class="big" data-pm="chance">
+        {chance(yesPrice)}
+      </b>{" "}
+      <span>{say("common.chanceOf", { side: say("common.yes") })}</span>
+    </>
+  );
+}
+
+/** The states of a market that say more than whether its price is live. */
+const STATES: Readonly<Record<string, "paused" | "closed" | "settled">> = {
+  suspended: "paused",
+  closed: "closed",
+  settled: "settled",
+};
+
+/** How the market stands, and whether the reader sees it as it is now. */
+export function MarketState({ status, market: { live, heardAt } }: { status: string; market: LiveMarket }) {
+  const { say, clock } = useSpeech();
+  const state = STATES[status] ?? live;
+  return (
+    <span class={`live is-${state}`} data-pm="state" data-state={state} role="status">
+      {state === "offline" ? say("state.offline", { time: clock(heardAt) }) : say(`state.${state}`)}
+    </span>
+  );
+}

@@ -1,0 +1,193 @@
+import { decimalFromMicro, microFromUsd } from "../../../domain/money.ts";
+import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
+import * as story from "./story.ts";
+import type { Answers } from "./trader-answers.ts";
+
+const { FILL, MARKET, QUESTION, SHARES, USER } = story;
+
+const user = {
+  userId: USER,
+  state: "verified" as const,
+  jurisdiction: "GB",
+  suitabilityScore: 12,
+  balanceUsd: story.BALANCE,
+  exposureUsd: FILL.amount,
+  createdAt: story.CREATED_AT,
+};
+
+const decimal = (usd: number) => decimalFromMicro(microFromUsd(usd) ?? 0n);
+
+/** As the log has it: amounts are decimal text, and keys are sorted. */
+const payload = {
+  amount: decimal(FILL.amount),
+  fee: decimal(FILL.fee),
+  marketId: MARKET,
+  shares: decimal(SHARES),
+  side: FILL.side,
+  tradeId: story.TRADE,
+  userId: USER,
+  yesPriceAfter: String(FILL.yesPriceAfter),
+};
+const HASH = "7f1c9a52d0be4c6f8e3157b2a96d0c48f5e2b7193a6cd8045b1f7e92c3a0d864";
+const entry = {
+  seq: 7,
+  type: "trade.executed",
+  actor: `user:${USER}`,
+  payload,
+  hash: HASH,
+  ts: FILL.ts,
+  keyId: "ak_6629839654c6",
+  payloadText: JSON.stringify(payload),
+};
+
+const funding = { inflows: story.DEPOSIT, outflows: 0 };
+const totals = { volume: FILL.amount, trades: 1 };
+const totalPnl = story.UNREALIZED;
+const unfrozen = { tenant: "acme", frozenUntil: null, reason: null, by: null };
+
+/** What operators are answered in the story. */
+export const OPERATOR_ANSWERS: Answers = {
+  getHealth: { ok: true, service: "acme", db: true, uptimeSec: 86_400 },
+  reconcile: { ok: true, discrepancy: 0, checkedAt: story.SETTLED_AT, verifiedAt: story.SETTLED_AT },
+  explainLedger: [
+    {
+      name: "escrow",
+      unit: "usd",
+      ok: true,
+      discrepancy: 0,
+      stated: story.ESCROW,
+      expected: story.ESCROW,
+      rows: 0,
+      places: [],
+    },
+  ],
+  listAudit: { entries: [entry], cursor: null, questions: { [MARKET]: QUESTION } },
+  getAuditEntry: { ...entry, sentence: `${USER} bought ${SHARES.toFixed(2)} Yes of '${QUESTION}' for $25.00` },
+  getAuditStatus: { verified: true, head: HASH, count: 7, problem: null, anchor: null },
+  listUsers: [user],
+  getUser: { ...user, kyc: "verified", pendingWithdrawalsUsd: 0, revokeBefore: null },
+  creditWallet: { userId: USER, amount: 25, balanceUsd: story.BALANCE + 25, ts: story.TRADED_AT },
+  restrictUser: { userId: USER, state: "restricted" },
+  releaseUser: { userId: USER, state: "verified" },
+  revokeUser: { userId: USER, revokeBefore: story.TRADED_AT },
+  getPolicy: DEFAULT_POLICY,
+  updatePolicy: { ...DEFAULT_POLICY, updatedAt: story.TRADED_AT },
+  getOverviewReport: {
+    periodDays: 30,
+    totalVolume: FILL.amount,
+    houseRevenue: FILL.fee,
+    settledMarkets: 0,
+    activeTraders: 1,
+  },
+  getHouseReport: {
+    periodDays: 30,
+    totalFees: FILL.fee,
+    spreadIncome: 0,
+    byCategory: [
+      { category: "crypto", revenue: FILL.fee, volume: FILL.amount, netMargin: DEFAULT_POLICY.feeBps / 10_000 },
+    ],
+  },
+  getTradersReport: {
+    periodDays: 30,
+    traders: [
+      {
+        userId: USER,
+        ...totals,
+        markets: 1,
+        winRate: null,
+        realizedPnl: 0,
+        unrealizedPnl: story.UNREALIZED,
+        sellPnl: story.SELL_PNL,
+        totalPnl,
+      },
+    ],
+    totals: { traders: 1, ...totals, totalPnl },
+  },
+  getFundingReport: {
+    periodDays: 30,
+    ...funding,
+    pendingWithdrawals: 0,
+    netMovement: story.DEPOSIT,
+    byProvider: [{ provider: "payments", ...funding }],
+  },
+  listRisk: [{ marketId: MARKET, question: QUESTION, maxLiability: story.LIABILITY, yesPayout: SHARES, noPayout: 0 }],
+  getHedgeExposure: {
+    hedgeBook: [
+      {
+        symbol: "BTCUSD",
+        openTrades: 1,
+        longHedges: 1,
+        shortHedges: 0,
+        totalNotionalMinor: 100_000,
+        activeCostMinor: FILL.amount * 100,
+      },
+    ],
+    updatedAt: story.TRADED_AT,
+  },
+  getOracleStatus: {
+    supportedFeeds: 41,
+    eligibleMarkets: 0,
+    lastSweepAt: story.SETTLED_AT,
+    recentResolutions: [
+      {
+        ts: story.SETTLED_AT,
+        marketId: MARKET,
+        ref: "pm:btc",
+        price: 100_412.5,
+        strike: 100_000,
+        strikes: [100_000],
+        outcome: 1,
+        question: QUESTION,
+      },
+    ],
+  },
+  sweepOracle: { watched: 1, asked: 3, settled: [MARKET], held: [] },
+  listHeldMarkets: [
+    {
+      marketId: MARKET,
+      question: QUESTION,
+      resolutionRef: story.REFERENCE,
+      reason: "stale",
+      detail: "the last price is 95 s older than the instant that decides",
+      heldAt: story.SETTLED_AT,
+    },
+  ],
+  explainTrade: {
+    tradeId: story.TRADE,
+    marketId: MARKET,
+    question: QUESTION,
+    userId: USER,
+    side: FILL.side,
+    action: "buy",
+    amount: FILL.amount,
+    fee: FILL.fee,
+    shares: SHARES,
+    avgPrice: FILL.avgPrice,
+    yesPriceBefore: story.YES_BEFORE,
+    yesPriceAfter: FILL.yesPriceAfter,
+    ts: FILL.ts,
+    entry,
+  },
+  getRefusal: {
+    requestId: "req_019f2c6e33",
+    ts: story.TRADED_AT,
+    operation: "placeTrade",
+    status: 400,
+    code: "MAX_TRADE_EXCEEDED",
+    error: "Amount is over the limit of 500 USD per trade",
+    actor: `user:${USER}`,
+    userId: USER,
+    marketId: MARKET,
+    detail: { field: "policy.maxTradeUsd", limit: "500", value: "700" },
+  },
+  findIds: [{ ref: "019f2c3a", matches: [{ id: MARKET, label: QUESTION }] }],
+  getFreeze: unfrozen,
+  freezeConfig: {
+    tenant: "acme",
+    frozenUntil: story.CLOSE_AT,
+    reason: "an incident with the payment provider",
+    by: "admin:ops",
+  },
+  unfreezeConfig: unfrozen,
+  applyConfig: { changed: true, seq: 8 },
+};

@@ -1,0 +1,90 @@
+import type { WireResult } from "../../../contract/operations.ts";
+import { completeTheme, type StatedTheme } from "../../../domain/theme/stated-theme.ts";
+import type { Scheme } from "../../../domain/theme/tokens.ts";
+import { HOUR_MS } from "../../../domain/time/units.ts";
+import type { Speaker } from "../../../locales/speaker.ts";
+import { closingText } from "../card.ts";
+import type { Drawing } from "./picture/drawing.ts";
+import type { Market } from "./site.ts";
+
+/** Steps of a curve's width, which is some 500 pixels. */
+const STEPS = 400;
+/** The least that an axis covers: half a point of noise is not to look like a crash. */
+const LEAST_SPAN = 0.2;
+
+export interface PictureChoice {
+  size: Drawing["size"];
+  scheme: Scheme;
+  /** The tenant's name. */
+  name: string;
+  theme: StatedTheme;
+}
+
+/**
+ * A market as it is drawn. It changes with a trade, with the market's state and with each full hour, so that requests in
+ * between find the same picture.
+ */
+export function marketDrawing(
+  speaker: Speaker,
+  market: Market,
+  prices: WireResult<"getMarketHistory">,
+  { size, scheme, name, theme }: PictureChoice,
+): Drawing {
+  const { direction } = speaker;
+  const { colors } = completeTheme(theme);
+  const { outcome, yesPrice, settledAt } = market;
+  const curve = curveOf(prices);
+  const axis = axisFor(curve.map(([, price]) => price));
+  const percent = (price: number): string => speaker.percent(price);
+  return {
+    size,
+    direction,
+    name,
+    question: market.question,
+    odds: outcome
+      ? { text: speaker.say(`common.${outcome}`), color: colors[outcome][scheme], label: speaker.say("page.result") }
+      : {
+          text: speaker.chance(yesPrice),
+          color: colors.text[scheme],
+          label: speaker.say("common.chanceOf", { side: speaker.say("common.yes") }),
+        },
+    closing: settledAt
+      ? speaker.say("page.settledAt", { time: speaker.exact(settledAt) })
+      : closingText(speaker, market),
+    curve,
+    axis: { ...axis, labels: [percent(axis.top), percent(axis.bottom)] },
+    colors: {
+      background: colors.background[scheme],
+      text: colors.text[scheme],
+      muted: colors.muted[scheme],
+      border: colors.border[scheme],
+      line: colors[outcome ?? "yes"][scheme],
+      accent: colors.accent[scheme],
+    },
+  };
+}
+
+/** The corners of a step curve: repeats, and what lies within one step of the width, are left out. */
+function curveOf(prices: WireResult<"getMarketHistory">): Drawing["curve"] {
+  const start = Date.parse(prices[0]?.t ?? "");
+  const end = Math.ceil((Date.parse(prices.at(-1)?.t ?? "") + 1) / HOUR_MS) * HOUR_MS;
+  const byStep = new Map(
+    prices.map(({ t, yes }, index) => {
+      const step = Math.round(((Date.parse(t) - start) / (end - start)) * STEPS);
+      // The price of this moment stands at the end, wherever in its hour the moment lies.
+      return [index > 0 && index === prices.length - 1 ? STEPS : step, yes];
+    }),
+  );
+  const corners = [...byStep].map(([step, yes]) => [step / STEPS, yes] as const);
+  return corners.filter(([, yes], index) => index === 0 || yes !== corners[index - 1]?.[1]);
+}
+
+/** Whole steps of ten points around the prices, within 0 and 1. */
+function axisFor(prices: readonly number[]): { top: number; bottom: number } {
+  const [low, high] = [Math.min(...prices), Math.max(...prices)];
+  const middle = (low + high) / 2;
+  const half = Math.max(LEAST_SPAN, high - low) / 2;
+  const floor = Math.floor(Math.min(low, middle - half) * 10 + 1e-9) / 10;
+  const ceiling = Math.ceil(Math.max(high, middle + half) * 10 - 1e-9) / 10;
+  return { bottom: Math.max(0, floor), top: Math.min(1, ceiling) };
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { FontFile } from "./font-file.ts";
+import type { Lettering, Weight } from "./svg.ts";
+
+/** Where the build puts them; this file finds them from src/ and from dist/. */
+const PLACE = join(import.meta.dirname, "../../../../../dist/fonts");
+const FILES: readonly { file: string; weights: readonly Weight[] }[] = [
+  { file: "NotoSans-Regular.ttf", weights: [400] },
+  { file: "NotoSans-SemiBold.ttf", weights: [600] },
+  { file: "NotoNaskhArabic-Regular.ttf", weights: [400] },
+  { file: "NotoNaskhArabic-Bold.ttf", weights: [600] },
+  { file: "NotoSansJP-Medium.otf", weights: [400, 600] },
+];
+/** In ems, of a character that no font has. */
+const UNKNOWN_WIDTH = 0.7;
+
+/** The fonts of pictures. */
+export class Fonts implements Lettering {
+  readonly #files: readonly { font: FontFile; weights: readonly Weight[] }[];
+
+  /** @throws Error before the first build */
+  constructor() {
+    this.#files = FILES.map(({ file, weights }) => ({ font: new FontFile(readFileSync(join(PLACE, file))), weights }));
+  }
+
+  /** The files that these texts need: the first two stand for what is in every picture. */
+  dataFor(texts: readonly string[]): Buffer[] {
+    const characters = new Set([...texts.join("")].map((character) => character.codePointAt(0) ?? 0));
+    const [usual, others] = [this.#files.slice(0, 2), this.#files.slice(2)];
+    const isMissing = (codePoint: number): boolean => usual.every(({ font }) => font.widthOf(codePoint) === undefined);
+    const missing = [...characters].filter(isMissing);
+    const needed = others.filter(({ font }) => missing.some((codePoint) => font.widthOf(codePoint) !== undefined));
+    return [...usual, ...needed].map(({ font }) => font.data);
+  }
+
+  familyOf(text: string): string {
+    if (/\p{Script=Arabic}/u.test(text)) return "Noto Naskh Arabic";
+    return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text) ? "Noto Sans JP" : "Noto Sans";
+  }
+
+  measure(weight: Weight): (text: string, sizePx: number) => number {
+    const fonts = this.#files.filter(({ weights }) => weights.includes(weight)).map(({ font }) => font);
+    return (text, sizePx) => {
+      let ems = 0;
+      for (const character of text) ems += widthIn(fonts, character);
+      return ems * sizePx;
+    };
+  }
+}
+
+function widthIn(fonts: readonly FontFile[], character: string): number {
+  const codePoint = character.codePointAt(0) ?? 0;
+  for (const font of fonts) {
+    const width = font.widthOf(codePoint);
+    if (width !== undefined) return width;
+  }
+  return /\p{M}|\u200c|\u200d/u.test(character) ? 0 : UNKNOWN_WIDTH;
+}

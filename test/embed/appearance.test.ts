@@ -1,0 +1,130 @@
+import { mkdirSync } from "node:fs";
+import type { Frame } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { faintPairs } from "../../src/domain/theme/contrast.ts";
+import type { StatedTheme } from "../../src/domain/theme/stated-theme.ts";
+import { completeTheme } from "../../src/domain/theme/stated-theme.ts";
+import { userToken } from "../server/support/harness.ts";
+import { accessibilityProblems, OUTPUT } from "../support/browser.ts";
+import { fillTenant } from "./support/scenery.ts";
+import { openStage, type Stage } from "./support/stage.ts";
+
+const both = (light: string, dark: string) => ({ light, dark });
+
+/** Every pair of text and ground passes by a hair, so that any tint of either would fail. */
+const THEME: StatedTheme = {
+  colors: {
+    background: both("#eeeeee", "#222222"),
+    surface: both("#eeeeee", "#222222"),
+    text: both("#333333", "#898989"),
+    muted: both("#40334d", "#8d8695"),
+    accent: both("#004dff", "#4c82ff"),
+    onAccent: both("#eeeeee", "#222222"),
+    yes: both("#007e2a", "#0b9e3c"),
+    onYes: both("#eeeeee", "#222222"),
+    no: both("#d71520", "#ff3a45"),
+    onNo: both("#eeeeee", "#222222"),
+  },
+  radius: 3,
+  density: "compact",
+};
+
+let stage: Stage;
+beforeAll(async () => {
+  mkdirSync(OUTPUT, { recursive: true });
+  stage = await openStage({ embed: { theme: THEME } });
+  await fillTenant(stage.tenant, "usr_1");
+});
+afterAll(() => stage?.close());
+
+const token = (frame: Frame, name: string) =>
+  frame.evaluate<string>(`getComputedStyle(document.documentElement).getPropertyValue("--pm-${name}")`);
+const styleOf = (frame: Frame, selector: string, property: string) =>
+  frame.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).${property}`);
+const bottomOf = (frame: Frame, selector: string) =>
+  frame.evaluate<number>(`document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect().bottom`);
+const overflowOf = (frame: Frame) =>
+  frame.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+/** Things to press or fill in that are smaller than that, in CSS pixels. */
+const smallerThan = (frame: Frame, least: number, place = "body") =>
+  frame.evaluate<
+    string[]
+  >(`[...document.querySelector(${JSON.stringify(place)}).querySelectorAll("a, button, input, [tabindex='0']")]
+    .filter((each) => each.offsetParent !== null)
+    .map((each) => [each, (each.closest("label.side") ?? each).getBoundingClientRect()])
+    .filter(([, { width, height }]) => Math.min(width, height) < ${least})
+    .map(([each, { width, height }]) => each.outerHTML.slice(0, 80) + " " + width + "x" + height)`);
+
+async function openView(view: "market" | "markets" | "portfolio", width: number) {
+  const opened = await stage.open(
+    { view, theme: "auto", token: await userToken(), height: 600, ...(view === "market" ? { marketId: "mkt_0" } : {}) },
+    { viewport: { width: width + 16, height: 800 }, colorScheme: "dark" },
+  );
+  await opened.frame.waitForSelector({ market: ".own", markets: ".card", portfolio: ".rows" }[view]);
+  const shoot = (name: string) =>
+    opened.page.screenshot({ path: `${OUTPUT}appearance-${view}-${name}.png`, fullPage: true });
+  const resize = async (to: number) => {
+    await opened.page.setViewportSize({ width: to + 16, height: 800 });
+    await expect.poll(() => opened.frame.evaluate<number>("innerWidth")).toBeLessThanOrEqual(to);
+  };
+  return { ...opened, shoot, resize };
+}
+
+test("a theme whose text passes by a hair passes", () => {
+  expect(faintPairs(completeTheme(THEME).colors)).toEqual([]);
+});
+
+test.each(["market", "markets", "portfolio"] as const)(
+  "the %s view is made of the tenant's theme, readable in both schemes, and fits a column of 200 pixels",
+  async (view) => {
+    const { frame, page, complaints, shoot, resize, close } = await openView(view, 500);
+    for (const scheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      expect(await token(frame, "accent")).toBe(scheme === "light" ? "#004dff" : "#4c82ff");
+      expect(await accessibilityProblems(frame)).toEqual([]);
+      await shoot(scheme);
+    }
+    expect([await token(frame, "radius"), await token(frame, "density")]).toEqual(["3px", "0.7"]);
+    await resize(200);
+    await expect.poll(() => overflowOf(frame)).toBe(0);
+    expect(await smallerThan(frame, 24)).toEqual([]);
+    await shoot("200");
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);
+
+test("a narrow ticket is within reach of fingers, differs in readers' own colours too, and stays off paper", async () => {
+  const { frame, page, shoot, resize, close } = await openView("market", 375);
+  for (const width of [375, 320]) {
+    await resize(width);
+    for (const part of [".big", ".side.yes", ".side.no"]) expect(await bottomOf(frame, part)).toBeLessThanOrEqual(600);
+  }
+  await frame.click(".side.no");
+  await frame.waitForSelector(".buy", { state: "visible" });
+  await frame.evaluate("scrollTo(0, 0)");
+  expect(await bottomOf(frame, ".buy")).toBeLessThanOrEqual(600);
+  expect(await smallerThan(frame, 44, "form")).toEqual([]);
+  await shoot("compact");
+
+  await page.emulateMedia({ forcedColors: "active" });
+  const border = async (selector: string) => [
+    await styleOf(frame, selector, "borderTopStyle"),
+    await styleOf(frame, selector, "borderTopWidth"),
+    await styleOf(frame, selector, "textDecorationLine"),
+  ];
+  expect(await border(".side.no")).toEqual(["dashed", "4px", "underline"]);
+  expect(await border(".side.yes")).toEqual(["solid", "2px", "none"]);
+  expect(await border(".buy")).toEqual(["dashed", "4px", "underline"]);
+  expect(await border(".chips > [aria-pressed=true]")).toEqual(["solid", "3px", "underline"]);
+  expect(await border(".chips > [aria-pressed=false]")).toEqual(["solid", "1px", "none"]);
+  expect(await token(frame, "yes")).toBe("CanvasText");
+  await shoot("forced");
+
+  await page.emulateMedia({ forcedColors: "none", media: "print" });
+  expect(await styleOf(frame, "h1", "color")).toBe("rgb(51, 51, 51)");
+  const pressable = `[...document.querySelectorAll("button, input")].filter((each) => each.offsetParent !== null).length`;
+  expect(await frame.evaluate<number>(pressable)).toBe(0);
+  await shoot("print");
+  await close();
+});
