@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { amountIn, amountText } from "../../src/embed/amount.ts";
+import { amountIn, amountText } from "../../src/embed/ticket/amount.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
 import { formatsFor } from "../../src/locales/formats.ts";
 

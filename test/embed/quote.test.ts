@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type MarketKind, pricesOf, type Side } from "../../src/domain/market/market.ts";
-import { estimate, poolAt, sellValueAt } from "../../src/embed/state/quote.ts";
+import { estimate, poolAt, sellValueAt } from "../../src/embed/ticket/quote.ts";
 import type { TradeResult } from "../../src/engine/trade.ts";
 import { marketOf, openWorld, saleOf, tradeOf, usd, type World } from "../engine/world.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { userToken } from "../server/support/harness.ts";
+import { PUBLIC_KEY, userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
 import { buyElsewhere, confirmed, hold, part } from "./support/ticket.ts";
 
@@ -97,3 +97,79 @@ describe("a quote that holds", () => {
     await opened.close();
   });
 });
+
+describe("a position", () => {
+  test("is worth what selling it pays, and is sold for exactly what was quoted, after two presses", async () => {
+    const opened = await openTicket();
+    const { frame, marketId } = opened;
+    await confirmed(frame);
+    await part(frame, "again").click();
+    await part(frame, "position").waitFor();
+    expect(await part(frame, "position").getAttribute("data-side")).toBe("yes");
+    const api = await ownPosition(marketId);
+    expect(await part(frame, "position-value").innerText()).toBe(`$${api.sellValue.toFixed(2)}`);
+    expect(await part(frame, "position-result").innerText()).toBe(`-$${(-api.sellPnl).toFixed(2)}`);
+    // Another trade moves the value at once, without a request.
+    await buyElsewhere(stage, { marketId, traderId: "usr_rival", side: "yes", dollars: 100 });
+    await expect.poll(() => part(frame, "position-value").innerText()).not.toBe(`$${api.sellValue.toFixed(2)}`);
+    const now = await ownPosition(marketId);
+    expect(await part(frame, "position-value").innerText()).toBe(`$${now.sellValue.toFixed(2)}`);
+
+    // A part of it first: the field is empty, and takes no more than is held.
+    await part(frame, "sell").click();
+    expect(await frame.evaluate("document.activeElement.dataset.pm")).toBe("shares");
+    expect(await part(frame, "side-no").isDisabled()).toBe(true);
+    expect(await part(frame, "submit").isDisabled()).toBe(true);
+    await part(frame, "shares").fill("900");
+    await frame.getByText("You do not hold that many shares.").waitFor();
+    await part(frame, "shares").fill("1.5");
+    const before = await wallet("usr_1");
+    expect(await confirmed(frame)).toMatch(/You sold 1\.5 Yes/);
+    const first = await lastSale(opened);
+    expect(await wallet("usr_1")).toBe(before + first);
+
+    // Then all of it.
+    await part(frame, "cash-out").click();
+    await expect.poll(() => part(frame, "shares").inputValue()).toBe(String((await ownPosition(marketId)).shares));
+    await hold(frame);
+    expect(await wallet("usr_1")).toBe(before + first);
+    expect(await frame.locator("dl.quote .win").innerText()).toMatch(/^You get\s+\$/);
+    await part(frame, "submit").click();
+    await part(frame, "receipt").waitFor();
+    expect(await wallet("usr_1")).toBe(before + first + (await lastSale(opened)));
+    await expect.poll(() => part(frame, "position").count()).toBe(0);
+    await opened.close();
+  });
+
+  test("the side of a card that was tapped is chosen, and twenty widgets of a page ask once who their user is", async () => {
+    await stage.tenant.openMarket("mkt_side");
+    const options = { view: "market", marketId: "mkt_side", token: await userToken(), height: 150, count: 3 } as const;
+    const { page, frame, requests, close } = await stage.open(options);
+    for (const one of page.frames().slice(1)) await one.locator(".is-live").waitFor();
+    await expect.poll(() => requests.filter((path) => path === "/v1/portfolio").length).toBe(3);
+    await hold(frame);
+    // One of them asked, and this one asked for its quote.
+    expect(requests.filter((path) => path === "/v1/quote").length).toBe(2);
+    await frame.goto(`${frame.url()}&side=no`);
+    await expect.poll(() => part(frame, "side-no").getAttribute("aria-pressed")).toBe("true");
+    expect(await part(frame, "amount").inputValue()).toBe("25");
+    await close();
+  });
+});
+
+/** The user's position in a market, as the API has it. */
+async function ownPosition(marketId: string): Promise<{ shares: number; sellValue: number; sellPnl: number }> {
+  const headers = { "x-api-key": PUBLIC_KEY, authorization: `Bearer ${await userToken()}` };
+  const all = (await (await fetch(`${stage.tenant.url}/v1/positions`, { headers })).json()) as { marketId: string }[];
+  return all.find((position) => position.marketId === marketId) as never;
+}
+
+/** Micro-dollars that the last sale was quoted to pay; what was traded is the same. */
+async function lastSale(opened: OpenEmbed): Promise<bigint> {
+  const [quoted] = (await named(opened, "quote")).slice(-1);
+  const [trade] = (await named(opened, "trade")).slice(-1);
+  const { action, amount, fee, shares } = quoted?.detail as Record<string, number>;
+  expect(trade?.detail).toMatchObject({ action: "sell", amount, fee, shares });
+  expect(action).toBe("sell");
+  return BigInt(Math.round((Number(amount) - Number(fee)) * 1e6));
+}

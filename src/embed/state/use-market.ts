@@ -4,8 +4,8 @@ import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Point } from "../chart/curve.ts";
+import { poolAt } from "../ticket/quote.ts";
 import { followLive, type LiveState } from "./live.ts";
-import { poolAt } from "./quote.ts";
 import type { Session } from "./session.ts";
 
 /** Points that a page keeps; a busy market adds one with every trade. */

@@ -17,7 +17,7 @@ export function Problem({ words, onOffer, onEnd, isKnown = false }: ProblemProps
   const { offer } = words;
   const left = useCountdown(words, onEnd);
   return (
-    <div class="problem" data-pm="refusal">
+    <div class={isKnown ? "problem known" : "problem"} data-pm="refusal">
       <p role={isKnown ? "status" : "alert"}>{sayWords(speaker, words)}</p>
       {left > 0 && <p role="timer">{speaker.say("refusal.wait", { count: left })}</p>}
       {offer && <WayOut offer={offer} onOffer={onOffer} />}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Side } from "../../domain/market/market.ts";
 import type { MessageKey } from "../../locales/messages.ts";
 import { useSpeech } from "../speech.ts";
-import type { Estimate } from "../state/quote.ts";
+import type { Estimate } from "../ticket/quote.ts";
 
 export interface QuoteLinesProps {
   /** An estimate, or what the server quoted. */
@@ -17,7 +17,7 @@ export interface QuoteLinesProps {
 
 /** What an order comes to, line by line. */
 export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: QuoteLinesProps) {
-  const { say, cents, chance, dollars, number, shares } = useSpeech();
+  const { say, compose, cents, chance, dollars, number, shares } = useSpeech();
   const name = say(`common.${side}`);
   const of = (yesPrice: number): number => (side === "yes" ? yesPrice : 1 - yesPrice);
   const [before, after] = [of(quote.yesPriceBefore), of(quote.yesPriceAfter)];
@@ -31,7 +31,8 @@ export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: Quote
         <Line name="ticket.shareCount">{shares(quote.shares)}</Line>
         <Line name="ticket.avgPrice">{cents(quote.avgPrice)}</Line>
         <Line name="ticket.impact" values={{ side: name }} part="impact">
-          {say("ticket.fromTo", { before: chance(before), after: chance(after) })}
+          {/* Each by itself, or a language written from the right would show them in the wrong order. */}
+          {compose("ticket.fromTo", { before: <bdi>{chance(before)}</bdi>, after: <bdi>{chance(after)}</bdi> })}
         </Line>
         {resaleUsd !== undefined && <Line name="ticket.resale">{dollars(resaleUsd)}</Line>}
         {isBuy ? (

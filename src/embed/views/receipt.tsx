@@ -1,17 +1,19 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { toneOf } from "../../locales/formats.ts";
-import type { Trade } from "../orders.ts";
 import { useSpeech } from "../speech.ts";
+import type { Trade } from "../ticket/orders.ts";
 
 export interface ReceiptProps {
   trade: Trade;
   /** USD that selling the shares of this purchase pays now; undefined for a sale. */
   resaleUsd: number | undefined;
+  /** Of the ticket that it replaces: the page around does not move under the reader. */
+  minHeightPx: number;
   onAgain(): void;
 }
 
 /** What was traded. It belongs to the session: another user, or none, never sees it. */
-export function Receipt({ trade, resaleUsd, onAgain }: ReceiptProps) {
+export function Receipt({ trade, resaleUsd, minHeightPx, onAgain }: ReceiptProps) {
   const { say, cents, dollars, shares, signed } = useSpeech();
   const { side, action, avgPrice, amount, fee, realizedPnl } = trade;
   const values = {
@@ -25,7 +27,7 @@ export function Receipt({ trade, resaleUsd, onAgain }: ReceiptProps) {
   useLayoutEffect(() => heading.current?.focus(), []);
   const isBuy = action === "buy";
   return (
-    <section class="panel done" data-pm="receipt" role="status">
+    <section class="panel done" data-pm="receipt" role="status" style={{ minHeight: `${minHeightPx}px` }}>
       <h2 ref={heading} tabIndex={-1}>
         {say(isBuy ? "ticket.bought" : "ticket.sold", values)}
       </h2>

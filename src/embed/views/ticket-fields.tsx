@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
 import type { Side } from "../../domain/market/market.ts";
 import { usdFromMicro } from "../../domain/money.ts";
-import { amountIn, amountText } from "../amount.ts";
 import { useSpeech } from "../speech.ts";
+import { amountIn, amountText } from "../ticket/amount.ts";
 
 const SIDES = ["yes", "no"] as const;
 const DOLLAR_CHIPS = [5, 25, 100];

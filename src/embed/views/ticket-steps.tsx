@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
 import { useSpeech } from "../speech.ts";
-import type { Draft } from "../state/draft.ts";
-import type { Estimate } from "../state/quote.ts";
-import type { Over, Phase } from "../state/use-ticket.ts";
+import type { Draft } from "../ticket/draft.ts";
+import type { Estimate } from "../ticket/quote.ts";
+import type { Over, Phase } from "../ticket/use-ticket.ts";
 import { TicketTimer } from "./ticket-timer.tsx";
 
 export interface SubmitButtonProps {

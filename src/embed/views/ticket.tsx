@@ -4,6 +4,8 @@ import type { FrameData } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { limitFromUsd } from "../../domain/money.ts";
 import { useSpeech } from "../speech.ts";
+import type { Session } from "../state/session.ts";
+import type { LiveMarket } from "../state/use-market.ts";
 import {
   type Draft,
   draftAfter,
@@ -13,12 +15,10 @@ import {
   orderOf,
   overLimit,
   type Wish,
-} from "../state/draft.ts";
-import { type Estimate, estimate, sellValueAt } from "../state/quote.ts";
-import type { Session } from "../state/session.ts";
-import type { LiveMarket } from "../state/use-market.ts";
-import { useStanding } from "../state/use-standing.ts";
-import { useTicket } from "../state/use-ticket.ts";
+} from "../ticket/draft.ts";
+import { type Estimate, estimate, sellValueAt } from "../ticket/quote.ts";
+import { useStanding } from "../ticket/use-standing.ts";
+import { useTicket } from "../ticket/use-ticket.ts";
 import { sayWords, type Words, wordsFor } from "../words.ts";
 import { Problem } from "./problem.tsx";
 import { QuoteLines } from "./quote-lines.tsx";
@@ -77,6 +77,9 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
     },
   });
   const { phase, problem } = flow;
+  const section = useRef<HTMLElement>(null);
+  const heightPx = useRef(0);
+  if (section.current) heightPx.current = section.current.offsetHeight;
   const isFixed = phase.name === "sending";
   const change = (changed: Partial<Draft>): void => {
     if (isFixed) return;
@@ -113,7 +116,14 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
   if (phase.name === "done") {
     const { trade } = phase;
     const resaleUsd = trade.action === "buy" ? atYesPrice(market.yesPrice, trade.shares) : undefined;
-    return <Receipt trade={trade} resaleUsd={resaleUsd} onAgain={() => backTo(draftAfter(trade, draft))} />;
+    return (
+      <Receipt
+        trade={trade}
+        resaleUsd={resaleUsd}
+        minHeightPx={heightPx.current}
+        onAgain={() => backTo(draftAfter(trade, draft))}
+      />
+    );
   }
 
   const worked = order && estimate(market.mechanism, market.pool, order, feeBps);
@@ -128,7 +138,7 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
   const isWaiting = problem?.waitSec !== undefined;
 
   return (
-    <section class="panel ticket" data-open={isOpen}>
+    <section class="panel ticket" data-open={isOpen} ref={section}>
       <form
         aria-label={say("ticket.label")}
         onSubmit={(event) => {

@@ -1,8 +1,8 @@
-import type { WireResult } from "../contract/operations.ts";
-import type { Side } from "../domain/market/market.ts";
-import { usdFromMicro } from "../domain/money.ts";
-import type { Api } from "./api.ts";
-import type { QuoteDetail } from "./protocol.ts";
+import type { WireResult } from "../../contract/operations.ts";
+import type { Side } from "../../domain/market/market.ts";
+import { usdFromMicro } from "../../domain/money.ts";
+import type { Api } from "../api.ts";
+import type { QuoteDetail } from "../protocol.ts";
 
 /** What a user wants to trade: dollars to spend, or shares to sell; millionths. */
 export interface Order {

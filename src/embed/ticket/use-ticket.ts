@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../api.ts";
-import { detailOf, type HeldQuote, holdQuote, type Order, placeQuoted, type Trade } from "../orders.ts";
+import type { Session } from "../state/session.ts";
 import { isOfTheUser, isQuoteOver, mayHaveHappened, saysNothing, type Words, wordsFor } from "../words.ts";
-import type { Session } from "./session.ts";
+import { detailOf, type HeldQuote, holdQuote, type Order, placeQuoted, type Trade } from "./orders.ts";
 
 /** Why a quote is over before it was confirmed. */
 export interface Over {

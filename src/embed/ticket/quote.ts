@@ -10,7 +10,7 @@ import {
 import type { Pool } from "../../domain/market/pool.ts";
 import { sellValueOf } from "../../domain/market/sale.ts";
 import { averagePrice, feeOn, isPriceAllowed, roundPrice, usdFromMicro } from "../../domain/money.ts";
-import type { Order } from "../orders.ts";
+import type { Order } from "./orders.ts";
 
 /** What an order would come to at the prices on the screen, in the fields of the server's quote. */
 export interface Estimate {

@@ -1,7 +1,7 @@
 import type { Side } from "../../domain/market/market.ts";
-import { amountIn, amountText } from "../amount.ts";
-import type { Order, Trade } from "../orders.ts";
 import type { Words } from "../words.ts";
+import { amountIn, amountText } from "./amount.ts";
+import type { Order, Trade } from "./orders.ts";
 import type { NoEstimate } from "./quote.ts";
 
 /** What opens the ticket from outside: a side of a card that was tapped, or a position to sell. */

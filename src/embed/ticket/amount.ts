@@ -1,4 +1,4 @@
-import { MAX_AMOUNT_USD } from "../domain/money.ts";
+import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 
 /** Why a text is no amount: nothing was typed, or it cannot be read as one number only. */
 export type NoAmount = "empty" | "unreadable";
