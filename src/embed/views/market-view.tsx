@@ -58,7 +58,7 @@ export function MarketView({ data, market, session, theme, side, back }: MarketV
       {status !== "open" && (
         <Rest {...{ status, outcome, settledAt, finalValue, portfolio }} market={detail} lastPrice={yesPrice} />
       )}
-      <Facts detail={detail} />
+      <Facts market={market} />
     </main>
   );
 }
