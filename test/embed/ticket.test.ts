@@ -165,7 +165,7 @@ async function ownPosition(marketId: string): Promise<{ shares: number; sellValu
 async function lastSale(opened: OpenEmbed): Promise<bigint> {
   const [quoted] = (await named(opened, "quote")).slice(-1);
   const [trade] = (await named(opened, "trade")).slice(-1);
-  const { action, amount, fee, shares } = quoted?.detail as Record<string, number>;
+  const { action, amount, fee, shares } = (quoted?.detail ?? {}) as Record<string, number>;
   expect(trade?.detail).toMatchObject({ action: "sell", amount, fee, shares });
   expect(action).toBe("sell");
   return BigInt(Math.round((Number(amount) - Number(fee)) * 1e6));
