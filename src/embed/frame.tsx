@@ -1,7 +1,6 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
-import type { Side } from "../domain/market/market.ts";
 import { speakerFor } from "../locales/speaker.ts";
 import type { Theme } from "./protocol.ts";
 import { Speech } from "./speech.ts";
@@ -9,6 +8,7 @@ import { Router } from "./state/router.ts";
 import { useSession } from "./state/session.ts";
 import { Kept } from "./state/use-kept.ts";
 import styles from "./styles/frame.css";
+import type { Wish } from "./ticket/draft.ts";
 import { CardView } from "./views/card-view.tsx";
 import { CompareView } from "./views/compare-view.tsx";
 import { MarketView } from "./views/market-view.tsx";
@@ -35,7 +35,7 @@ function Frame({ first }: { first: FrameData }) {
     document.documentElement.dir = speaker.direction;
   }, [speaker]);
   useLayoutEffect(() => router.arrived());
-  const open = (marketId: string, side?: Side): void => router.open(marketId, side);
+  const open = (marketId: string, wish?: Wish): void => router.open(marketId, wish);
   return (
     <Speech.Provider value={speaker}>
       <Kept.Provider value={router.kept}>
@@ -49,7 +49,7 @@ function Frame({ first }: { first: FrameData }) {
                 market={data.market}
                 session={session}
                 theme={theme}
-                side={place.side}
+                wish={place.wish}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "card" && data.market ? (
