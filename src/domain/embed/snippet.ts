@@ -33,8 +33,14 @@ export const RESERVED: Record<SnippetTerms["view"], readonly [fromWidthPx: numbe
     [0, 720],
     [480, 640],
   ],
-  markets: [[0, 720]],
-  portfolio: [[0, 480]],
+  markets: [
+    [0, 1200],
+    [480, 900],
+  ],
+  portfolio: [
+    [0, 880],
+    [480, 800],
+  ],
   card: [[0, 180]],
   compare: [[0, 480]],
 };
