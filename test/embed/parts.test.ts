@@ -87,14 +87,14 @@ describe("a list of markets", () => {
 
 describe("the curve", () => {
   test("is summed up in a sentence", () => {
-    expect(summaryOf(ENGLISH, [])).toBe("No trades yet.");
+    expect(summaryOf(ENGLISH, [])).toBe("No trades yet");
     const at = NOON;
-    expect(summaryOf(ENGLISH, [{ t: at, yes: 0.5 }])).toBe("50% chance, unchanged since May 17, 12:00\u202fPM.");
+    expect(summaryOf(ENGLISH, [{ t: at, yes: 0.5 }])).toBe(`50% chance, unchanged since ${ENGLISH.moment(at)}.`);
     const ends = [
       { t: at, yes: 0.5 },
       { t: at + 1, yes: 0.38 },
     ];
-    expect(summaryOf(ENGLISH, ends)).toBe("38% chance, down 12 points since May 17, 12:00\u202fPM.");
+    expect(summaryOf(ENGLISH, ends)).toBe(`38% chance, down 12 points since ${ENGLISH.moment(at)}.`);
     expect(summaryOf(ENGLISH, [ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
   });
 
