@@ -31,8 +31,8 @@ export function MarketsView({ data, session, open }: MarketsViewProps) {
         <input
           type="search"
           data-pm="search"
-          placeholder={say("page.search")}
-          aria-label={say("page.search")}
+          placeholder={say("lists.search")}
+          aria-label={say("lists.search")}
           value={query}
           maxLength={200}
           onInput={(event) => list.search(event.currentTarget.value)}
@@ -54,7 +54,7 @@ export function MarketsView({ data, session, open }: MarketsViewProps) {
       </search>
       {isWhole && <Trending data={data} prices={feed.prices} open={open} />}
       <div class="headline">
-        <h2>{say(isWhole ? "page.allMarkets" : "lists.found")}</h2>
+        <h2>{say(isWhole ? "state.toMarkets" : "lists.found")}</h2>
         <MarketState status="open" market={feed} />
       </div>
       {problem && <Problem words={problem} onOffer={() => {}} />}
@@ -78,7 +78,7 @@ export function MarketsView({ data, session, open }: MarketsViewProps) {
       </p>
       {hasMore && (
         <button type="button" class="more" data-pm="more" aria-disabled={isAsking} onClick={list.more}>
-          {say("page.more")}
+          {say("lists.more")}
         </button>
       )}
     </main>
@@ -87,7 +87,7 @@ export function MarketsView({ data, session, open }: MarketsViewProps) {
 
 function noneKey(isAsking: boolean, isWhole: boolean) {
   if (isAsking) return "common.loading";
-  return isWhole ? "page.noneOpen" : "page.noneFound";
+  return isWhole ? "lists.noneOpen" : "lists.noneFound";
 }
 
 interface TrendingProps {

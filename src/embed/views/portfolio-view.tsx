@@ -146,7 +146,7 @@ function Past({ settlements, open }: PastProps) {
                 {shares(held)} {say(`common.${side}`)}
               </b>
               <span>{say("market.won", { side: say(`common.${outcome}`) })}</span>
-              <span>{say("page.settledAt", { time: day(settledAt) })}</span>
+              <span>{say("portfolio.settledAt", { time: day(settledAt) })}</span>
               <span>{say("portfolio.paidOut", { amount: dollars(payout) })}</span>
             </p>
             <OwnResult usd={payout - cost} />
