@@ -60,8 +60,8 @@ describe("the sweep", () => {
     });
     const [settled] = await stage.audit("market.settled");
     expect(settled).toMatchObject({ marketId: id, outcome: "no" });
-    expect(await findFinalValue(stage.scene.tenant.pool as never, id)).toBe("790.5");
-    expect(await findFinalValue(stage.scene.tenant.pool as never, "mkt_other")).toBeUndefined();
+    expect(await findFinalValue(stage.scene.sql, id)).toBe("790.5");
+    expect(await findFinalValue(stage.scene.sql, "mkt_other")).toBeUndefined();
     const status = await stage.scene.api().getOracleStatus({});
     expect(status.supportedFeeds).toBe(41 + 47);
     expect(status.lastSweepAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
