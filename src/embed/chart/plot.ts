@@ -1,7 +1,13 @@
 import "./locale.ts";
 import uPlot from "uplot";
+import styles from "../styles/plot.css";
 import type { Point } from "./curve.ts";
 import { percentRange } from "./percent-range.ts";
+
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(styles);
+// Before the frame's own, which may say otherwise.
+document.adoptedStyleSheets.unshift(sheet);
 
 /** The curve of a market that is seconds old starts at the left of two minutes, and grows to the right. */
 const SHORTEST_SPAN_SEC = 120;
