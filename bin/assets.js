@@ -114,7 +114,7 @@ export async function buildAssets(root) {
   const digest = createHash("sha384").update(loader).digest("hex");
   write("embed.js", loader);
   write(`parts/embed-${digest.slice(0, 16)}.js`, loader);
-  const released = path("src/embed/releases");
+  const released = path("src/embed/host/releases");
   for (const name of readdirSync(released).filter((each) => each.endsWith(".js")))
     copyFileSync(join(released, name), join(parts, name));
 
