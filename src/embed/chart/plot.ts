@@ -1,13 +1,8 @@
 import "./locale.ts";
 import uPlot from "uplot";
-import styles from "../styles/plot.css";
+import styles from "uplot/dist/uPlot.min.css";
 import type { Point } from "./curve.ts";
 import { percentRange } from "./percent-range.ts";
-
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(styles);
-// Before the frame's own, which may say otherwise.
-document.adoptedStyleSheets.unshift(sheet);
 
 /** The curve of a market that is seconds old starts at the left of two minutes, and grows to the right. */
 const SHORTEST_SPAN_SEC = 120;
@@ -49,6 +44,10 @@ export interface Plot {
   pointAt(point: Point | undefined): void;
   end(): void;
 }
+
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(styles);
+document.adoptedStyleSheets.push(sheet);
 
 /** Draws as many curves as there are now; later ones replace them one for one. */
 export function drawPlot(element: HTMLElement, curves: readonly Curve[], options: PlotOptions): Plot {

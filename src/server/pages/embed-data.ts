@@ -64,11 +64,13 @@ export interface ListQuery {
  * until a commit touches what they show: equal widgets cost one read.
  */
 export class FrameReader {
+  readonly #pool: Pool;
   readonly #contents: (question: Question) => Promise<Contents>;
   readonly #list: (input: Input<"listMarkets">) => Promise<FrameList>;
   readonly #search: (input: Input<"listMarkets">) => Promise<FrameList>;
 
   constructor(pool: Pool, cursors: Cursors, views: Views) {
+    this.#pool = pool;
     this.#contents = views.share(
       ({ view, marketIds }) => JSON.stringify([view, ...marketIds]),
       (question) => pool.snapshot((sql) => loadContents(sql, cursors, question)),
@@ -88,6 +90,11 @@ export class FrameReader {
       throw new Fault("BAD_REQUEST", "marketId: two markets, separated by a comma");
     const marketIds = stated.map((id) => decodeInput("getMarket", { id }).id);
     return withDatabaseFaults(this.#contents({ view, marketIds }));
+  }
+
+  /** The value of the feed that settled a market, a decimal. @throws Fault DATABASE_UNAVAILABLE */
+  finalValue(id: string): Promise<string | undefined> {
+    return withDatabaseFaults(this.#pool.read((sql) => findFinalValue(sql, id)));
   }
 
   /** @throws Fault BAD_REQUEST, DATABASE_UNAVAILABLE */
