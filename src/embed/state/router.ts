@@ -85,7 +85,7 @@ export class Router {
       view: first.view,
       marketId,
       locale,
-      side,
+      wish: side && { side, action: "buy" },
       from: from && { key: 0, view: from, locale },
     };
     this.#wanted = this.#place;
@@ -271,7 +271,8 @@ export class Router {
 
   /** Writes the place into the history, with an address that shows it when it is loaded. */
   #record(how: "pushState" | "replaceState", place: Place): void {
-    const { view, marketId, locale, side, from } = place;
+    const { view, marketId, locale, wish, from } = place;
+    const side = wish?.action === "buy" ? wish.side : undefined;
     const query = new URLSearchParams(this.#query);
     query.set("theme", document.documentElement.dataset.theme ?? "dark");
     for (const [name, value] of Object.entries({ marketId, locale, side, from: from?.view }))
