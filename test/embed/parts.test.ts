@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { pointsOf, stepsOf } from "../../src/domain/embed/curve-steps.ts";
 import { EventReader } from "../../src/domain/event-reader.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
@@ -156,6 +157,8 @@ describe("the curve", () => {
       [9000, 0.72],
     ]);
     expect(endingWith([], hours)).toEqual(hours);
+    expect(pointsOf(stepsOf(hours))).toEqual(hours);
+    expect(pointsOf(stepsOf([]))).toEqual([]);
     const many = Array.from({ length: 500 }, (_, n) => ({ t: 4000 + n, yesPpm: 500_000 + n }));
     const thinned = endingWith(many, hours);
     expect(thinned.length).toBe(2 + 200 + 1);
