@@ -5,7 +5,6 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { embedReference } from "./embed-reference.js";
-import { copyFonts } from "./fonts.js";
 
 /** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
 const keepLocale = {
@@ -97,7 +96,6 @@ async function bundleParts(entry, folder, options = {}) {
 
 /** Names by role, so that the server finds what was built: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
-  copyFonts(root);
   const path = (name) => fileURLToPath(new URL(name, root));
   const parts = path("dist/assets/parts");
   rmSync(path("dist/assets"), { recursive: true, force: true });
@@ -116,7 +114,7 @@ export async function buildAssets(root) {
   const digest = createHash("sha384").update(loader).digest("hex");
   write("embed.js", loader);
   write(`parts/embed-${digest.slice(0, 16)}.js`, loader);
-  const released = path("src/embed/releases");
+  const released = path("src/embed/host/releases");
   for (const name of readdirSync(released).filter((each) => each.endsWith(".js")))
     copyFileSync(join(released, name), join(parts, name));
 

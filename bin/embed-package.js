@@ -1,4 +1,4 @@
-// Builds the package of embed/ from src/embed/package/: one module per export, with its types.
+// Builds the package of embed/ from src/embed/host/package/: one module per export, with its types.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ export async function buildEmbedPackage(out = path("embed/dist")) {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   await build({
-    entryPoints: MODULES.map((name) => path(`src/embed/package/${name}.ts`)),
+    entryPoints: MODULES.map((name) => path(`src/embed/host/package/${name}.ts`)),
     outdir: out,
     bundle: true,
     splitting: true,
@@ -45,7 +45,7 @@ export async function buildEmbedPackage(out = path("embed/dist")) {
     const text = readFileSync(join(typed, `embed/${from}.d.ts`), "utf8");
     writeFileSync(join(out, `${name}.d.ts`), text.replaceAll(/"\.[\w./]*\/(\w+)\.ts"/g, '"./$1.js"'));
   };
-  for (const name of MODULES) declare(name, `package/${name}`);
+  for (const name of MODULES) declare(name, `host/package/${name}`);
   for (const [name, from] of Object.entries(SHARED)) declare(name, from);
   rmSync(typed, { recursive: true, force: true });
 }

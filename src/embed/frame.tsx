@@ -2,15 +2,18 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
 import type { Side } from "../domain/market/market.ts";
+import { withSides } from "../locales/languages.ts";
 import { speakerFor } from "../locales/speaker.ts";
-import type { Theme } from "./protocol.ts";
+import type { Brand, Theme } from "./protocol.ts";
 import { Speech } from "./speech.ts";
 import { Router } from "./state/router.ts";
 import { useSession } from "./state/session.ts";
+import { useBrand } from "./state/use-brand.ts";
 import { Kept } from "./state/use-kept.ts";
 import styles from "./styles/frame.css";
 import { CardView } from "./views/card-view.tsx";
 import { CompareView } from "./views/compare-view.tsx";
+import { Logo } from "./views/logo.tsx";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
@@ -19,17 +22,23 @@ import { Unavailable } from "./views/unavailable.tsx";
 /** The document's one script: shows what its first data say, and whatever the reader and the page around want after it. */
 function Frame({ first }: { first: FrameData }) {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "dark");
+  const [brand, setBrand] = useState<Brand | null>(null);
   const [, redraw] = useState({});
   const session = useSession(first, {
     onTheme(next: Theme) {
       document.documentElement.dataset.theme = next;
       setTheme(next);
     },
+    onBrand: setBrand,
     onUpdate: (shown) => router.show(shown),
   });
   const router = useMemo(() => new Router(first, session, () => redraw({})), []);
   const { data, place, isLoading, trouble } = router;
-  const speaker = useMemo(() => speakerFor(data.locale, data.messages), [data.locale, data.messages]);
+  const { logo, words = {} } = useBrand(first.theme, brand, session.bridge);
+  const speaker = useMemo(
+    () => speakerFor(data.locale, withSides(data.messages, words, data.locale)),
+    [data.locale, data.messages, words],
+  );
   useEffect(() => {
     document.documentElement.lang = data.locale;
     document.documentElement.dir = speaker.direction;
@@ -38,6 +47,7 @@ function Frame({ first }: { first: FrameData }) {
   const open = (marketId: string, side?: Side): void => router.open(marketId, side);
   return (
     <Speech.Provider value={speaker}>
+      <Logo logo={logo} />
       <Kept.Provider value={router.kept}>
         {trouble ? (
           <Unavailable router={router} />
@@ -70,7 +80,7 @@ function Frame({ first }: { first: FrameData }) {
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(styles);
-document.adoptedStyleSheets = [sheet];
+document.adoptedStyleSheets.push(sheet);
 
 const place = document.getElementById("app");
 const block = document.getElementById("data");

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Frame } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { faintPairs } from "../../src/domain/theme/contrast.ts";
@@ -27,15 +30,29 @@ const THEME: StatedTheme = {
   },
   radius: 3,
   density: "compact",
+  words: { no: { en: "Nope", de: "Nö" } },
+  overridable: ["colors", "words"],
 };
+
+/** A picture that other origins may embed, as an isolated document asks of it. */
+const pictures = createServer((_request, response) => {
+  response.writeHead(200, { "content-type": "image/svg+xml", "cross-origin-resource-policy": "cross-origin" });
+  response.end('<svg xmlns="http://www.w3.org/2000/svg" width="120" height="30"><rect width="120" height="30"/></svg>');
+});
 
 let stage: Stage;
 beforeAll(async () => {
   mkdirSync(OUTPUT, { recursive: true });
-  stage = await openStage({ embed: { theme: THEME } });
+  await once(pictures.listen(0, "127.0.0.1"), "listening");
+  const { port } = pictures.address() as AddressInfo;
+  const logo = { url: `http://127.0.0.1:${port}/logo.svg`, alt: "Acme", href: "https://acme.example/" };
+  stage = await openStage({ embed: { theme: { ...THEME, logo } } });
   await fillTenant(stage.tenant, "usr_1");
 });
-afterAll(() => stage?.close());
+afterAll(async () => {
+  await stage?.close();
+  pictures.close();
+});
 
 const token = (frame: Frame, name: string) =>
   frame.evaluate<string>(`getComputedStyle(document.documentElement).getPropertyValue("--pm-${name}")`);
@@ -126,5 +143,38 @@ test("a narrow ticket is within reach of fingers, differs in readers' own colour
   const pressable = `[...document.querySelectorAll("button, input")].filter((each) => each.offsetParent !== null).length`;
   expect(await frame.evaluate<number>(pressable)).toBe(0);
   await shoot("print");
+  await close();
+});
+
+test("a page's brand counts where the tenant allows it, the rest is told; the logo leads out in a tab of its own", async () => {
+  const accent = both("#7a1fa2", "#d7a6ee");
+  const brand = { colors: { accent, onAccent: both("#ffffff", "#000000"), yes: "#777777" }, words: { yes: "Agree" } };
+  const { frame, page, events, complaints, close } = await stage.open(
+    { view: "market", marketId: "mkt_0", theme: "light", brand: { ...brand, radius: 9 } },
+    { viewport: { width: 500, height: 800 } },
+  );
+  await expect.poll(() => token(frame, "accent")).toBe(accent.light);
+  expect(await token(frame, "yes")).toBe("#007e2a");
+  expect(await token(frame, "radius")).toBe("3px");
+  expect(await frame.locator(".sides").innerText()).toMatch(/Agree[\s\S]*Nope/);
+  const errors = async () => (await events()).filter(({ name }) => name === "error").map(({ detail }) => detail);
+  await expect.poll(errors).toEqual([
+    {
+      code: "BRAND_REFUSED",
+      message: expect.stringMatching(
+        /^brand\.colors\.yes: .*needs 4\.5:1; brand\.radius: is not in embed\.theme\.overridable$/,
+      ),
+    },
+  ]);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.evaluate("embeds[0].setTheme('dark')");
+  await expect.poll(() => token(frame, "accent")).toBe(accent.dark);
+  await page.evaluate("embeds[0].update({ brand: undefined })");
+  await expect.poll(() => token(frame, "accent")).toBe("#4c82ff");
+
+  const logo = frame.locator(".logo a");
+  expect([await logo.getAttribute("target"), await logo.getAttribute("rel")]).toEqual(["_blank", "noopener"]);
+  await expect.poll(() => frame.evaluate<number>(`document.querySelector(".logo img").naturalWidth`)).toBe(120);
+  expect(complaints).toEqual([]);
   await close();
 });

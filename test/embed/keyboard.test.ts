@@ -34,7 +34,7 @@ test("a trade from the keyboard alone", async () => {
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await frame.getByRole("button", { name: "Buy No for $12.50" }).waitFor();
-  expect(await frame.evaluate("document.activeElement.dataset.pm")).toBe("amount");
+  await expect.poll(() => frame.evaluate("document.activeElement.dataset.pm")).toBe("amount");
   await close();
 });
 

@@ -37,7 +37,8 @@ test("mounting again changes the widget in place under the same handle, and unmo
   await page.evaluate(`window.place = document.body.appendChild(document.createElement("div"));
     window.told = [];
     window.first = PredictionMarkets.mount(place, { marketId: "mkt_a", theme: "light", onEvent: (event) => told.push(event) }); 0`);
-  await heading(page, "mkt_a").waitFor();
+  const views = () => page.evaluate("told.filter(({ name }) => name === 'view').map(({ detail }) => detail.view)");
+  await expect.poll(views).toEqual(["market"]);
   const again = `[PredictionMarkets.mount(place, { marketId: "mkt_b" }) === first, place.children.length]`;
   expect(await page.evaluate(again)).toEqual([true, 1]);
   await heading(page, "mkt_b").waitFor();
@@ -47,7 +48,6 @@ test("mounting again changes the widget in place under the same handle, and unmo
   await page.frameLocator("iframe").locator(".card").first().waitFor();
   await expect.poll(() => page.frames()[1]?.locator("html").getAttribute("data-theme")).toBe("dark");
   expect(await page.locator("iframe").evaluate((one) => one.clientHeight)).toBe(444);
-  const views = () => page.evaluate("told.filter(({ name }) => name === 'view').map(({ detail }) => detail.view)");
   await expect.poll(views).toEqual(["market", "market", "markets"]);
 
   const leaves = await page.evaluate(`(() => {
@@ -169,7 +169,7 @@ test("as a module it exports the three functions, and its frames come from the o
   expect(await page.evaluate("same")).toEqual([true, "function"]);
   const frame = new URL(page.frames()[1]?.url() ?? "");
   expect([frame.origin, frame.searchParams.get("locale")]).toEqual([stage.tenant.url, "de"]);
-  expect(await page.locator("iframe").getAttribute("title")).toContain("Will mkt_a come true?");
+  await expect.poll(() => page.locator("iframe").getAttribute("title")).toContain("Will mkt_a come true?");
   expect(lasting(complaints)).toEqual([]);
   await close();
 });

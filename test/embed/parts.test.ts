@@ -4,6 +4,7 @@ import { EventReader } from "../../src/domain/event-reader.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
 import { reachingNow, summaryOf } from "../../src/embed/chart/curve.ts";
+import { percentRange } from "../../src/embed/chart/percent-range.ts";
 import {
   axisTime,
   cents,
@@ -16,7 +17,7 @@ import {
   until,
   volume,
 } from "../../src/embed/format.ts";
-import { percentRange } from "../../src/embed/chart/percent-range.ts";
+import { ServerClock } from "../../src/embed/stream/clock.ts";
 import { mayHaveHappened, sayWords, wordsFor } from "../../src/embed/words.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
 import { speakerFor } from "../../src/locales/speaker.ts";
@@ -64,14 +65,14 @@ const ENGLISH = speakerFor("en", CATALOGUES.en);
 
 describe("the curve", () => {
   test("is summed up in a sentence", () => {
-    expect(summaryOf(ENGLISH, [])).toBe("No trades yet.");
+    expect(summaryOf(ENGLISH, [])).toBe("No trades yet");
     const at = NOON;
-    expect(summaryOf(ENGLISH, [{ t: at, yes: 0.5 }])).toBe("50% chance, unchanged since May 17, 12:00\u202fPM.");
+    expect(summaryOf(ENGLISH, [{ t: at, yes: 0.5 }])).toBe(`50% chance, unchanged since ${ENGLISH.moment(at)}.`);
     const ends = [
       { t: at, yes: 0.5 },
       { t: at + 1, yes: 0.38 },
     ];
-    expect(summaryOf(ENGLISH, ends)).toBe("38% chance, down 12 points since May 17, 12:00\u202fPM.");
+    expect(summaryOf(ENGLISH, ends)).toBe(`38% chance, down 12 points since ${ENGLISH.moment(at)}.`);
     expect(summaryOf(ENGLISH, [ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
   });
 
@@ -168,6 +169,17 @@ describe("the stream", () => {
     expect(reader.read(text)).toEqual(events);
     expect(reader.lastId).toBe("7");
   });
+});
+
+test("a document from a cache counts by the server's time as soon as an answer states it, and a fresh one is left alone", () => {
+  const now = 1_900_000_000_750;
+  const stated = Math.floor(now / 1000) * 1000;
+  const cached = new ServerClock(now - 90_000);
+  cached.correct(stated);
+  expect(Math.abs(cached.now() - now)).toBeLessThan(60_000);
+  const fresh = new ServerClock(now);
+  for (const none of [stated, Number.NaN]) fresh.correct(none);
+  expect(fresh.now()).toBeGreaterThanOrEqual(now);
 });
 
 describe("words", () => {

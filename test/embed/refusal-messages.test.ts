@@ -154,7 +154,7 @@ describe("a market that stops taking trades says so at once", () => {
     await submit({ type: "resumeMarket", marketId: id });
     await part(frame, "submit").waitFor();
     await submit({ type: "settleMarket", marketId: id, outcome: "no" });
-    await frame.getByText("Settled: No won.").waitFor();
+    await frame.getByText("each share of No was paid one dollar.").waitFor();
     // Nothing is left to be likely, to wait for or to be live.
     expect(await frame.locator(".facts").innerText()).toMatch(/^No\s+won\s+\$[\d.]+ traded\s+settled$/);
     await close();

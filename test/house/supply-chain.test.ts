@@ -43,6 +43,7 @@ const PRODUCTION_LICENCES = [
   "ISC",
   "MIT",
   "MPL-2.0",
+  "OFL-1.1",
   "Unlicense",
 ];
 const DEVELOPMENT_LICENCES = [
@@ -50,7 +51,6 @@ const DEVELOPMENT_LICENCES = [
   "BSD-2-Clause",
   "CC0-1.0",
   "MIT OR Apache-2.0",
-  "OFL-1.1",
   "PSF-2.0",
 ];
 

@@ -1,5 +1,5 @@
 import { isLoopback } from "../../domain/access/networks.ts";
-import { readAssets } from "../../server/pages/assets.ts";
+import { LOADER_PATH, readAssets } from "../../server/pages/assets.ts";
 import { tenantFetch } from "../doors/trust.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 
@@ -21,6 +21,8 @@ interface CheckTerms {
 export const NO_ANSWER = "no answer";
 
 const TIMEOUT_MS = 5000;
+/** What no build has. */
+const NO_ASSET = "/assets/embed-0000000000000000.js";
 
 /** Makes every check, whether or not another fails, so that one run shows every problem. */
 export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: CheckTerms): Promise<Check[]> {
@@ -28,13 +30,15 @@ export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: C
   const { url = baseUrl } = asked;
   const fetch = await tenantFetch(tenant, { url, accepts: "stated" });
   const host = origin === undefined ? "" : `?host=${encodeURIComponent(origin)}`;
-  const [script, frame] = await Promise.all([
-    ask(fetch, `${url}/assets/embed.js`),
+  const [script, head, missing, frame] = await Promise.all([
+    ask(fetch, url + LOADER_PATH),
+    ask(fetch, url + LOADER_PATH, "HEAD"),
+    ask(fetch, url + NO_ASSET),
     ask(fetch, `${url}/embed/markets${host}`),
   ]);
   return [
     checkHttps(url),
-    checkScript(script, readAssets().loader),
+    checkScript(script, { head, missing, loader: readAssets().loader }),
     checkFrame(frame),
     checkAddress(url, baseUrl),
     ...(origin === undefined
@@ -49,9 +53,9 @@ interface Answer {
   text: string;
 }
 
-async function ask(request: typeof fetch, address: string): Promise<Answer | string> {
+async function ask(request: typeof fetch, address: string, method = "GET"): Promise<Answer | string> {
   try {
-    const response = await request(address, { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await request(address, { method, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
     return { status: response.status, headers: response.headers, text: await response.text() };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -67,30 +71,63 @@ function checkHttps(url: string): Check {
     : { check: "https", result: "fail", detail: "no TLS: pages with TLS show no such frame" };
 }
 
-function checkScript(answer: Answer | string, loader: string): Check {
+interface ScriptTerms {
+  /** What the same address answers to HEAD. */
+  head: Answer | string;
+  /** What an address that no build has answers. */
+  missing: Answer | string;
+  /** This build's. */
+  loader: string;
+}
+
+/** The loader at the address that snippets name. */
+function checkScript(answer: Answer | string, { head, missing, loader }: ScriptTerms): Check {
   const check = "script";
-  if (typeof answer === "string") return { check, result: "fail", detail: answer };
-  const { status, headers, text } = answer;
-  if (status !== 200) return { check, result: "fail", detail: `/assets/embed.js answers ${status}` };
-  if (!/javascript/.test(headers.get("content-type") ?? ""))
-    return { check, result: "fail", detail: "/assets/embed.js is not sent as a script" };
-  if (headers.get("access-control-allow-origin") !== "*")
-    return { check, result: "fail", detail: "its CORS header is missing, so the integrity attribute stops it" };
-  return text === loader
+  const fail = (detail: string): Check => ({ check, result: "fail", detail });
+  for (const each of [answer, head, missing]) if (typeof each === "string") return fail(each);
+  const [{ status, headers, text }, asked, refused] = [answer, head, missing] as [Answer, Answer, Answer];
+  const isForAll = (each: Headers): boolean => each.get("access-control-allow-origin") === "*";
+  if (status !== 200) return fail(`${LOADER_PATH} answers ${status}`);
+  if (!/javascript/.test(headers.get("content-type") ?? "")) return fail(`${LOADER_PATH} is not sent as a script`);
+  if (!isForAll(headers)) return fail("its CORS header is missing, so pages cannot import it");
+  if (headers.get("cross-origin-resource-policy") !== "cross-origin")
+    return fail("its Cross-Origin-Resource-Policy is missing, so isolated pages may not load it");
+  if (asked.status !== status || asked.headers.get("etag") !== headers.get("etag"))
+    return fail(`HEAD ${LOADER_PATH} answers ${asked.status}, or another version`);
+  if (refused.status !== 404 || !isForAll(refused.headers))
+    return fail(`an unknown file beneath /assets/ answers ${refused.status}, or without its CORS header`);
+  if (text !== loader)
+    return { check, result: "warn", detail: "another build's loader, which works: its address is the same" };
+  return maxAgeOf(headers) === 300 && headers.has("etag")
     ? { check, result: "ok", detail: "the loader of this build" }
-    : { check, result: "warn", detail: "another build's loader: print the snippet with that build" };
+    : { check, result: "warn", detail: "something in between changes how long it is kept, so that upgrades come late" };
+}
+
+/** Seconds; undefined where an answer states none. */
+function maxAgeOf(headers: Headers): number | undefined {
+  const stated = /max-age=(\d+)/.exec(headers.get("cache-control") ?? "")?.[1];
+  return stated === undefined ? undefined : Number(stated);
 }
 
 function checkFrame(answer: Answer | string): Check {
   const check = "frame";
-  if (typeof answer === "string") return { check, result: "fail", detail: answer };
+  const fail = (detail: string): Check => ({ check, result: "fail", detail });
+  if (typeof answer === "string") return fail(answer);
   const { status, headers } = answer;
-  if (status !== 200) return { check, result: "fail", detail: `/embed/markets answers ${status}` };
-  if (headers.has("x-frame-options"))
-    return { check, result: "fail", detail: "something in between adds X-Frame-Options: take that away" };
-  return (headers.get("content-security-policy") ?? "").includes("script-src 'nonce-")
+  if (status !== 200) return fail(`/embed/markets answers ${status}`);
+  if (headers.has("x-frame-options")) return fail("something in between adds X-Frame-Options: take that away");
+  const policy = headers.get("content-security-policy") ?? "";
+  if (!policy.includes("script-src 'self'") || !policy.includes("style-src 'sha256-"))
+    return fail("its Content-Security-Policy is missing: does something in between drop it?");
+  if (headers.get("cross-origin-embedder-policy") !== "require-corp")
+    return {
+      check,
+      result: "warn",
+      detail: "its Cross-Origin-Embedder-Policy is missing, so isolated pages show nothing",
+    };
+  return maxAgeOf(headers) === 1
     ? { check, result: "ok", detail: "its policy allows its own script and nothing else" }
-    : { check, result: "fail", detail: "its Content-Security-Policy is missing: does something in between drop it?" };
+    : { check, result: "warn", detail: "something in between changes how long it is kept, so that prices come late" };
 }
 
 /** The tenant's own pages are recognised by `baseUrl`, which therefore has to be the address that people use. */

@@ -2,6 +2,7 @@ import type { FaultCode } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market.ts";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
 import type { Messages } from "../../locales/messages.ts";
+import type { SourceLink } from "../../locales/source-sentence.ts";
 import type { WireResult } from "../operations.ts";
 
 /** Data in a frame's document: all that the view shows at first, so that its script sends no request for it. */
@@ -62,6 +63,8 @@ export interface FrameMarket {
   detail: WireResult<"getMarket">;
   /** YES prices with the time from which each held, milliseconds since the epoch; thinned out for a chart. */
   history: [t: number, yes: number][];
+  /** What settles it, in the language of the view; of the view `market`. */
+  source?: readonly (string | SourceLink)[] | undefined;
   /** The value of the feed that settled it, a decimal. */
   finalValue?: string | undefined;
   /** How its prices are made, so that the page can quote with the engine's own maths. */

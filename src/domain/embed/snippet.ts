@@ -44,24 +44,24 @@ export interface SnippetParts {
   call?: string;
 }
 
+/** A place narrower than this, in CSS pixels, is a narrow one. */
+const NARROW_PX = 480;
+
 /**
- * CSS pixels that a view takes at first as a rule, in a place of at least this width: so much is reserved before it is there,
- * so that nothing of the page moves when it comes. Widest last.
+ * CSS pixels that a view takes as a rule, with a user who is signed in: so much is reserved before it is there, so that
+ * nothing of the page moves when it comes.
  */
-const RESERVED: Record<View, readonly [fromWidthPx: number, heightPx: number][]> = {
-  market: [
-    [0, 720],
-    [480, 640],
-  ],
-  markets: [[0, 720]],
-  portfolio: [[0, 480]],
-  card: [[0, 180]],
-  compare: [[0, 480]],
+const RESERVED: Record<View, readonly [narrowPx: number, widePx: number]> = {
+  market: [760, 840],
+  markets: [720, 720],
+  portfolio: [840, 600],
+  card: [250, 250],
+  compare: [640, 760],
 };
 
 /** @param widthPx of the place; a wide one unless given */
-export function reservedHeight(view: View, widthPx = Number.POSITIVE_INFINITY): number {
-  return RESERVED[view].findLast(([fromWidthPx]) => widthPx >= fromWidthPx)?.[1] ?? 0;
+export function reservedHeight(view: View, widthPx = NARROW_PX): number {
+  return RESERVED[view][widthPx < NARROW_PX ? 0 : 1];
 }
 
 /** The HTML that a publisher pastes into a page. Equal terms give equal text, wherever it is written. */

@@ -35,7 +35,9 @@ export class FrameHeight {
     const widthPx = place.clientWidth;
     const usual = reservedHeight(view, widthPx);
     const kept = settled.consent ? readKept()[this.#key(widthPx)] : undefined;
-    this.#apply(kept ?? Math.max(heightPx ?? 0, usual));
+    // A reader who was signed out may be signed in now, with more to show.
+    const least = view === "portfolio" ? usual : 0;
+    this.#apply(Math.max(kept ?? Math.max(heightPx ?? 0, usual), least));
   }
 
   /** The frame says how much it needs. */

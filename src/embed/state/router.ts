@@ -40,6 +40,7 @@ type Arrival = "top" | "back" | "update";
 
 /** A list that was left longer ago is shown as it was, and read again. */
 const FRESH_MS = 30_000;
+const SIDES = ["yes", "no"] as const;
 /** Views that markets are opened from. */
 const ORIGINS = ["markets", "portfolio"] as const;
 const MOST_MEMORIES = 20;
@@ -75,7 +76,8 @@ export class Router {
     const stated = (name: string): string | undefined => this.#query.get(name) ?? undefined;
     const [marketId, locale] = [stated("marketId"), stated("locale")];
     const from = ORIGINS.find((view) => view === stated("from"));
-    for (const name of ["from", "marketId", "locale"]) this.#query.delete(name);
+    const side = SIDES.find((one) => one === stated("side"));
+    for (const name of ["from", "marketId", "locale", "side"]) this.#query.delete(name);
     // A document that was loaded again is where its entry of the history says.
     this.#lastKey = stored?.key ?? 1;
     this.#place = stored ?? {
@@ -83,6 +85,7 @@ export class Router {
       view: first.view,
       marketId,
       locale,
+      side,
       from: from && { key: 0, view: from, locale },
     };
     this.#wanted = this.#place;
@@ -268,10 +271,10 @@ export class Router {
 
   /** Writes the place into the history, with an address that shows it when it is loaded. */
   #record(how: "pushState" | "replaceState", place: Place): void {
-    const { view, marketId, locale, from } = place;
+    const { view, marketId, locale, side, from } = place;
     const query = new URLSearchParams(this.#query);
     query.set("theme", document.documentElement.dataset.theme ?? "dark");
-    for (const [name, value] of Object.entries({ marketId, locale, from: from?.view }))
+    for (const [name, value] of Object.entries({ marketId, locale, side, from: from?.view }))
       if (value !== undefined) query.set(name, value);
     history[how]({ pm: place }, "", `/embed/${view}?${query}`);
   }

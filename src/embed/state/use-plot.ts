@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { LOOKS_CHANGED } from "../brand.ts";
 import type { Point } from "../chart/curve.ts";
 import type { Curve, Plot, PlotOptions } from "../chart/plot.ts";
+import { LOOKS_CHANGED } from "./use-brand.ts";
 
 /** What a drawn plot depends on beyond its curves. */
 interface PlotTerms extends PlotOptions {

@@ -75,7 +75,7 @@ export function Ranges({ chosen, onChoose }: { chosen: Range; onChoose(range: Ra
           type="button"
           data-pm={range}
           aria-pressed={range === chosen}
-          aria-label={say(`market.${range}Long`)}
+          title={say(`market.${range}Long`)}
           onClick={() => onChoose(range)}
         >
           {say(`market.${range}`)}

@@ -4,11 +4,16 @@ import type { Logo as LogoOf } from "../../domain/theme/stated-theme.ts";
 export function Logo({ logo }: { logo: LogoOf | undefined }) {
   if (!logo) return null;
   const image = <img src={logo.url} alt={logo.alt} referrerpolicy="no-referrer" onError={askWithCors} />;
-  if (logo.href === undefined) return <span class="logo">{image}</span>;
   return (
-    <a class="logo" href={logo.href} target="_blank" rel="noopener">
-      {image}
-    </a>
+    <header class="logo">
+      {logo.href === undefined ? (
+        image
+      ) : (
+        <a href={logo.href} target="_blank" rel="noopener">
+          {image}
+        </a>
+      )}
+    </header>
   );
 }
 

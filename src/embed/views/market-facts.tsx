@@ -1,11 +1,11 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
-import { type SourceLink, sourceSentence } from "../../locales/source-sentence.ts";
+import type { SourceLink } from "../../locales/source-sentence.ts";
 import { useSpeech } from "../speech.ts";
 import type { Portfolio } from "../state/session.ts";
 
 /** What decides the market: the rules as the operator wrote them, and the source as a sentence. */
-export function Facts({ detail }: { detail: FrameMarket["detail"] }) {
+export function Facts({ market: { detail, source = [] } }: { market: FrameMarket }) {
   const { say } = useSpeech();
   const { description } = detail.meta;
   return (
@@ -18,13 +18,12 @@ export function Facts({ detail }: { detail: FrameMarket["detail"] }) {
           </p>
         </>
       )}
-      <Source detail={detail} />
+      <Source pieces={source} />
     </section>
   );
 }
 
-function Source({ detail }: { detail: FrameMarket["detail"] }) {
-  const pieces = sourceSentence(useSpeech(), detail);
+function Source({ pieces }: { pieces: NonNullable<FrameMarket["source"]> }) {
   return (
     <p data-pm="source" class="soft small" dir="auto">
       {pieces.map((piece) => (typeof piece === "string" ? piece : <Link key={piece.href} link={piece} />))}

@@ -43,7 +43,7 @@ export function MarketView({ data, market, session, theme, side, back }: MarketV
       <p class="facts">
         <Headline status={status} outcome={outcome} yesPrice={yesPrice} />
         <span>{say("market.traded", { amount: volume(state.volume) })}</span>
-        <Closes closeAt={detail.closeAt} left={left} />
+        {(status !== "settled" || left <= 0) && <Closes closeAt={detail.closeAt} left={left} />}
         <MarketState status={status} market={state} />
       </p>
       <Chart points={state.points} theme={theme} now={settledAt ? Date.parse(settledAt) : now} />
@@ -58,7 +58,7 @@ export function MarketView({ data, market, session, theme, side, back }: MarketV
       {status !== "open" && (
         <Rest {...{ status, outcome, settledAt, finalValue, portfolio }} market={detail} lastPrice={yesPrice} />
       )}
-      <Facts detail={detail} />
+      <Facts market={market} />
     </main>
   );
 }

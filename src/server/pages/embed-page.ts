@@ -1,9 +1,10 @@
-import type { FrameData, FrameList, RefusalData } from "../../contract/resources/embed.ts";
+import type { FrameData, FrameList, FrameMarket, RefusalData } from "../../contract/resources/embed.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { completeTheme, type StatedTheme, themeSources } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Languages } from "../../locales/languages.ts";
+import { sourceSentence } from "../../locales/source-sentence.ts";
 import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
@@ -186,7 +187,9 @@ async function frameData(
     view,
     name: options.name,
     locale: speaker.locale,
-    messages,
+    messages: Object.fromEntries(
+      Object.entries(messages).filter(([key]) => !OF_PAGES.test(key)),
+    ) as FrameData["messages"],
     categories,
     warnImpact: options.warnImpact ?? WARN_IMPACT,
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
@@ -194,8 +197,17 @@ async function frameData(
     now: Math.floor(wallClockMs()),
     theme: options.theme,
     ...contents,
+    ...(view === "market" && contents.market && { market: withSource(contents.market, speaker) }),
   };
 }
+
+/** The sentence is made here, so that no frame carries what reads references. */
+function withSource(market: FrameMarket, speaker: Speaker): FrameMarket {
+  return { ...market, source: sourceSentence(speaker, market.detail) };
+}
+
+/** Messages that only the server says. */
+const OF_PAGES = /^(page|source|host)\./;
 
 /** What readers without scripts see, and all others until the script has run. */
 function contentOf({ name, market, compared, markets = [] }: FrameData, speaker: Speaker): string {

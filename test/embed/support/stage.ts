@@ -17,6 +17,7 @@ export interface HostOptions {
   height?: number;
   autoHeight?: boolean;
   token?: string | null;
+  brand?: object;
   /** How many embeds the page mounts. */
   count?: number;
 }

@@ -27,7 +27,7 @@ function factsOf(speaker: Speaker, market: Market): string {
   const { volume, settledAt, outcome, yesPrice, meta } = market;
   const traded = `<p class="soft">${escapeHtml(speaker.say("page.traded", { amount: speaker.volume(volume) }))}</p>`;
   const rules = typeof meta.description === "string" ? meta.description.trim() : "";
-  return `<section>${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice }) : ""}${traded}</section>
+  return `<section class="once">${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice }) : ""}${traded}</section>
 ${rules === "" ? "" : section(speaker.say("page.rules"), `<p class="rules" dir="auto" data-pm="rules">${escapeHtml(rules)}</p>`)}
 ${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="source">${sourceMarkup(speaker, market)}</p>`)}`;
 }

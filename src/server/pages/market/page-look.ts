@@ -14,7 +14,7 @@ form{display:flex;flex-wrap:wrap;gap:.5rem;margin-block:1rem}input,button{min-he
 input{flex:1 1 12rem;min-width:0}button{cursor:pointer;color:var(--pm-onAccent);background:var(--pm-accent);border-color:var(--pm-accent)}
 :focus-visible{outline:2px solid var(--pm-accent);outline-offset:2px}
 .place{display:grid}.place>*{grid-area:1/1;min-width:0}.place .widget{visibility:hidden}
-@media(scripting:enabled){.place{min-height:40rem}}.place .card{align-self:start}
+@media(scripting:enabled){.place{min-height:40rem}}.live .widget{margin-inline:-1rem}.live .once{display:none}.place .card{align-self:start}
 .live .place .widget{visibility:visible}.live .place .card{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}.live .place .card p{display:none}
 @media print{.place{min-height:0}.place .widget{display:none}.live .place .card{position:static;width:auto;height:auto;clip-path:none}.live .place .card p{display:block}}`;
 

@@ -1,17 +1,23 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { FontFile } from "./font-file.ts";
 import type { Lettering, Weight } from "./svg.ts";
 
-/** Where the build puts them; this file finds them from src/ and from dist/. */
-const PLACE = join(import.meta.dirname, "../../../../../dist/fonts");
-const FILES: readonly { file: string; weights: readonly Weight[] }[] = [
-  { file: "NotoSans-Regular.ttf", weights: [400] },
-  { file: "NotoSans-SemiBold.ttf", weights: [600] },
-  { file: "NotoNaskhArabic-Regular.ttf", weights: [400] },
-  { file: "NotoNaskhArabic-Bold.ttf", weights: [600] },
-  { file: "NotoSansJP-Medium.otf", weights: [400, 600] },
+const FILES: readonly { from: string; file: string; weights: readonly Weight[] }[] = [
+  { from: "@embedpdf/fonts-latin", file: "NotoSans-Regular.ttf", weights: [400] },
+  { from: "@embedpdf/fonts-latin", file: "NotoSans-SemiBold.ttf", weights: [600] },
+  { from: "@embedpdf/fonts-arabic", file: "NotoNaskhArabic-Regular.ttf", weights: [400] },
+  { from: "@embedpdf/fonts-arabic", file: "NotoNaskhArabic-Bold.ttf", weights: [600] },
+  { from: "@embedpdf/fonts-jp", file: "NotoSansJP-Medium.otf", weights: [400, 600] },
 ];
+const installed = createRequire(import.meta.url);
+
+/** A file of a package of fonts, beside the module that it exports. */
+function readFont(from: string, file: string): Buffer {
+  return readFileSync(join(dirname(installed.resolve(from)), "../fonts", file));
+}
+
 /** In ems, of a character that no font has. */
 const UNKNOWN_WIDTH = 0.7;
 
@@ -19,9 +25,8 @@ const UNKNOWN_WIDTH = 0.7;
 export class Fonts implements Lettering {
   readonly #files: readonly { font: FontFile; weights: readonly Weight[] }[];
 
-  /** @throws Error before the first build */
   constructor() {
-    this.#files = FILES.map(({ file, weights }) => ({ font: new FontFile(readFileSync(join(PLACE, file))), weights }));
+    this.#files = FILES.map(({ from, file, weights }) => ({ font: new FontFile(readFont(from, file)), weights }));
   }
 
   /** The files that these texts need: the first two stand for what is in every picture. */

@@ -1,7 +1,6 @@
 /** Loads the script of a tenant's own origin, and mounts widgets with it. Nothing here runs before it is called, on servers neither. */
-import type { Embed, EmbedOptions, PredictionMarkets } from "../host/types.ts";
+import type { Embed, EmbedOptions, PredictionMarkets } from "../types.ts";
 
-export type { Embed, EmbedOptions } from "../host/types.ts";
 export type {
   Action,
   ActionName,
@@ -13,7 +12,8 @@ export type {
   Theme,
   TradeDetail,
   View,
-} from "../protocol.ts";
+} from "../../protocol.ts";
+export type { Embed, EmbedOptions } from "../types.ts";
 
 /** What the script exports. */
 export type Script = Pick<PredictionMarkets, "embed" | "mount" | "unmount">;

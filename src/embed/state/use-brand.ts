@@ -1,8 +1,8 @@
 import { useLayoutEffect, useMemo } from "preact/hooks";
-import { applyBrand, type BrandRefusal } from "../domain/theme/brand.ts";
-import { completeTheme, type StatedTheme } from "../domain/theme/stated-theme.ts";
-import { themeStyle } from "../domain/theme/style.ts";
-import type { Bridge } from "./bridge.ts";
+import { applyBrand, type BrandRefusal } from "../../domain/theme/brand.ts";
+import { completeTheme, type StatedTheme } from "../../domain/theme/stated-theme.ts";
+import { themeStyle } from "../../domain/theme/style.ts";
+import type { Bridge } from "../bridge.ts";
 
 /** Tells the document that its tokens have other values now: what paints with them by itself paints again. */
 export const LOOKS_CHANGED = "pm-looks";
