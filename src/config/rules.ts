@@ -6,7 +6,7 @@ import type { Finding, Path } from "./config-error.ts";
 import { servedHosts } from "./hosts.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
-import { themeIsReadable } from "./schema/theme-rule.ts";
+import { sidesAreNamed, themeIsReadable } from "./schema/theme-rule.ts";
 import { databaseAddressesAreSound } from "./secrets/database-url.ts";
 import { marketFilesStayBelow } from "./tenant-files/market-walk.ts";
 
@@ -31,6 +31,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   marketFilesStayBelow,
   databaseAddressesAreSound,
   themeIsReadable,
+  sidesAreNamed,
 ];
 
 function keyNamesAreUnique({ keys }: Draft): Finding[] {

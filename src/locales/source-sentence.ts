@@ -62,9 +62,9 @@ function feedSentence(speaker: Speaker, { feed, comparator, strike, upperStrike,
 const ADDRESS = /(https?:\/\/[^\s<>"'“”«»]*[^\s<>"'“”«».,;:!?)\]}])/i;
 
 function linked(text: string): (string | SourceLink)[] {
-  return text
-    .split(ADDRESS)
-    .map((piece, index) =>
-      index % 2 === 1 && URL.canParse(piece) ? { href: new URL(piece).href, text: piece } : piece,
-    );
+  return text.split(ADDRESS).map((piece, index) => {
+    const url = index % 2 === 1 && URL.canParse(piece) ? new URL(piece) : undefined;
+    // `https://good.example@evil.example` leads to the host that readers take for the rest.
+    return url && url.username === "" && url.password === "" ? { href: url.href, text: piece } : piece;
+  });
 }

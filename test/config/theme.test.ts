@@ -22,6 +22,18 @@ describe("the looks of the widget", () => {
     ]);
   });
 
+  test("are shown on hosts by name or address, with a port", () => {
+    const origins = [
+      "https://a-b.example",
+      "http://localhost:3000",
+      "http://[::1]:8080",
+      "https://xn--bcher-kva.example",
+    ];
+    expect(parse(tenantText({ embed: JSON.stringify({ allowedOrigins: origins }) })).embed.allowedOrigins).toEqual(
+      origins,
+    );
+  });
+
   test("are read as the file states them", () => {
     const embed = `
   locale: pt-BR
@@ -74,6 +86,19 @@ describe("the looks of the widget", () => {
     [theme("{ density: dense }"), "embed.theme.density: must be one of comfortable, compact"],
     [theme("{ logo: { url: 'https://a.example/l.png' } }"), "embed.theme.logo.alt: is required"],
     [theme("{ words: { yes: 'a name of over twenty' } }"), "embed.theme.words.yes: must have at most 20 characters"],
+    [theme("{ words: { yes: 'No' } }"), "embed.theme.words.yes: must not be a word of the other side, no"],
+    [theme("{ words: { no: { de: 'ja ' } } }"), "embed.theme.words.no.de: must not be a word of the other side, yes"],
+    [theme('{ words: { yes: "\\u200b" } }'), "embed.theme.words.yes: must have a character that can be seen"],
+    [
+      theme("{ logo: { url: 'https://l.example;frame-ancestors/x.png', alt: A } }"),
+      "embed.theme.logo.url: must have a host such as cdn.acme.example",
+    ],
+    ...["https://a;script-src", "https://a,b", "https://'unsafe-inline'", "https://*", "https://*.a.example"].map(
+      (origin): [Record<string, string>, string] => [
+        { embed: `{ allowedOrigins: ["${origin}"] }` },
+        "embed.allowedOrigins[0]: must be an origin such as https://www.acme.example",
+      ],
+    ),
     [
       theme("{ overridable: [logo] }"),
       "embed.theme.overridable[0]: must be one of colors, font, radius, density, words",

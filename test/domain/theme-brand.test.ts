@@ -49,6 +49,31 @@ describe("a page's brand", () => {
   });
 
   test.each([
+    ["swapped", { yes: "No", no: "Yes" }, ["yes", "no"]],
+    ["equal", { yes: "Maybe", no: " mAYBE\u200b" }, ["yes", "no"]],
+    ["invisible", { yes: "\u200b", no: " \u2800\u3164" }, ["yes", "no"]],
+    ["the other side's in another language", { yes: { de: "Klar", fr: "Ne\u200bin!" } }, ["yes"]],
+    ["the tenant's own, swapped", { yes: "Down", no: "Up" }, ["yes", "no"]],
+    ["the tenant's own, for both", { no: "up" }, ["no"]],
+    ["those that were there", { yes: "Up", no: "Lower" }, []],
+  ])("sets no words of a side that name the other or none: %s", (_what, words, sides) => {
+    const tenant = { ...TENANT, words: { yes: "Up", no: { en: "Down" } } };
+    const { theme, refused } = applyBrand(tenant, { words });
+    expect(refused.map(({ field }) => field)).toEqual(sides.map((side) => `words.${side}`));
+    expect(theme.words).toEqual(sides.length === 0 ? words : tenant.words);
+  });
+
+  test("is looked at no further than anyone would write", () => {
+    const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => ["x".repeat(500) + index, "x"]));
+    for (const brand of [many, { colors: many }, { words: many }, { words: { yes: many } }]) {
+      const { refused } = applyBrand(TENANT, brand);
+      expect(refused.length).toBeLessThanOrEqual(51);
+      expect(refused[0]?.reason).toBe("must have at most 50 fields");
+      for (const { field } of refused) expect(field.length).toBeLessThan(100);
+    }
+  });
+
+  test.each([
     ["a text", null, ["brand: must be an object"]],
     ["no colours", { colors: "red" }, ["colors: must be an object"]],
     ["a colour by name", { colors: { accent: "red" } }, ["colors.accent: must be a colour such as #0b5cad"]],

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { BUILT_IN_SIDES } from "../../src/domain/theme/side-words.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
 import { Languages, tagsIn } from "../../src/locales/languages.ts";
 
@@ -33,4 +34,11 @@ test("Accept-Language is read by weight, and what is no tag is left out", () => 
   expect(tagsIn("fr;q=0.5, de-CH, en;q=0.8, *;q=0.1, it;q=0")).toEqual(["de-CH", "en", "fr"]);
   expect(tagsIn("<script>, ,;;q=1")).toEqual([]);
   expect(tagsIn(undefined)).toEqual([]);
+});
+
+test("the words of the sides that no other side may have are those of the languages that come along", () => {
+  for (const side of ["yes", "no"] as const) {
+    const words = Object.values(CATALOGUES).map((messages) => messages[`common.${side}`]);
+    expect(new Set(BUILT_IN_SIDES[side])).toEqual(new Set(words));
+  }
 });

@@ -56,7 +56,15 @@ describe("another text stands as it is", () => {
   });
 
   test("but no other scheme, and nothing that is not an address", () => {
-    for (const text of ["javascript:alert(1)", "data:text/html,x", "https://", "https://[", "pm:btc > oops"])
+    for (const text of [
+      "javascript:alert(1)",
+      "data:text/html,x",
+      "https://",
+      "https://[",
+      "https://good@evil.example/",
+      "https://a:b@evil.example/",
+      "pm:btc > oops",
+    ])
       expect(sentence("en", text).join("")).toBe(`Decided by: ${text}`);
   });
 });

@@ -3,7 +3,7 @@ import { CategorySlug, httpUrl, line, text } from "../../contract/scalars.ts";
 import { isLanguageTag } from "../../domain/text.ts";
 import { MAX_SIDE_WORD, OVERRIDABLE } from "../../domain/theme/stated-theme.ts";
 import { COLOR, COLOR_TOKENS, DENSITIES, MAX_FONT_FAMILY, MAX_RADIUS_PX } from "../../domain/theme/tokens.ts";
-import { Origin } from "./scalars.ts";
+import { hasPlainHost, Origin } from "./scalars.ts";
 
 const MOST_ENTRIES = 100;
 
@@ -53,7 +53,9 @@ const Colors = z.strictObject(
 );
 
 /** Nothing that a browser shows is loaded without TLS. */
-const BrowserUrl = httpUrl(2048).regex(/^https:/, "must begin with https://");
+const BrowserUrl = httpUrl(2048)
+  .regex(/^https:/, { message: "must begin with https://", abort: true })
+  .refine((url) => URL.canParse(url) && hasPlainHost(url), "must have a host such as cdn.acme.example");
 
 const Font = z.strictObject({
   family: line(MAX_FONT_FAMILY).meta({

@@ -86,9 +86,18 @@ export const OutgoingUrl = ContractUrl.meta({ writeOnly: true });
 
 /** `https://www.acme.example`, exactly as a browser sends it in `Origin`. */
 export const Origin = secretiveUrl(512).refine(
-  (origin) => URL.canParse(origin) && new URL(origin).origin === origin,
+  (origin) => URL.canParse(origin) && new URL(origin).origin === origin && hasPlainHost(origin),
   "must be an origin such as https://www.acme.example, in lower case and without a path",
 );
+
+/**
+ * Whether the host is a name of letters, digits and hyphens, or an IP address. A URL may have others, such as `a;b` and
+ * `*`, which would be words of their own in a `Content-Security-Policy`.
+ */
+export function hasPlainHost(address: string): boolean {
+  const { hostname } = new URL(address);
+  return /^(\[[\da-f:.]+\]|[a-z\d_-]+(\.[a-z\d_-]+)*\.?)$/.test(hostname);
+}
 
 /** The tenant's own address. Inside without a trailing slash, which people like to add. */
 export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {

@@ -1,4 +1,5 @@
 import { faintPairs, faintText } from "../../domain/theme/contrast.ts";
+import { sideWordFaults } from "../../domain/theme/side-words.ts";
 import { mergeColors, type StatedColors } from "../../domain/theme/stated-theme.ts";
 import { BUILT_IN, type ColorToken, type Scheme } from "../../domain/theme/tokens.ts";
 import type { Finding, Path } from "../config-error.ts";
@@ -12,6 +13,14 @@ export function themeIsReadable({ embed }: Partial<TenantFile>): Finding[] {
     const token = stated[pair.foreground] === undefined ? pair.ground : pair.foreground;
     return { path: placeOf(stated, token, pair.scheme), message: faintText(pair), code: "LOW_CONTRAST" };
   });
+}
+
+/** The names of the sides can be seen, and neither is a word of the other side. */
+export function sidesAreNamed({ embed }: Partial<TenantFile>): Finding[] {
+  return sideWordFaults(embed?.theme.words ?? {}).map(({ side, tag, reason }) => ({
+    path: ["embed", "theme", "words", side, ...(tag === undefined ? [] : [tag])],
+    message: reason,
+  }));
 }
 
 function placeOf(stated: StatedColors, token: ColorToken, scheme: Scheme): Path {

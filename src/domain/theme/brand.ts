@@ -1,14 +1,21 @@
 import { PLAIN_LINE } from "../text.ts";
 import { faintPairs, faintText } from "./contrast.ts";
+import { type Side, sideWordFaults } from "./side-words.ts";
 import {
   completeTheme,
   MAX_SIDE_WORD,
   mergeColors,
   OVERRIDABLE,
+  type SideWords,
   type StatedColors,
   type StatedTheme,
 } from "./stated-theme.ts";
 import { COLOR, COLOR_TOKENS, type ColorToken, DENSITIES, MAX_FONT_FAMILY, MAX_RADIUS_PX } from "./tokens.ts";
+
+/** No brand has so many parts, or one part so many names: the rest is not looked at. */
+const MOST_FIELDS = 50;
+/** Characters of a name that is told. */
+const LONGEST_FIELD = 60;
 
 /** A part of a brand that is left out. */
 export interface BrandRefusal {
@@ -31,13 +38,13 @@ export function applyBrand(theme: StatedTheme, brand: unknown): BrandedTheme {
   if (!isRecord(brand)) return { theme, refused: [{ field: "brand", reason: "must be an object" }] };
   const branded: { -readonly [Part in keyof StatedTheme]: StatedTheme[Part] } = { ...theme };
   const refused: BrandRefusal[] = [];
-  for (const [field, value] of Object.entries(brand)) {
+  for (const [field, value] of fieldsOf(brand, "brand", refused)) {
     if (value === undefined) continue;
     const part = OVERRIDABLE.find((each) => each === field);
-    if (part === undefined) refused.push({ field, reason: "is nothing that a page may set" });
+    if (part === undefined) refused.push({ field: shortened(field), reason: "is nothing that a page may set" });
     else if (!theme.overridable?.includes(part)) refused.push({ field, reason: "is not in embed.theme.overridable" });
     else if (part === "colors") branded.colors = brandedColors(theme.colors ?? {}, value, refused);
-    else if (part === "words") branded.words = { ...theme.words, ...brandedWords(value, refused) };
+    else if (part === "words") branded.words = brandedWords(theme.words, value, refused);
     else if (part === "font") branded.font = brandedFont(theme, value, refused);
     else if (part === "radius") {
       if (typeof value === "number" && value >= 0 && value <= MAX_RADIUS_PX) branded.radius = value;
@@ -58,13 +65,13 @@ function brandedColors(stated: StatedColors, wanted: unknown, refused: BrandRefu
     return stated;
   }
   const kept: StatedColors = {};
-  for (const [name, value] of Object.entries(wanted)) {
+  for (const [name, value] of fieldsOf(wanted, "colors", refused)) {
     const token = COLOR_TOKENS.find((each) => each === name);
     const color = colorOf(value);
     if (token && color) kept[token] = color;
     else
       refused.push({
-        field: `colors.${name}`,
+        field: `colors.${shortened(name)}`,
         reason: token ? "must be a colour such as #0b5cad" : "is no colour's name",
       });
   }
@@ -99,17 +106,38 @@ function brandedFont({ font }: StatedTheme, wanted: unknown, refused: BrandRefus
   return font;
 }
 
-function brandedWords(wanted: unknown, refused: BrandRefusal[]): NonNullable<StatedTheme["words"]> {
-  const entries = Object.entries(isRecord(wanted) ? wanted : { "": undefined });
-  const sound = entries.filter(([side, value]) => {
-    const texts = isRecord(value) ? Object.values(value) : [value];
-    const isSound = (side === "yes" || side === "no") && texts.every((text) => isLine(text, MAX_SIDE_WORD));
-    const field = side === "" ? "words" : `words.${side}`;
-    if (!isSound)
-      refused.push({ field, reason: `must be a text of at most ${MAX_SIDE_WORD} characters, for yes or no` });
-    return isSound;
-  });
-  return Object.fromEntries(sound);
+/** The page's words over the tenant's, without those that would name the wrong side or none. */
+function brandedWords(stated: SideWords = {}, wanted: unknown, refused: BrandRefusal[]): SideWords {
+  const entries = isRecord(wanted) ? fieldsOf(wanted, "words", refused) : ([["", undefined]] as const);
+  const kept: { [Name in Side]?: NonNullable<SideWords[Name]> } = {};
+  for (const [side, value] of entries) {
+    const field = side === "" ? "words" : `words.${shortened(side)}`;
+    const texts = isRecord(value) ? fieldsOf(value, field, refused).map(([, text]) => text) : [value];
+    const isSound = isRecord(value) ? texts.length === Object.keys(value).length : true;
+    if ((side === "yes" || side === "no") && isSound && texts.every((text) => isLine(text, MAX_SIDE_WORD)))
+      kept[side] = value as string | Record<string, string>;
+    else refused.push({ field, reason: `must be a text of at most ${MAX_SIDE_WORD} characters, for yes or no` });
+  }
+  // Again, because without a word the tenant's own is there.
+  for (;;) {
+    const faults = sideWordFaults({ ...stated, ...kept }, stated).filter(({ side }) => kept[side] !== undefined);
+    if (faults.length === 0) return { ...stated, ...kept };
+    for (const { side, reason } of faults) {
+      if (kept[side] !== undefined) refused.push({ field: `words.${side}`, reason });
+      delete kept[side];
+    }
+  }
+}
+
+/** The first fields of what a page sent; that there are more is told once. */
+function fieldsOf(part: Record<string, unknown>, field: string, refused: BrandRefusal[]): [string, unknown][] {
+  const names = Object.keys(part);
+  if (names.length > MOST_FIELDS) refused.push({ field, reason: `must have at most ${MOST_FIELDS} fields` });
+  return names.slice(0, MOST_FIELDS).map((name) => [name, part[name]]);
+}
+
+function shortened(field: string): string {
+  return field.length > LONGEST_FIELD ? `${field.slice(0, LONGEST_FIELD)}…` : field;
 }
 
 function isLine(value: unknown, maxLength: number): value is string {

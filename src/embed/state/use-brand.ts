@@ -55,8 +55,12 @@ function dress(style: string): void {
   document.dispatchEvent(new Event(LOOKS_CHANGED));
 }
 
+/** Characters of a message; the page around may show or log it. */
+const LONGEST_MESSAGE = 1000;
+
 function sentenceOf(refused: readonly BrandRefusal[]): string {
-  return refused
+  const whole = refused
     .map(({ field, reason }) => (field === "brand" ? `brand ${reason}` : `brand.${field}: ${reason}`))
     .join("; ");
+  return whole.length > LONGEST_MESSAGE ? `${whole.slice(0, LONGEST_MESSAGE)}…` : whole;
 }

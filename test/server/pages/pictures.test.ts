@@ -118,18 +118,31 @@ describe("the painter", () => {
   afterAll(() => painter.close());
 
   test("draws equal drawings once, also for requests of one moment", async () => {
-    const [first, second] = await Promise.all([painter.paint(DRAWING), painter.paint({ ...DRAWING })]);
+    const [first, second] = await Promise.all([painter.paint(DRAWING, "a"), painter.paint({ ...DRAWING }, "a")]);
     expect(second).toBe(first);
-    expect(await painter.paint({ ...DRAWING })).toBe(first);
+    expect(await painter.paint({ ...DRAWING }, "a")).toBe(first);
     expect(painter.drawn).toBe(1);
   });
 
   test("refuses more pictures than it has room for, and draws those that wait", async () => {
     const all = await Promise.allSettled(
-      Array.from({ length: 6 }, (_, index) => painter.paint({ ...DRAWING, question: `Number ${index}?`, curve: [] })),
+      Array.from({ length: 6 }, (_, index) =>
+        painter.paint({ ...DRAWING, question: `Number ${index}?`, curve: [] }, `client ${index}`),
+      ),
     );
     const refused = all.filter((one) => one.status === "rejected");
     expect(refused.map(({ reason }) => reason.code)).toEqual(["OVERLOADED", "OVERLOADED"]);
+  });
+
+  test("leaves places to others: a client's fifth picture at a time is refused, and the next of another is drawn", async () => {
+    const roomy = new Painter();
+    const drawings = Array.from({ length: 5 }, (_, index) => ({ ...DRAWING, question: `${index}?`, curve: [] }));
+    const all = Promise.allSettled(drawings.map((drawing) => roomy.paint(drawing, "greedy")));
+    const other = roomy.paint({ ...DRAWING, question: "Other?", curve: [] }, "modest");
+    expect((await all).map(({ status }) => status).join(" ")).toBe(`${"fulfilled ".repeat(4)}rejected`);
+    expect(decoded(Buffer.from(await other)).width).toBe(600);
+    await expect(roomy.paint(drawings[4] as Drawing, "greedy")).resolves.toBeDefined();
+    await roomy.close();
   });
 
   test("draws whatever a question holds", async () => {
@@ -142,15 +155,15 @@ describe("the painter", () => {
       "한국어 עברית",
     ];
     for (const question of hostile) {
-      const png = Buffer.from(await painter.paint({ ...DRAWING, question, name: question, closing: question }));
+      const png = Buffer.from(await painter.paint({ ...DRAWING, question, name: question, closing: question }, "a"));
       expect(decoded(png)).toMatchObject({ width: 600, height: 400 });
     }
   });
 
   test("goes on with a new thread after one that failed", async () => {
     const broken = { ...DRAWING, size: "huge" } as unknown as Drawing;
-    await expect(painter.paint(broken)).rejects.toMatchObject({ code: "INTERNAL" });
-    expect(decoded(Buffer.from(await painter.paint({ ...DRAWING, name: "Again" }))).width).toBe(600);
+    await expect(painter.paint(broken, "a")).rejects.toMatchObject({ code: "INTERNAL" });
+    expect(decoded(Buffer.from(await painter.paint({ ...DRAWING, name: "Again" }, "a"))).width).toBe(600);
   });
 });
 

@@ -36,5 +36,5 @@ async function pictureAnswer(site: MarketSite, exchange: Exchange, size: Drawing
     headers: [...FOR_ALL, ["vary", "Accept-Language"], ["etag", tag]],
   };
   const known = unlessKnown(exchange, answer, tag);
-  return known.status === 304 ? known : { ...answer, body: await painter.paint(drawing) };
+  return known.status === 304 ? known : { ...answer, body: await painter.paint(drawing, exchange.address) };
 }

@@ -8,6 +8,8 @@ import type { Drawing } from "./drawing.ts";
 const KEPT_PICTURES = 128;
 /** Some three seconds of work. */
 const MOST_WAITING = 32;
+/** So that one client cannot take all places of the others. */
+const MOST_OF_A_CLIENT = 4;
 /** A picture takes a tenth of a second; the thread of one that takes so long is ended. */
 const LONGEST_MS = 15_000;
 /** The thread's 60 MB are given back after such a pause. */
@@ -21,6 +23,8 @@ export class Painter {
   readonly #mostWaiting: number;
   readonly #kept = new BoundedCache<Png>(KEPT_PICTURES);
   readonly #underway = new Map<string, Promise<Png>>();
+  /** How many of the pictures underway each client caused. */
+  readonly #caused = new Map<string, number>();
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -39,22 +43,30 @@ export class Painter {
 
   /**
    * The picture as PNG; requests for equal drawings share one.
-   * @throws Fault OVERLOADED when too many wait, INTERNAL when it cannot be drawn
+   * @param client the bucket of its address
+   * @throws Fault OVERLOADED when too many wait, of all or of the client, INTERNAL when it cannot be drawn
    */
-  async paint(drawing: Drawing): Promise<Png> {
+  async paint(drawing: Drawing, client: string): Promise<Png> {
     const name = this.nameOf(drawing);
     const known = this.#kept.get(name) ?? this.#underway.get(name);
     if (known) return known;
-    if (this.#underway.size >= this.#mostWaiting)
+    const caused = this.#caused.get(client) ?? 0;
+    if (this.#underway.size >= this.#mostWaiting || caused >= MOST_OF_A_CLIENT)
       throw new Fault("OVERLOADED", "Too many pictures are asked for at once");
     const picture = this.#last.then(() => this.#draw(drawing));
     this.#underway.set(name, picture);
+    this.#caused.set(client, caused + 1);
     // The next one begins after a failure too; its own request is told of it.
     this.#last = picture.then(
       (png) => this.#kept.set(name, png),
       () => undefined,
     );
-    return picture.finally(() => this.#underway.delete(name));
+    return picture.finally(() => {
+      this.#underway.delete(name);
+      const left = (this.#caused.get(client) ?? 1) - 1;
+      if (left > 0) this.#caused.set(client, left);
+      else this.#caused.delete(client);
+    });
   }
 
   async close(): Promise<void> {
