@@ -11,12 +11,12 @@ const SILENCE_MS = 45_000;
 type Known = StreamEvents["snapshot"]["markets"][number];
 
 export interface ConnectionHandlers {
-  /** Asked before each attempt, because tokens are renewed. */
+  /** Asked before each attempt. */
   headers(): Record<string, string>;
   onEvent(event: StreamEvent): void;
   onState(): void;
   /** The server refuses these headers. */
-  onRefused(headers: Record<string, string>): void;
+  onRefused(): void;
 }
 
 /**
@@ -137,7 +137,7 @@ export class Connection {
         credentials: "omit",
         signal: abort.signal,
       });
-      if (response.status === 401) this.#handlers.onRefused(headers);
+      if (response.status === 401) this.#handlers.onRefused();
       if (!response.ok || !response.body) return Number(response.headers.get("retry-after")) * 1000 || undefined;
       this.#serverAheadMs = Date.parse(response.headers.get("date") ?? "") - performance.now();
       // What was resumed is current; otherwise the first event says how things stand.

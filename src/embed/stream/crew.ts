@@ -1,6 +1,5 @@
 import { type HubPort, StreamHub } from "./hub.ts";
 import type { HubMessage, PageMessage, PageSession } from "./messages.ts";
-import { userOf } from "./token.ts";
 
 type Listen = (message: HubMessage) => void;
 
@@ -16,15 +15,15 @@ type CrewMessage =
   | { to: "all"; message: HubMessage };
 
 /**
- * The frames of one user elect a leader, which has the hub and opens the stream with its own token: tokens are not sent
- * from frame to frame. When the leader closes, the next in line takes over.
+ * The frames that have the same token, or none, elect a leader, which has the hub and opens the stream: tokens are not sent
+ * from frame to frame, only their hash names the crew. When the leader closes, the next in line takes over.
  */
 class Crew implements HubPort {
   readonly #listen: Listen;
   readonly #page = Array.from(crypto.getRandomValues(new Uint32Array(2))).join("-");
   #session: PageSession | undefined;
-  /** Whose crew it is in; undefined for none. */
-  #user: string | null | undefined;
+  /** The token whose crew it is in, or enters; undefined for none. */
+  #token: string | null | undefined;
   #channel: BroadcastChannel | undefined;
   #line = new AbortController();
   /** Only the leader has a hub: its own port there, and those of the others by page. */
@@ -39,12 +38,8 @@ class Crew implements HubPort {
   receive(message: PageMessage): void {
     if (message.type === "session") {
       this.#session = message;
-      const user = userOf(message.token);
-      const isElsewhere = user !== this.#user;
-      const isMove = isElsewhere && this.#user !== undefined;
-      if (isElsewhere) this.#enter(user);
+      if (message.token !== this.#token) void this.#move(message.token);
       for (const port of this.#ports()) port.receive(message);
-      if (isMove) this.#listen({ type: "again" });
       return;
     }
     if (this.#own) this.#own.receive(message);
@@ -52,11 +47,19 @@ class Crew implements HubPort {
     if (message.type === "bye") this.#quit();
   }
 
-  #enter(user: string | null): void {
+  async #move(token: string | null): Promise<void> {
     this.#quit();
-    const name = `pm-stream ${user ?? ""}`;
+    this.#token = token;
+    const crew = token === null ? "" : ((await hashOf(token)) ?? this.#page);
+    if (this.#token !== token || this.#channel) return;
+    this.#enter(crew);
+    // What was sent meanwhile is lost.
+    this.#listen({ type: "again" });
+  }
+
+  #enter(crew: string): void {
+    const name = `pm-stream ${crew}`;
     const line = new AbortController();
-    this.#user = user;
     this.#line = line;
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = ({ data }: MessageEvent<CrewMessage>) => this.#hear(data);
@@ -83,7 +86,7 @@ class Crew implements HubPort {
     this.#line.abort();
     this.#channel?.close();
     this.#channel = undefined;
-    this.#user = undefined;
+    this.#token = undefined;
   }
 
   #hear(data: CrewMessage): void {
@@ -111,4 +114,10 @@ class Crew implements HubPort {
   #post(message: CrewMessage): void {
     this.#channel?.postMessage(message);
   }
+}
+
+/** Undefined where the browser has no hashes, as on pages without TLS: such a frame shares with no other. */
+async function hashOf(token: string): Promise<string | undefined> {
+  const hash = await crypto.subtle?.digest("SHA-256", new TextEncoder().encode(token));
+  return hash && Array.from(new Uint8Array(hash)).join(".");
 }

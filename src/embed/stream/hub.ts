@@ -1,7 +1,6 @@
 import type { StreamEvent, StreamEvents } from "../../contract/resources/stream.ts";
 import { Connection } from "./connection.ts";
 import type { HubMessage, LiveState, PageMessage, PageSession } from "./messages.ts";
-import { expiryOf, userOf } from "./token.ts";
 
 /** Pages that come and go within this time change the streams once. */
 const SETTLE_MS = 100;
@@ -12,7 +11,7 @@ const PING_MS = 30_000;
 const GONE_MS = 100_000;
 /** More would make an address that proxies refuse; the stream then has all markets. */
 const MOST_MARKETS = 100;
-/** Stands for the user of a stream without a token. */
+/** Stands for the token of a stream without a token. */
 const ANONYMOUS = "";
 
 interface Follower {
@@ -25,9 +24,8 @@ interface Follower {
 interface Page {
   post(message: HubMessage): void;
   session: PageSession;
-  user: string | null;
   followers: Map<number, Follower>;
-  /** The user whose stream it gets. */
+  /** The token whose stream it gets. */
   source: string | undefined;
   heardAtMs: number;
 }
@@ -40,12 +38,17 @@ export interface HubPort {
 const NO_SESSION: PageSession = { serial: 0, apiKey: null, token: null };
 
 /**
- * Holds the event stream for many pages: one for each user who is signed in, and one more only where no user is. A page
- * gets the public events of whichever stream there is, and those of a user only if that user is signed in on it.
+ * Holds the event stream for many pages: one for each token that they have, and one more only where the server has accepted
+ * none yet. A page gets its token's events; one without a token gets the public ones of any stream that was accepted. Users
+ * are not told apart by what a token claims, because a page may send a forged one: that has a stream of its own, which the
+ * server refuses.
  */
 export class StreamHub {
   readonly #pages = new Set<Page>();
+  /** By token. */
   readonly #streams = new Map<string, Connection>();
+  /** Tokens with which the server has opened their stream. */
+  readonly #accepted = new Set<string>();
   #isOnline = true;
   #settling: ReturnType<typeof setTimeout> | undefined;
   #narrowing: ReturnType<typeof setTimeout> | undefined;
@@ -56,7 +59,6 @@ export class StreamHub {
     const page: Page = {
       post,
       session: NO_SESSION,
-      user: null,
       followers: new Map(),
       source: undefined,
       heardAtMs: performance.now(),
@@ -85,11 +87,10 @@ export class StreamHub {
 
   #enter(page: Page, { serial, apiKey, token }: PageSession): void {
     this.#pages.add(page);
+    const { token: former } = page.session;
     page.session = { serial, apiKey, token };
     this.#pinging ??= setInterval(() => this.#ping(), PING_MS);
-    const user = userOf(token);
-    if (user === page.user) return;
-    page.user = user;
+    if (token === former) return;
     // Nothing of the user before reaches the next one, not even what is on its way.
     page.source = undefined;
     for (const follower of page.followers.values()) follower.told = undefined;
@@ -99,7 +100,6 @@ export class StreamHub {
   #drop(page: Page): void {
     if (!this.#pages.delete(page)) return;
     page.followers.clear();
-    page.user = null;
     page.session = NO_SESSION;
     if (this.#pages.size === 0) {
       clearInterval(this.#pinging);
@@ -126,35 +126,38 @@ export class StreamHub {
   /** Opens the streams that are wanted, ends the others, and gives each page its source. */
   #settle(mayNarrow = false): void {
     const watching = [...this.#pages].filter(({ followers }) => followers.size > 0);
-    const users = [...new Set(watching.flatMap(({ user }) => (user === null ? [] : [user])))];
-    const common = users[0] ?? ANONYMOUS;
-    const wanted = watching.length === 0 ? [] : [common, ...users.slice(1)];
-    for (const [user, stream] of this.#streams) {
-      if (wanted.includes(user)) continue;
+    const tokens = new Set(watching.flatMap(({ session }) => session.token ?? []));
+    const common = [...tokens].find((token) => this.#accepted.has(token)) ?? ANONYMOUS;
+    const wanted = watching.some(({ session }) => session.token === null) ? new Set([...tokens, common]) : tokens;
+    for (const [token, stream] of this.#streams) {
+      if (wanted.has(token)) continue;
       stream.end();
-      this.#streams.delete(user);
+      this.#streams.delete(token);
+      this.#accepted.delete(token);
     }
     for (const page of this.#pages) {
-      const source = page.user ?? common;
+      const source = page.session.token ?? common;
       if (source !== page.source) for (const follower of page.followers.values()) follower.told = undefined;
       page.source = source;
     }
-    for (const user of wanted) this.#read(user, unionOf(watching.filter(({ source }) => source === user)), mayNarrow);
+    for (const token of wanted)
+      this.#read(token, unionOf(watching.filter(({ source }) => source === token)), mayNarrow);
     for (const page of this.#pages) this.#greet(page);
   }
 
-  #read(user: string, wanted: ReadonlySet<string> | undefined, mayNarrow: boolean): void {
-    const stream = this.#streams.get(user);
+  #read(token: string, wanted: ReadonlySet<string> | undefined, mayNarrow: boolean): void {
+    const stream = this.#streams.get(token);
     if (!stream) {
       const opened = new Connection(wanted, {
-        headers: () => this.#headersOf(user),
-        onEvent: (event) => this.#publish(user, event),
+        headers: () => this.#headersOf(token),
+        onEvent: (event) => this.#publish(token, event),
         onState: () => {
-          for (const page of this.#fed(user)) this.#greet(page);
+          if (opened.state === "live") this.#accept(token);
+          for (const page of this.#fed(token)) this.#greet(page);
         },
-        onRefused: (headers) => this.#refuse(user, headers.authorization),
+        onRefused: () => this.#refuse(token),
       });
-      this.#streams.set(user, opened);
+      this.#streams.set(token, opened);
       return;
     }
     const { markets } = stream;
@@ -173,35 +176,42 @@ export class StreamHub {
       }, NARROW_MS);
   }
 
-  /** The pages that get their events from this user's stream. */
-  #fed(user: string): Page[] {
-    return [...this.#pages].filter(({ source }) => source === user);
+  /** From now on pages without a token may have the public events of its stream. */
+  #accept(token: string): void {
+    if (token === ANONYMOUS || this.#accepted.has(token)) return;
+    this.#accepted.add(token);
+    if (this.#streams.has(ANONYMOUS)) this.#settleSoon();
   }
 
-  /** The token that lasts longest, of those that pages have for the user. */
-  #headersOf(user: string): Record<string, string> {
-    const tokens = [...this.#pages].flatMap((page) => (page.user === user ? (page.session.token ?? []) : []));
-    const token = tokens.toSorted((one, other) => expiryOf(other) - expiryOf(one))[0];
-    const apiKey = [...this.#pages].map(({ session }) => session.apiKey).find((key) => key !== null);
+  /** The pages that get their events from this token's stream. */
+  #fed(token: string): Page[] {
+    return [...this.#pages].filter(({ source }) => source === token);
+  }
+
+  #headersOf(token: string): Record<string, string> {
+    const sessions = [...this.#pages].map(({ session }) => session);
+    const { apiKey } = sessions.find((each) => each.token === token && each.apiKey !== null) ??
+      sessions.find((each) => each.apiKey !== null) ?? { apiKey: null };
     return {
-      ...(apiKey === undefined ? {} : { "x-api-key": apiKey as string }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(apiKey === null ? {} : { "x-api-key": apiKey }),
+      ...(token === ANONYMOUS ? {} : { authorization: `Bearer ${token}` }),
     };
   }
 
-  #refuse(user: string, authorization: string | undefined): void {
+  #refuse(token: string): void {
+    this.#accepted.delete(token);
     for (const page of this.#pages) {
-      const { serial, apiKey, token } = page.session;
-      if (page.user !== user || authorization !== `Bearer ${token}`) continue;
+      const { serial, apiKey } = page.session;
+      if (page.session.token !== token) continue;
       this.#enter(page, { serial, apiKey, token: null });
       page.post({ type: "refused", serial });
     }
   }
 
-  #publish(user: string, event: StreamEvent): void {
+  #publish(token: string, event: StreamEvent): void {
     if (event.event === "resync") return;
-    for (const page of this.#fed(user)) {
-      if (event.event === "fill" && page.user !== user) continue;
+    for (const page of this.#fed(token)) {
+      if (event.event === "fill" && page.session.token !== token) continue;
       const live = [...page.followers].filter(([, { told }]) => told === "live");
       if (event.event === "snapshot")
         for (const [id, { markets }] of live) page.post(snapshotFor(id, markets, event.data.markets));
