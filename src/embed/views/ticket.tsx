@@ -120,6 +120,10 @@ export function Ticket(props: TicketProps) {
     focusNext.current = undefined;
   });
 
+  useLayoutEffect(() => {
+    if (phase.name === "confirm") reveal(submit.current?.parentElement);
+  }, [phase.name]);
+
   const atYesPrice = (yesPrice: number, shares: number): number =>
     sellValueAt({ mechanism: market.mechanism, pool: market.pool, feeBps }, { side, shares, yesPrice });
   if (phase.name === "done") {
@@ -245,6 +249,14 @@ export function Ticket(props: TicketProps) {
 /** The side to sell where the chosen one is not held. */
 function heldSide(side: Side, action: "buy" | "sell", held: Held): Side {
   return action === "buy" || held[side] > 0n ? side : side === "yes" ? "no" : "yes";
+}
+
+/** What is confirmed is read right above the button: where the button stays at the frame's end, that scrolls out from under it. */
+function reveal(act: Element | null | undefined): void {
+  const above = act?.previousElementSibling;
+  if (!act || !above) return;
+  const hiddenPx = above.getBoundingClientRect().bottom - act.getBoundingClientRect().top;
+  if (hiddenPx > 0) scrollBy(0, hiddenPx);
 }
 
 /** The part of the ticket that its style may hide until a side is chosen. */
