@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { embedReference } from "./embed-reference.js";
 
 /** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
 const keepLocale = {
@@ -125,8 +126,11 @@ export async function buildAssets(root) {
 
   write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife", ...JSX }));
-  write("playground.js", await bundle(path("src/embed/playground.ts"), { format: "iife" }));
-  write("playground.css", await bundle(path("src/embed/styles/playground.css")));
+  for (const page of ["playground", "configurator"]) {
+    write(`${page}.js`, await bundle(path(`src/embed/pages/${page}.ts`), { format: "iife" }));
+    write(`${page}.css`, await bundle(path(`src/embed/styles/${page}.css`)));
+  }
+  write("reference.json", JSON.stringify(embedReference(path("src/embed"))));
   const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
   write("LICENSES.txt", licenses.join("\n"));
 }

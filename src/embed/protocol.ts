@@ -53,7 +53,9 @@ export interface TradeDetail {
 export const ACTIONS = ["signin", "verify", "deposit", "suitability"] as const;
 export type ActionName = (typeof ACTIONS)[number];
 export interface Action {
+  /** What the user needs: to sign in, to be verified, to pay in, to answer the questions of suitability. */
   name: ActionName;
+  /** The market that they were about to trade, if any. */
   marketId?: string;
 }
 interface ActionDetail {
@@ -62,19 +64,27 @@ interface ActionDetail {
 
 /** What `onEvent` is told, by name. */
 export interface EventDetails {
+  /** The widget shows its contents; `mayTrade` says whether this page may let its readers trade. */
   ready: { view: View; mayTrade: boolean };
   /** At first, and whenever the frame shows something else. */
   view: { view: View; marketId?: string };
+  /** The user asks for a price, and sees what is told here. Money in dollars, prices and chances from 0 to 1. */
   quote: QuoteDetail;
   /** The user asks for exactly what was quoted, which the service promises until `expiresAt` (ISO 8601). */
   confirm: QuoteDetail & { expiresAt: string };
+  /** A trade was made. */
   trade: TradeDetail;
+  /** Something that the user may not do, or that cannot be done now: a code of the API, and at which stage. */
   refused: { code: string; message: string; marketId?: string; stage: "before" | "quote" | "trade" };
+  /** The user wants to sign in. */
   signin: ActionDetail;
+  /** The user has to be verified first. */
   verify: ActionDetail;
+  /** The user wants to pay money in. */
   deposit: ActionDetail;
+  /** The user has to answer the questions of suitability first. */
   suitability: ActionDetail;
-  /** `retryInMs`: when the widget tries again by itself. */
+  /** The widget cannot do its work; `retryInMs` says when it tries again by itself. */
   error: { code: string; message: string; retryInMs?: number };
   /** CSS pixels of what the frame shows. */
   height: { height: number };
@@ -85,10 +95,13 @@ export type EmbedEvent = { [Name in EventName]: { name: Name; detail: EventDetai
 
 /** What a page may change of the tenant's look, within what the tenant allows. A colour is `#rrggbb`, or one for each scheme. */
 export interface Brand {
+  /** By token: `background`, `surface`, `text`, `muted`, `border`, `accent`, `onAccent`, `yes`, `onYes`, `no`, `onNo`. */
   colors?: Record<string, string | { light: string; dark: string }>;
+  /** The name of a font that readers have, or that the address (woff2) of the tenant's own host brings. */
   font?: { family: string; url?: string };
   /** CSS pixels, 0 to 32. */
   radius?: number;
+  /** How closely things stand. */
   density?: "comfortable" | "compact";
   /** What Yes and No are called, or that by language. */
   words?: { yes?: string | Record<string, string>; no?: string | Record<string, string> };

@@ -41,6 +41,7 @@ import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { openApiRoutes } from "./openapi/document-routes.ts";
 import { assetRoutes, readAssets } from "./pages/assets.ts";
+import { embedDocsRoute } from "./pages/docs/embed/embed-docs.ts";
 import { FrameReader } from "./pages/embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
 import { marketRoutes } from "./pages/market/market-routes.ts";
@@ -259,6 +260,7 @@ function widgetRoutes(
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
     ...marketRoutes({ ...options, languages }, handlers, (id) => reader.finalValue(id)),
+    embedDocsRoute(services),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }

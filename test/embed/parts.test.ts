@@ -6,7 +6,7 @@ import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
 import { reachingNow, summaryOf } from "../../src/embed/chart/curve.ts";
 import { percentRange } from "../../src/embed/chart/percent-range.ts";
-import { joined, type ListedMarket, narrowed, renewed } from "../../src/embed/state/use-list.ts";
+import { joined, type ListedMarket, narrowed, renewed } from "../../src/embed/state/list-pages.ts";
 import { ServerClock } from "../../src/embed/stream/clock.ts";
 import { mayHaveHappened, sayWords, wordsFor } from "../../src/embed/words.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";

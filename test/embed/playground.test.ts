@@ -41,6 +41,11 @@ describe("the page is readable by everybody", () => {
     await frames[1]?.locator(".tiles").waitFor();
     await page.locator("#markets").scrollIntoViewIfNeeded();
     await frames[2]?.locator(".trending").waitFor();
+    for (const place of ["#card iframe", "#compare iframe", "#element iframe"]) {
+      await page.locator(place).scrollIntoViewIfNeeded();
+      await page.frameLocator(place).locator("#app:not([data-static]) main").waitFor();
+    }
+    await expect.poll(() => page.evaluate("document.querySelector('#tile img').naturalWidth")).toBe(600);
     await expect.poll(() => frames[2]?.locator("html").getAttribute("data-theme")).toBe(theme);
     // Each theme is looked at in one size.
     if (width !== 1280) expect(await accessibilityProblems(page)).toEqual([]);
@@ -68,6 +73,29 @@ test("alice trades in the widget, bob moves her price from the page around, and 
   await page.getByText("market: trade").waitFor();
   await page.getByRole("radio", { name: "nobody" }).check();
   await page.frameLocator("#portfolio iframe").getByRole("button", { name: "Sign in" }).waitFor();
+  await close();
+});
+
+test("the code of each widget stands beside it, for the theme and language that are chosen", async () => {
+  const { page, close } = await openPage(browser);
+  await page.goto(`${tenant.url}/playground`);
+  await page.locator("#locale").selectOption("de");
+  await page.getByRole("radio", { name: "light" }).check();
+  for (const view of ["market", "portfolio", "card", "compare", "markets"]) {
+    const code = await page.locator(`[data-code=${view}]`).textContent();
+    expect(code).toContain(`<script src="${tenant.url}/assets/v1/embed.js"></script>\n<div id="prediction-${view}-`);
+    expect(code).toContain(`{"view":"${view}","theme":"light",`);
+    expect(code).toContain('"locale":"de"');
+  }
+  expect(await page.locator("[data-code=element]").textContent()).toMatch(
+    /<prediction-market market="mkt_\d" view="card" theme="light" locale="de" height="\d+" auto-height>/,
+  );
+  expect(await page.locator("[data-code=tile]").textContent()).toMatch(
+    /\/m\/mkt_\d\/tile\.png\?theme=light&amp;locale=de"/,
+  );
+  await page.locator("summary", { hasText: "One market" }).press("Enter");
+  await page.locator("[data-code=market]").waitFor();
+  await expect.poll(() => page.frameLocator("#market iframe").locator("html").getAttribute("lang")).toBe("de");
   await close();
 });
 

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { checkUrl } from "../../app/doors/choose-door.ts";
 import type { Check } from "../../app/embed/check-embed.ts";
-import type { Snippet } from "../../app/embed/embed-snippet.ts";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { MarketId, MarketKey } from "../../contract/scalars.ts";
-import { SNIPPET_FORMS } from "../../domain/embed/snippet.ts";
+import { MARKETS_OF, SNIPPET_FORMS, SNIPPET_THEMES, SNIPPET_VIEWS } from "../../domain/embed/snippet.ts";
+import { type Snippet, snippetWithPolicy } from "../../domain/embed/snippet-with-policy.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isWholeId } from "../../domain/market/short-id.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
@@ -25,11 +25,6 @@ interface CheckOptions {
   url?: string;
   origin?: string;
 }
-
-const VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
-const THEMES = ["dark", "light", "auto"] as const;
-/** How many markets a view names; one that names none shows the top trending one. */
-const MARKETS = { market: [0, 1], card: [0, 1], compare: [2, 2], markets: [0, 0], portfolio: [0, 0] } as const;
 
 const snippetView: View<Snippet, Snippet> = {
   kind: "text",
@@ -56,8 +51,8 @@ export function register(noun: Command, host: Host): void {
         "--market <market>",
         "the market that the market and card views show, the top trending one unless given: its id, the beginning of it, its key or @last; two of them, by comma, for compare",
       )
-      .option("--view <view>", `${VIEWS.join(", ")}; compare with two markets, market with one, else markets`)
-      .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`)
+      .option("--view <view>", `${SNIPPET_VIEWS.join(", ")}; compare with two markets, market with one, else markets`)
+      .option("--theme <theme>", `${SNIPPET_THEMES.join(", ")}; dark unless given`)
       .option("--locale <tag>", "the widget's language, such as de or pt-BR; the page's own unless given")
       .option(
         "--as <form>",
@@ -86,21 +81,20 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
   const { config } = readOperatorTenant(options.tenant);
   const given = options.market?.split(",") ?? [];
   const likely = given.length > 1 ? "compare" : given.length === 1 ? "market" : "markets";
-  const view = oneOf("--view", VIEWS, options.view ?? likely);
-  const theme = oneOf("--theme", THEMES, options.theme ?? "dark");
+  const view = oneOf("--view", SNIPPET_VIEWS, options.view ?? likely);
+  const theme = oneOf("--theme", SNIPPET_THEMES, options.theme ?? "dark");
   const form = oneOf("--as", SNIPPET_FORMS, options.as ?? "script");
   const locale = options.locale === undefined ? undefined : parseLocale(options.locale);
-  const [least, most] = MARKETS[view];
+  const [least, most] = MARKETS_OF[view];
   if (given.length > most) throw new Fault("USAGE", `--market does not go with --view ${view}`);
   if (given.length < least) throw new Fault("USAGE", "--view compare needs --market with two markets, by comma");
   if (given.some((text) => !MarketId.safeParse(text).success))
     throw new Fault("USAGE", "--market must be the id or key of a market, as `pmctl market list` shows them");
-  const { snippetFor } = await import("../../app/embed/embed-snippet.ts");
   const { languagesFor } = await import("../../app/embed/languages.ts");
-  const baseUrl = options.url === undefined ? config.baseUrl : checkUrl(options.url);
+  const { origin } = new URL(options.url === undefined ? config.baseUrl : checkUrl(options.url));
   const marketIds = await findMarkets(given, options, io);
   const title = String(languagesFor(config).choose(locale === undefined ? [] : [locale]).messages["page.marketFrame"]);
-  await io.output.print(snippetFor(form, { baseUrl, view, theme, marketIds, locale, title }), snippetView);
+  await io.output.print(snippetWithPolicy(form, { origin, view, theme, marketIds, locale, title }), snippetView);
   if (config.embed.allowedOrigins.length === 0)
     io.output.note(
       "Any page may show the widget, but none may trade in it: list the sites that may in embed.allowedOrigins.",

@@ -74,8 +74,11 @@ export interface FrameMarket {
 
 /** Data in the demo's playground page. */
 export interface PlaygroundData {
+  /** Scheme and host of the tenant, as snippets name it. */
+  origin: string;
   apiKey: string;
   /** Tokens by user id, in the order of the demo's traders. */
   tokens: Record<string, string>;
-  marketId: string;
+  /** Open ones, the most traded first; two at the most. */
+  marketIds: string[];
 }

@@ -5,16 +5,36 @@ export type SnippetForm = (typeof SNIPPET_FORMS)[number];
 /** Where every release serves its current script. */
 export const SCRIPT_PATH = "/assets/v1/embed.js";
 
+export const SNIPPET_THEMES = ["dark", "light", "auto"] as const;
+type View = "market" | "markets" | "portfolio" | "card" | "compare";
+
+/** How many markets a view names, at least and at most; one that names none shows the top trending one. */
+export const MARKETS_OF: Record<View, readonly [least: number, most: number]> = {
+  market: [0, 1],
+  markets: [0, 0],
+  portfolio: [0, 0],
+  card: [0, 1],
+  compare: [2, 2],
+};
+export const SNIPPET_VIEWS = Object.keys(MARKETS_OF) as View[];
+
 /** What a page shows; `marketIds` holds two for `compare`. */
 export interface SnippetTerms {
   /** Scheme and host of the tenant. */
   origin: string;
-  view: "market" | "markets" | "portfolio" | "card" | "compare";
-  theme: string;
+  view: View;
+  theme: (typeof SNIPPET_THEMES)[number];
   marketIds: readonly string[];
   locale?: string | undefined;
   /** What assistive technology calls a frame that no script names. */
   title: string;
+  /** CSS pixels to reserve; `reservedHeight` unless given. */
+  heightPx?: number | undefined;
+  loading?: "lazy" | "eager" | undefined;
+  /** false: nothing is stored in the browser. */
+  consent?: false | undefined;
+  /** Of a call alone, since an element takes it as a property. */
+  brand?: object | undefined;
 }
 
 export interface SnippetParts {
@@ -31,7 +51,7 @@ const NARROW_PX = 480;
  * CSS pixels that a view takes as a rule, with a user who is signed in: so much is reserved before it is there, so that
  * nothing of the page moves when it comes.
  */
-const RESERVED: Record<SnippetTerms["view"], readonly [narrowPx: number, widePx: number]> = {
+const RESERVED: Record<View, readonly [narrowPx: number, widePx: number]> = {
   market: [760, 840],
   markets: [1200, 900],
   portfolio: [880, 800],
@@ -40,47 +60,92 @@ const RESERVED: Record<SnippetTerms["view"], readonly [narrowPx: number, widePx:
 };
 
 /** @param widthPx of the place; a wide one unless given */
-export function reservedHeight(view: SnippetTerms["view"], widthPx = NARROW_PX): number {
+export function reservedHeight(view: View, widthPx = NARROW_PX): number {
   return RESERVED[view][widthPx < NARROW_PX ? 0 : 1];
 }
 
-/** The HTML that a publisher pastes into a page. @param place the id of the element that a call fills */
-export function writeSnippet(form: SnippetForm, place: string, terms: SnippetTerms): SnippetParts {
+/** The HTML that a publisher pastes into a page. Equal terms give equal text, wherever it is written. */
+export function writeSnippet(form: SnippetForm, terms: SnippetTerms): SnippetParts {
   const script = `<script src="${attribute(terms.origin + SCRIPT_PATH)}"></script>`;
   if (form === "iframe") return { html: [frameTag(terms)] };
   if (form === "element") return { html: [script, elementTag(terms)] };
-  const { view, theme, marketIds, locale } = terms;
-  const markets = view === "compare" ? { marketIds } : { marketId: marketIds[0] };
-  const options = { view, theme, ...markets, locale, height: reservedHeight(view), autoHeight: true };
   // Without `<` nothing in it can end the script that it stands in.
-  const call = `PredictionMarkets.embed("#${place}", ${JSON.stringify(options).replaceAll("<", "\\u003c")})`;
+  const options = JSON.stringify(snippetOptions(terms)).replaceAll("<", "\\u003c");
+  // Of its own for each widget, so that several snippets on one page fill places of their own.
+  const place = `prediction-${terms.view}-${shortHash(options)}`;
+  const call = `PredictionMarkets.embed("#${place}", ${options})`;
   return { html: [script, `<div id="${place}"></div><script>${call}</script>`], call };
 }
 
-function elementTag({ view, theme, marketIds, locale }: SnippetTerms): string {
-  const height = String(reservedHeight(view));
-  return tag("prediction-market", { market: marketIds.join(","), view, theme, locale, height, "auto-height": "" });
+/** The options of the script's call, those without a value too. */
+export function snippetOptions(terms: SnippetTerms) {
+  const { view, theme, marketIds, locale, heightPx, loading, consent, brand } = terms;
+  const isPair = view === "compare";
+  return {
+    view,
+    theme,
+    marketIds: isPair ? marketIds : undefined,
+    marketId: isPair ? undefined : marketIds[0],
+    locale,
+    height: heightPx ?? reservedHeight(view),
+    autoHeight: true,
+    loading,
+    consent,
+    brand,
+  };
+}
+
+/**
+ * What a strict policy of the page has to allow: the script, the frame, and a call by its hash, without 'unsafe-inline' (CSP 3,
+ * 6.7.3.3).
+ * @param callHash SHA-256 of the call in Base64; undefined without a call
+ */
+export function snippetPolicy(form: SnippetForm, origin: string, callHash: string | undefined): string {
+  const scripts = callHash === undefined ? origin : `${origin} 'sha256-${callHash}'`;
+  return form === "iframe" ? `frame-src ${origin}` : `script-src ${scripts}; frame-src ${origin}`;
+}
+
+/** Eight hexadecimal digits (FNV-1a, 32 bits): they tell a page's few places apart, and withstand no attack. */
+function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
+function elementTag({ view, theme, marketIds, locale, heightPx, loading, consent }: SnippetTerms): string {
+  return tag("prediction-market", {
+    market: marketIds.join(","),
+    view,
+    theme,
+    locale,
+    height: String(heightPx ?? reservedHeight(view)),
+    "auto-height": "",
+    loading,
+    consent: consent === false ? "false" : undefined,
+  });
 }
 
 /** For looking only: nothing around such a frame gives it a token. */
-function frameTag({ origin, view, theme, marketIds, locale, title }: SnippetTerms): string {
+function frameTag(terms: SnippetTerms): string {
+  const { origin, view, theme, marketIds, locale, title, heightPx, loading = "lazy", consent } = terms;
   const address = new URL(`/embed/${view}`, origin);
   if (marketIds.length > 0) address.searchParams.set("marketId", marketIds.join(","));
   address.searchParams.set("theme", theme);
   if (locale !== undefined) address.searchParams.set("locale", locale);
+  if (consent === false) address.searchParams.set("consent", "0");
   return tag("iframe", {
     src: address.href,
     title,
     width: "100%",
-    height: String(reservedHeight(view)),
+    height: String(heightPx ?? reservedHeight(view)),
     frameborder: "0",
-    loading: "lazy",
+    loading,
     sandbox: "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox",
     referrerpolicy: "origin",
   });
 }
 
-/** Leaves out attributes without a value; one that only has to be there has an empty text in the last place. */
+/** Leaves out attributes without a value; `auto-height` only has to be there. */
 function tag(name: string, attributes: Record<string, string | undefined>): string {
   const written = Object.entries(attributes).map(([key, value]) => {
     if (key === "auto-height") return ` ${key}`;

@@ -20,9 +20,11 @@ export interface EmbedOptions {
   loading?: "lazy" | "eager" | undefined;
   /** false: nothing is stored in the browser, by the page's script or by the frame. true unless given. */
   consent?: boolean | undefined;
+  /** What the page changes of the looks, where the tenant lets it. */
   brand?: Brand | undefined;
   /** A JWT of the user who is signed in here, or nothing. Asked again before the token expires. */
   getToken?: (() => string | null | undefined | Promise<string | null | undefined>) | undefined;
+  /** Told what happens in the widget. */
   onEvent?: ((event: EmbedEvent) => void) | undefined;
   /** What only the page can do for the user: sign them in, verify them, take their money, ask them questions. */
   onAction?: ((action: Action) => void) | undefined;
@@ -32,11 +34,13 @@ export interface EmbedOptions {
 export interface Embed {
   /** null where there was no place for it. */
   readonly iframe: HTMLIFrameElement | null;
+  /** Changes the colours at once. */
   setTheme(theme: Theme): void;
   /** Asks `getToken` again: a user signed in or out, or something about the signed-in user changed. */
   refreshToken(): void;
   /** Changes these options and leaves the others; one that is `undefined` goes back to its default. */
   update(options: EmbedOptions): void;
+  /** Takes the widget out of the page, for good. */
   destroy(): void;
 }
 

@@ -272,6 +272,7 @@ export class Router {
   /** Writes the place into the history, with an address that shows it when it is loaded. */
   #record(how: "pushState" | "replaceState", place: Place): void {
     const { view, marketId, locale, wish, from } = place;
+    // A sale is the user's own, and an address may be passed on.
     const side = wish?.action === "buy" ? wish.side : undefined;
     const query = new URLSearchParams(this.#query);
     query.set("theme", document.documentElement.dataset.theme ?? "dark");

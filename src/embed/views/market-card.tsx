@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../domain/time/units.ts";
 import { useSpeech } from "../speech.ts";
-import type { ListedMarket } from "../state/use-list.ts";
+import type { ListedMarket } from "../state/list-pages.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { STATES } from "./market-head.tsx";
 import { Sparkline } from "./sparkline.tsx";

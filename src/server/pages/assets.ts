@@ -37,11 +37,34 @@ export interface Assets {
   refusal: string;
   playgroundScript: string;
   playgroundStyle: string;
+  configuratorScript: string;
+  configuratorStyle: string;
+  reference: EmbedReference;
   /** The loader's immutable path, and its Subresource Integrity value. */
   hashedPath: string;
   integrity: string;
   /** Texts by path, of every file that never changes. */
   parts: ReadonlyMap<string, string>;
+}
+
+/** A member of what publishers may pass, call or hear. */
+export interface ReferenceMember {
+  /** With the parameters of a function. */
+  name: string;
+  type: string;
+  isOptional: boolean;
+  /** With `code` between backticks. */
+  text: string;
+}
+
+/** What the types of src/embed say of themselves; `bin/embed-reference.js` reads it from them. */
+export interface EmbedReference {
+  script: ReferenceMember[];
+  options: ReferenceMember[];
+  handle: ReferenceMember[];
+  brand: ReferenceMember[];
+  action: ReferenceMember[];
+  events: { name: string; text: string; fields: ReferenceMember[] }[];
 }
 
 /** Reads the bundles. @throws Error before the first build */
@@ -57,6 +80,9 @@ export function readAssets(): Assets {
     refusal: read("refusal.js"),
     playgroundScript: read("playground.js"),
     playgroundStyle: read("playground.css"),
+    configuratorScript: read("configurator.js"),
+    configuratorStyle: read("configurator.css"),
+    reference: JSON.parse(read("reference.json")) as EmbedReference,
     hashedPath: `/assets/embed-${digest.toString("hex").slice(0, 16)}.js`,
     integrity: `sha384-${digest.toString("base64")}`,
     parts: new Map(readdirSync(PARTS).map((name) => [`/assets/${name}`, read(join("parts", name))])),

@@ -27,11 +27,13 @@ export interface PageSources {
   fonts?: readonly string[];
   workers?: readonly string[];
   frames?: readonly string[];
+  /** Where a form may lead; nowhere unless given. */
+  forms?: readonly string[];
 }
 
-/** The policy of a page that asks its own origin only, sends no form, and runs and shows what is stated. */
+/** The policy of a page that asks its own origin only, and runs and shows what is stated. */
 export function pagePolicy(sources: PageSources): string {
-  const { scripts, styles, images, fonts, workers, frames, ancestors } = sources;
+  const { scripts, styles, images, fonts, workers, frames, forms = ["'none'"], ancestors } = sources;
   const directives: [name: string, sources: readonly string[] | undefined][] = [
     ["default-src", ["'none'"]],
     ["script-src", scripts],
@@ -42,7 +44,7 @@ export function pagePolicy(sources: PageSources): string {
     ["worker-src", workers],
     ["frame-src", frames],
     ["base-uri", ["'none'"]],
-    ["form-action", ["'none'"]],
+    ["form-action", forms],
     ["frame-ancestors", ancestors],
   ];
   return directives

@@ -5,6 +5,7 @@ import { themeStyle } from "../../domain/theme/style.ts";
 import type { Route } from "../routes.ts";
 import type { EmbedServices } from "./embed-page.ts";
 import { jsonInScript, pagePolicy, escapeHtml as text } from "./html.ts";
+import { absolute } from "./market/site.ts";
 
 export interface PlaygroundOptions {
   /** Tokens of the demo's traders, by user id: the first is signed in on the page, the second trades at a button. */
@@ -13,19 +14,24 @@ export interface PlaygroundOptions {
   crowd: readonly string[];
 }
 
-/** `/playground`: the widget as a publisher's page shows it, with a trader who is signed in. For the demo alone. */
-export function playgroundRoute({ options, assets, reader, keys }: EmbedServices, play: PlaygroundOptions): Route {
+/** `/playground`: every view as a publisher's page shows it, its code beside it, with a trader who is signed in. For the demo alone. */
+export function playgroundRoute(
+  { options, assets, reader, keys, languages }: EmbedServices,
+  play: PlaygroundOptions,
+): Route {
   return {
     method: "GET",
     path: "/playground",
     forBrowsers: false,
-    async answer() {
+    async answer(exchange) {
       await keys.ready();
-      const { market } = await reader.read("market", undefined);
+      const { trending = [], markets = [] } = await reader.read("markets", undefined);
+      const ids = new Set([...trending, ...markets].map(({ id }) => id));
       const data: PlaygroundData = {
+        origin: new URL(absolute(options, exchange, "/")).origin,
         apiKey: options.publicKeys[0] ?? "",
         tokens: await play.tokens(),
-        marketId: market?.detail.id ?? "",
+        marketIds: [...ids].slice(0, 2),
       };
       const nonce = randomBytes(16).toString("base64");
       return {
@@ -34,13 +40,14 @@ export function playgroundRoute({ options, assets, reader, keys }: EmbedServices
         contentSecurityPolicy: pagePolicy({
           scripts: [`'nonce-${nonce}'`],
           styles: [`'nonce-${nonce}'`],
+          images: ["'self'"],
           frames: ["'self'"],
           ancestors: ["'none'"],
         }),
         body: `<!doctype html>
 <html lang="en" data-theme="dark"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>Playground - ${text(options.name)}</title><style nonce="${nonce}">${themeStyle(completeTheme(options.theme))}${assets.playgroundStyle}</style></head>
-<body>${pageBody(options.name, play.crowd)}
+<body>${pageBody(options.name, play.crowd, languages.locales, data.marketIds.length)}
 <script type="application/json" id="data">${jsonInScript(data)}</script>
 <script nonce="${nonce}" src="${assets.hashedPath}" integrity="${assets.integrity}" crossorigin="anonymous"></script>
 <script nonce="${nonce}">${assets.playgroundScript}</script></body></html>`,
@@ -49,30 +56,47 @@ export function playgroundRoute({ options, assets, reader, keys }: EmbedServices
   };
 }
 
-function pageBody(name: string, crowd: readonly string[]): string {
+function pageBody(name: string, crowd: readonly string[], locales: readonly string[], markets: number): string {
   const programs = crowd.map((each) => `<b>${text(each)}</b>`).join(", ");
   const others =
     crowd.length === 0 ? "" : ` The programs ${programs} trade small sums of invented money all the while.`;
+  const languages = locales.map((tag) => `<option${tag === "en" ? " selected" : ""}>${text(tag)}</option>`);
   return `<header><div><p class="over">${text(name)}</p><h1>What will happen next?</h1>
-<p class="lead">Three widgets on an ordinary page. Prices move with every trade, and you are Alice, with money to play with.${others}</p></div>
+<p class="lead">Every widget on an ordinary page, with the lines that put it there. Prices move with every trade, and you are Alice, with money to play with.${others}</p></div>
 <div class="controls">
 <fieldset id="theme"><legend>Theme</legend>${choice("theme", ["dark", "light", "auto"])}</fieldset>
 <fieldset id="trader"><legend>Signed in</legend>${choice("trader", ["alice", "nobody"])}</fieldset>
+<label class="language">Language <select id="locale">${languages.join("")}</select></label>
 </div></header>
 <main>
 <div class="side">
-<section aria-labelledby="t1"><h2 id="t1">One market <code>view: "market"</code></h2>
-<div id="market" class="widget"></div>
-<div class="rival"><span>Another trader:</span>
-<button type="button" data-side="yes">Bob buys $40 of Yes</button><button type="button" data-side="no">Bob buys $40 of No</button></div></section>
+${widget(
+  "market",
+  "One market",
+  `<div class="rival"><span>Another trader:</span>
+<button type="button" data-side="yes">Bob buys $40 of Yes</button><button type="button" data-side="no">Bob buys $40 of No</button></div>`,
+)}
 </div>
 <div class="side">
-<section aria-labelledby="t2"><h2 id="t2">Your positions <code>view: "portfolio"</code></h2><div id="portfolio" class="widget"></div></section>
-<section aria-labelledby="t4"><h2 id="t4">What this page hears <code>onEvent</code></h2><ol id="events" aria-live="polite"><li class="none">Nothing yet: trade, or open a market.</li></ol></section>
+${widget("portfolio", "Your positions")}
+<section aria-labelledby="t-events"><h2 id="t-events">What this page hears <code>onEvent</code></h2><ol id="events" aria-live="polite"><li class="none">Nothing yet: trade, or open a market.</li></ol></section>
 </div>
-<section class="all" aria-labelledby="t3"><h2 id="t3">All markets <code>view: "markets"</code></h2><div id="markets" class="widget"></div></section>
+<div class="all row">
+${widget("card", "The odds alone")}
+${widget("element", "As an element")}
+${widget("tile", "A picture, for a newsletter")}
+</div>
+<div class="all">${markets > 1 ? widget("compare", "Two markets") : ""}</div>
+<div class="all">${widget("markets", "All markets")}</div>
 </main>
-<footer>On your own page: <code>pmctl embed snippet</code> prints two lines of HTML.</footer>`;
+<footer>On your own page: <a href="/docs/embed">the configurator</a> writes the lines, and tells of every option. <code>pmctl embed snippet</code> prints them.</footer>`;
+}
+
+/** A place that the script fills, and below it the code, which the script writes for what is chosen. */
+function widget(id: string, title: string, more = ""): string {
+  return `<section aria-labelledby="t-${id}"><h2 id="t-${id}">${title}</h2>
+<div id="${id}" class="widget"></div>${more}
+<details><summary>Code<span class="unseen"> of ${title}</span></summary><pre tabindex="0" role="region" aria-label="Code of ${title}" data-code="${id}"></pre></details></section>`;
 }
 
 function choice(name: string, values: readonly string[]): string {

@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
-import { escapeHtml as text } from "../html.ts";
-import type { Group, Reference } from "./reference.ts";
+import { hashSource, escapeHtml as text } from "../html.ts";
+import type { Group } from "./reference.ts";
 
 const STYLE = `:root{color-scheme:light dark;--ink:#1b1f24;--soft:#57606c;--line:#dfe3e8;--page:#fff;--card:#f6f7f9;--accent:#0b5cad;--on-accent:#fff}
 @media(prefers-color-scheme:dark){:root{--ink:#e7eaee;--soft:#9aa4b1;--line:#2d343d;--page:#12161b;--card:#1a2027;--accent:#74b3f5;--on-accent:#0d1726}}
@@ -12,9 +11,9 @@ nav ul{list-style:none;margin:0;padding:0}nav ul ul{margin:.1rem 0 .5rem;padding
 nav a{display:block;padding:.15rem .4rem;border-radius:5px;color:inherit;text-decoration:none;min-height:24px;overflow-wrap:anywhere}nav a:hover{background:var(--card)}
 nav a[aria-current]{font-weight:650;color:var(--accent)}.name{text-transform:capitalize}
 main{padding:1.5rem 2rem 6rem}a{color:var(--accent)}.jump{display:none}
-form{display:flex;gap:.5rem;margin:0 0 1.6rem}label{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;white-space:nowrap}
-input,button{font:inherit;padding:.4rem .7rem;border-radius:8px;border:1px solid var(--soft);min-height:40px}
-input{flex:1;min-width:0;background:var(--page);color:inherit}button{background:var(--accent);border-color:var(--accent);color:var(--on-accent);font-weight:600;cursor:pointer}
+[role=search]{display:flex;gap:.5rem;margin:0 0 1.6rem}[role=search] label{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;white-space:nowrap}
+input,select,button{font:inherit;padding:.4rem .7rem;border-radius:8px;border:1px solid var(--soft);min-height:40px}
+input,select{flex:1;min-width:0;background:var(--page);color:inherit}button{background:var(--accent);border-color:var(--accent);color:var(--on-accent);font-weight:600;cursor:pointer}
 h1{margin:0 0 .5rem;font-size:1.9rem;line-height:1.2}h2{margin:2.6rem 0 .6rem;padding-block-end:.2rem;border-block-end:1px solid var(--line)}
 h3{margin:0;font-size:1.05rem;line-height:1.5}h4{margin:1.2rem 0 .3rem;font-size:.9rem;color:var(--soft)}
 article{margin:1.2rem 0;padding:1.1rem 1.3rem;background:var(--card);border:1px solid var(--line);border-radius:10px}article:target,tr:target{outline:2px solid var(--accent)}
@@ -30,11 +29,14 @@ thead th{border:0;font-size:.82rem;color:var(--soft);font-weight:600}tbody th{fo
 .jump{display:inline-block;padding:.25rem 0}main{padding:1.2rem 1rem 3rem}article{padding:1rem}table,tbody{display:block}thead{display:none}th,td{display:block;padding:.1rem 0;border:0}tr{display:block;padding:.4rem 0;border-block-start:1px solid var(--line)}}
 @media print{nav,form,.jump{display:none}.frame{display:block}article{break-inside:avoid}}`;
 
+/** The source that allows the style of all these pages. */
+export const STYLE_SOURCE = hashSource(STYLE);
+
 /**
- * The pages run no script and load nothing: their one style is allowed by its hash, and their one form asks their own
+ * The pages of the API run no script and load nothing: their one style is allowed by its hash, and their one form asks their own
  * origin.
  */
-export const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
+export const POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
 
 export interface Page {
   path: string;
@@ -46,20 +48,30 @@ export interface Page {
   parts?: readonly { href: string; label: string }[];
   /** What was searched for. */
   query?: string;
+  /** CSS of its own. */
+  style?: string;
+  /** HTML at the end of the document, such as scripts. */
+  end?: string;
+}
+
+/** What the menu and the titles of these pages are made from. */
+interface Book {
+  title: string;
+  groups: readonly Pick<Group, "name">[];
 }
 
 /** A whole document around a page's content. */
-export function documentOf(page: Page, reference: Reference): string {
+export function documentOf(page: Page, reference: Book): string {
   const title = page.path === "/docs" && page.query === undefined ? `${reference.title} API` : page.title;
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${text(title)} · API</title><style>${STYLE}</style></head>
-<body><div class="frame">${menu(page, reference)}<main>${searchForm(page.query)}<h1>${text(title)}</h1><a class="jump" href="#contents">Contents</a>${page.content}</main></div></body></html>`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${text(title)}${page.path === "/docs/embed" ? "" : " · API"}</title><style>${STYLE}</style>${page.style === undefined ? "" : `<style>${page.style}</style>`}</head>
+<body><div class="frame">${menu(page, reference)}<main>${searchForm(page.query)}<h1>${text(title)}</h1><a class="jump" href="#contents">Contents</a>${page.content}</main></div>${page.end ?? ""}</body></html>`;
 }
 
 function searchForm(query = ""): string {
   return `<form role="search" action="/docs" method="get"><label for="q">Search the reference</label><input id="q" name="q" type="search" maxlength="100" placeholder="Operation, field or refusal" value="${text(query)}"><button>Search</button></form>`;
 }
 
-function menu(page: Page, { groups }: Reference): string {
+function menu(page: Page, { groups }: Book): string {
   const parts = (page.parts ?? []).map(({ href, label }) => `<li><a href="${text(href)}">${text(label)}</a></li>`);
   const item = (path: string, label: string) => {
     const isHere = path === page.path && page.query === undefined;

@@ -64,7 +64,7 @@ export async function readOpenMarkets(
 }
 
 /** A path of the site as an absolute address. */
-export function absolute({ baseUrl }: MarketSite, exchange: Exchange, path: string): string {
+export function absolute({ baseUrl }: { baseUrl?: string | undefined }, exchange: Exchange, path: string): string {
   return new URL(path, baseUrl ?? requestedOrigin(exchange)).href;
 }
 

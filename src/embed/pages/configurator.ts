@@ -1,0 +1,110 @@
+/** The page for publishers, `/docs/embed`: writes the snippet that its form asks for, and shows the widget that it makes. */
+import { type ConfiguratorTenant, type Configured, configuredBy } from "../../domain/embed/configuration.ts";
+import { snippetOptions, snippetPolicy, writeSnippet } from "../../domain/embed/snippet.ts";
+import type { PredictionMarkets } from "../host/types.ts";
+
+declare global {
+  interface Window {
+    PredictionMarkets?: PredictionMarkets;
+  }
+}
+
+const KNOWN_EVENTS = 5;
+/** The widget waits until a text is typed. */
+const TYPING_MS = 400;
+
+const tenant = JSON.parse(part("data").textContent ?? "{}") as ConfiguratorTenant;
+const form = part<HTMLFormElement>("configurator");
+const snippet = part("snippet");
+const policy = part("snippet-policy");
+const missing = part("missing");
+const preview = part("preview");
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+document.documentElement.dataset.scripts = "";
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", ({ target }) => {
+  const isTyped = target instanceof HTMLInputElement && target.type !== "checkbox";
+  follow(isTyped ? TYPING_MS : 0);
+});
+for (const block of document.querySelectorAll<HTMLElement>(".code")) addCopyButton(block);
+follow(0);
+
+/** @param waitMs before the widget follows; the text does so at once */
+function follow(waitMs: number): void {
+  const query = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+  for (const name of [...query.keys()]) if (query.get(name) === "") query.delete(name);
+  const configured = configuredBy(query, tenant);
+  form.dataset.view = query.get("view") ?? "";
+  part<HTMLFieldSetElement>("brand-fields").disabled = query.has("as") && query.get("as") !== "script";
+  missing.hidden = configured !== null;
+  if (!configured) return;
+  // The address makes the same page again, for a colleague or a reload.
+  history.replaceState(null, "", `?${query}${location.hash}`);
+  const { html, call } = writeSnippet(configured.form, configured.terms);
+  const text = html.join("\n");
+  snippet.textContent = text;
+  hashOf(call).then((hash) => {
+    if (snippet.textContent === text)
+      policy.textContent = snippetPolicy(configured.form, configured.terms.origin, hash);
+  });
+  clearTimeout(timer);
+  timer = setTimeout(() => show(configured), waitMs);
+}
+
+function show({ terms }: Configured): void {
+  window.PredictionMarkets?.mount(preview, {
+    ...snippetOptions(terms),
+    onEvent: ({ name, detail }) => {
+      if (name !== "height") note(name, detail);
+    },
+    onAction: ({ name }) => note("onAction", { name }),
+  });
+}
+
+/** SHA-256 in Base64. Browsers calculate it for pages of https and of this machine alone. */
+async function hashOf(call: string | undefined): Promise<string | undefined> {
+  if (call === undefined) return undefined;
+  if (!window.isSecureContext) return "<hash of the call>";
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(call));
+  return btoa(String.fromCharCode(...new Uint8Array(digest)));
+}
+
+function note(name: string, detail: object): void {
+  const list = part("heard");
+  const item = document.createElement("li");
+  const [title, rest] = [document.createElement("b"), document.createElement("code")];
+  title.textContent = name;
+  rest.textContent = JSON.stringify(detail);
+  item.append(title, " ", rest);
+  list.querySelector(".none")?.remove();
+  list.prepend(item);
+  list.children[KNOWN_EVENTS]?.remove();
+}
+
+function addCopyButton(block: HTMLElement): void {
+  const text = block.querySelector("pre");
+  if (!text) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.setAttribute("aria-label", `Copy: ${text.getAttribute("aria-label")}`);
+  button.addEventListener("click", async () => {
+    button.textContent = (await copy(text)) ? "Copied" : "Press Ctrl+C";
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2000);
+  });
+  block.append(button);
+}
+
+/** Selected as well, so that the keyboard can copy it where the browser does not let a page. */
+async function copy(text: HTMLElement): Promise<boolean> {
+  getSelection()?.selectAllChildren(text);
+  const written = navigator.clipboard?.writeText(text.textContent ?? "").then(() => true);
+  return (await written?.catch(() => false)) ?? false;
+}
+
+function part<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
+  return document.getElementById(id) as Kind;
+}
