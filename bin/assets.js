@@ -78,6 +78,7 @@ async function bundleParts(entry, folder, options = {}) {
     outdir: folder,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
+    external: ["/assets/*"],
     ...options,
     plugins: [keepLocale, styleAsText],
   });

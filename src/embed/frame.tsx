@@ -1,7 +1,6 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
-import type { Side } from "../domain/market/market.ts";
 import { withSides } from "../locales/languages.ts";
 import { speakerFor } from "../locales/speaker.ts";
 import type { Brand, Theme } from "./protocol.ts";
@@ -11,6 +10,7 @@ import { useSession } from "./state/session.ts";
 import { useBrand } from "./state/use-brand.ts";
 import { Kept } from "./state/use-kept.ts";
 import styles from "./styles/frame.css";
+import type { Wish } from "./ticket/draft.ts";
 import { CardView } from "./views/card-view.tsx";
 import { CompareView } from "./views/compare-view.tsx";
 import { Logo } from "./views/logo.tsx";
@@ -44,7 +44,7 @@ function Frame({ first }: { first: FrameData }) {
     document.documentElement.dir = speaker.direction;
   }, [speaker]);
   useLayoutEffect(() => router.arrived());
-  const open = (marketId: string, side?: Side): void => router.open(marketId, side);
+  const open = (marketId: string, wish?: Wish): void => router.open(marketId, wish);
   return (
     <Speech.Provider value={speaker}>
       <Logo logo={logo} />
@@ -59,7 +59,7 @@ function Frame({ first }: { first: FrameData }) {
                 market={data.market}
                 session={session}
                 theme={theme}
-                side={place.side}
+                wish={place.wish}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "card" && data.market ? (

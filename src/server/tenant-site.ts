@@ -252,13 +252,14 @@ function widgetRoutes(
   const assets = readAssets();
   const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const services = { options, assets, reader: new FrameReader(pool, cursors, views), keys, traders, languages };
+  const reader = new FrameReader(pool, cursors, views);
+  const services = { options, assets, reader, keys, traders, languages };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
-    ...marketRoutes({ ...options, languages }, handlers),
+    ...marketRoutes({ ...options, languages }, handlers, (id) => reader.finalValue(id)),
     embedDocsRoute(services),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];

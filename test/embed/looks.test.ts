@@ -50,7 +50,7 @@ test("a question is read in its own direction, and a long one stretches no card"
     { view: "markets", autoHeight: true },
     { viewport: { width: 1100, height: 800 } },
   );
-  const direction = `getComputedStyle([...document.querySelectorAll(".card > .question")].find((each) => /Bitcoin/.test(each.textContent) && /عام/.test(each.textContent))).direction`;
+  const direction = `getComputedStyle([...document.querySelectorAll(".card .question")].find((each) => /Bitcoin/.test(each.textContent) && /عام/.test(each.textContent))).direction`;
   expect(await frame.evaluate(direction)).toBe("rtl");
   const heights = await frame.evaluate<number[]>(
     `[...document.querySelectorAll(".card")].map((each) => each.offsetHeight)`,

@@ -102,7 +102,7 @@ test("the page around changes market, view and language in place", async () => {
     .toBe("ar,rtl");
   await page.evaluate("embeds[0].update({ view: 'markets', marketId: undefined, locale: 'de' })");
   await frame.locator('[data-market="mkt_4"]').first().click();
-  await frame.getByText("Alle Märkte").waitFor();
+  await frame.locator('[data-pm="back"]', { hasText: "Alle Märkte" }).waitFor();
   expect(await viewEvents(page)).toEqual(["market mkt_1", "market mkt_2", "markets", "market mkt_4"]);
   expect(documents()).toBe(before);
   await close();

@@ -1,30 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { pointsOf, stepsOf } from "../../src/domain/embed/curve-steps.ts";
 import { EventReader } from "../../src/domain/event-reader.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
 import { reachingNow, summaryOf } from "../../src/embed/chart/curve.ts";
 import { percentRange } from "../../src/embed/chart/percent-range.ts";
-import {
-  axisTime,
-  cents,
-  chance,
-  dollars,
-  shares,
-  signed,
-  timeLeft,
-  toneOf,
-  until,
-  volume,
-} from "../../src/embed/format.ts";
+import { joined, type ListedMarket, narrowed, renewed } from "../../src/embed/state/list-pages.ts";
 import { ServerClock } from "../../src/embed/stream/clock.ts";
 import { mayHaveHappened, sayWords, wordsFor } from "../../src/embed/words.ts";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
+import { formatsFor, toneOf } from "../../src/locales/formats.ts";
 import { speakerFor } from "../../src/locales/speaker.ts";
 import { curveOf, endingWith } from "../../src/server/pages/embed-data.ts";
 
 /** The reader's own, wherever they are. */
 const NOON = new Date(2030, 4, 17, 12).getTime();
+
+const { axisTime, cents, chance, dollars, duration, shares, signed, volume } = formatsFor("en");
 
 describe("numbers and times", () => {
   test.each([
@@ -37,20 +30,17 @@ describe("numbers and times", () => {
     [volume(12_345), "$12.3K"],
     [shares(1234.567), "1,234.57"],
     [signed(1.5), "+$1.50"],
-    [signed(-1.5), "−$1.50"],
+    [signed(-1.5), "-$1.50"],
     [signed(0), "$0.00"],
     [signed(-0.004), "$0.00"],
     [toneOf(-0.004), ""],
     [toneOf(0.01), "gain"],
     [toneOf(-0.01), "loss"],
-    [until(new Date(NOON + 3_600_000).toISOString(), NOON), "May 17, 1:00 PM"],
-    [until(new Date(NOON + 86_400_000).toISOString(), NOON), "May 18, 2030"],
-    [timeLeft(0), "closed"],
-    [timeLeft(999), "1 second"],
-    [timeLeft(59_999), "59 seconds"],
-    [timeLeft(60_000), "1 minute"],
-    [timeLeft(3_600_000 * 23), "23 hours"],
-    [timeLeft(86_400_000 * 400), "400 days"],
+    [duration(999), "1 second"],
+    [duration(59_999), "59 seconds"],
+    [duration(60_000), "1 minute"],
+    [duration(3_600_000 * 23), "23 hours"],
+    [duration(86_400_000 * 400), "400 days"],
   ])("%s reads as %s", (got, wanted) => expect(got).toBe(wanted));
 
   test("an axis names clock times, days or months, as its ticks are apart", () => {
@@ -62,6 +52,40 @@ describe("numbers and times", () => {
 });
 
 const ENGLISH = speakerFor("en", CATALOGUES.en);
+
+describe("a list of markets", () => {
+  const market = (id: string, question: string, category = "a") =>
+    ({ id, question, category }) as unknown as ListedMarket;
+  const page = (ids: string[], nextCursor: string | null = null) => ({
+    items: ids.map((id) => market(id, id)),
+    nextCursor,
+    sparks: Object.fromEntries(ids.map((id) => [id, [1]])),
+  });
+  const idsOf = ({ items }: { items: readonly ListedMarket[] }) => items.map(({ id }) => id);
+
+  test("is narrowed down to a category and to questions with every word, however they are written", () => {
+    const all = [market("1", "Will gold rise?"), market("2", "Gold or Silver?", "b"), market("3", "Will it snow?")];
+    const found = (words: string, category: string) => narrowed(all, words, category).map(({ id }) => id);
+    expect([found("gold", ""), found("gold", "b"), found("WILL  gold", ""), found("", "a")]).toEqual([
+      ["1", "2"],
+      ["2"],
+      ["1"],
+      ["1", "3"],
+    ]);
+  });
+
+  test("that grew by pages keeps them when its first is read again, and shows a market once", () => {
+    const grown = joined(page(["a", "b"], "2"), page(["b", "c"], "3"));
+    expect([idsOf(grown), grown.nextCursor, Object.keys(grown.sparks)]).toEqual([
+      ["a", "b", "c"],
+      "3",
+      ["a", "b", "c"],
+    ]);
+    const again = renewed(grown, page(["x", "a"], "2"));
+    expect([idsOf(again), again.nextCursor]).toEqual([["x", "a", "b", "c"], "3"]);
+    expect(idsOf(renewed(page(["a", "b"]), page(["b", "c"])))).toEqual(["b", "c"]);
+  });
+});
 
 describe("the curve", () => {
   test("is summed up in a sentence", () => {
@@ -133,6 +157,8 @@ describe("the curve", () => {
       [9000, 0.72],
     ]);
     expect(endingWith([], hours)).toEqual(hours);
+    expect(pointsOf(stepsOf(hours))).toEqual(hours);
+    expect(pointsOf(stepsOf([]))).toEqual([]);
     const many = Array.from({ length: 500 }, (_, n) => ({ t: 4000 + n, yesPpm: 500_000 + n }));
     const thinned = endingWith(many, hours);
     expect(thinned.length).toBe(2 + 200 + 1);

@@ -1,3 +1,4 @@
+import { findFinalValue } from "../../src/queries/markets/final-value.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStage, type Stage } from "./stage.ts";
 
@@ -59,6 +60,8 @@ describe("the sweep", () => {
     });
     const [settled] = await stage.audit("market.settled");
     expect(settled).toMatchObject({ marketId: id, outcome: "no" });
+    expect(await findFinalValue(stage.scene.sql, id)).toBe("790.5");
+    expect(await findFinalValue(stage.scene.sql, "mkt_other")).toBeUndefined();
     const status = await stage.scene.api().getOracleStatus({});
     expect(status.supportedFeeds).toBe(41 + 47);
     expect(status.lastSweepAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

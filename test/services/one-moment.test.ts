@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localEvents } from "../../src/client/local-events.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { connectionLimits } from "../../src/domain/access/connection-limits.ts";
+import { pointsOf } from "../../src/domain/embed/curve-steps.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { StreamSeats } from "../../src/server/connections/stream-seats.ts";
 import { FrameReader } from "../../src/server/pages/embed-data.ts";
@@ -275,7 +276,7 @@ describe("under load, one answer is of one moment:", () => {
         const { yesMicro, noMicro } = market?.terms ?? {};
         const price = Number(noMicro) / (Number(yesMicro) + Number(noMicro));
         expect(market?.detail.yesPrice).toBeCloseTo(price, 5);
-        expect(market?.history.at(-1)?.[1]).toBeCloseTo(price, 5);
+        expect(market && pointsOf(market.history).at(-1)?.[1]).toBeCloseTo(price, 5);
       },
     );
   });

@@ -1,3 +1,4 @@
+import type { CurveSteps } from "../../domain/embed/curve-steps.ts";
 import type { FaultCode } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market.ts";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
@@ -62,7 +63,7 @@ export interface RefusalData {
 export interface FrameMarket {
   detail: WireResult<"getMarket">;
   /** YES prices with the time from which each held, milliseconds since the epoch; thinned out for a chart. */
-  history: [t: number, yes: number][];
+  history: CurveSteps;
   /** What settles it, in the language of the view; of the view `market`. */
   source?: readonly (string | SourceLink)[] | undefined;
   /** The value of the feed that settled it, a decimal. */

@@ -53,8 +53,8 @@ const NARROW_PX = 480;
  */
 const RESERVED: Record<View, readonly [narrowPx: number, widePx: number]> = {
   market: [760, 840],
-  markets: [720, 720],
-  portfolio: [840, 600],
+  markets: [1200, 900],
+  portfolio: [880, 800],
   card: [250, 250],
   compare: [640, 760],
 };

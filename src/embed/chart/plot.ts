@@ -1,5 +1,6 @@
 import "./locale.ts";
 import uPlot from "uplot";
+import styles from "uplot/dist/uPlot.min.css";
 import type { Point } from "./curve.ts";
 import { percentRange } from "./percent-range.ts";
 
@@ -43,6 +44,10 @@ export interface Plot {
   pointAt(point: Point | undefined): void;
   end(): void;
 }
+
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(styles);
+document.adoptedStyleSheets.push(sheet);
 
 /** Draws as many curves as there are now; later ones replace them one for one. */
 export function drawPlot(element: HTMLElement, curves: readonly Curve[], options: PlotOptions): Plot {

@@ -1,10 +1,10 @@
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { invariant } from "../../domain/fault.ts";
-import type { Side } from "../../domain/market/market.ts";
 import { type Api, Refused, readAtLast } from "../api.ts";
 import type { Bridge } from "../bridge.ts";
 import { queryOf, type Shown } from "../protocol.ts";
 import { Pauses } from "../stream/pauses.ts";
+import type { Wish } from "../ticket/draft.ts";
 
 type View = FrameData["view"];
 
@@ -15,8 +15,8 @@ export interface Place {
   /** Of the query: a market, two for `compare`, or none. */
   readonly marketId?: string | undefined;
   readonly locale?: string | undefined;
-  /** The side that was tapped. */
-  readonly side?: Side | undefined;
+  /** What the reader wants to trade there: the side that was tapped, or a position to sell. */
+  readonly wish?: Wish | undefined;
   readonly from?: Place | undefined;
 }
 
@@ -85,7 +85,7 @@ export class Router {
       view: first.view,
       marketId,
       locale,
-      side,
+      wish: side && { side, action: "buy" },
       from: from && { key: 0, view: from, locale },
     };
     this.#wanted = this.#place;
@@ -129,9 +129,9 @@ export class Router {
     return this.#wanted.from;
   }
 
-  open(marketId: string, side?: Side): void {
+  open(marketId: string, wish?: Wish): void {
     const { locale } = this.#wanted;
-    this.#go({ view: "market", marketId, side, locale, from: this.#place }, "pushState", "top");
+    this.#go({ view: "market", marketId, wish, locale, from: this.#place }, "pushState", "top");
   }
 
   back(): void {
@@ -271,7 +271,9 @@ export class Router {
 
   /** Writes the place into the history, with an address that shows it when it is loaded. */
   #record(how: "pushState" | "replaceState", place: Place): void {
-    const { view, marketId, locale, side, from } = place;
+    const { view, marketId, locale, wish, from } = place;
+    // A sale is the user's own, and an address may be passed on.
+    const side = wish?.action === "buy" ? wish.side : undefined;
     const query = new URLSearchParams(this.#query);
     query.set("theme", document.documentElement.dataset.theme ?? "dark");
     for (const [name, value] of Object.entries({ marketId, locale, side, from: from?.view }))

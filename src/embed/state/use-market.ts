@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
+import { pointsOf } from "../../domain/embed/curve-steps.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -39,7 +40,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
   const [settledAt, setSettledAt] = useState(detail.settledAt);
   const [volume, setVolume] = useState(detail.volume);
-  const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
+  const [points, setPoints] = useState<Point[]>(() => pointsOf(history).map(([t, yes]) => ({ t, yes })));
   const [live, setLive] = useState<LiveState>("connecting");
   const [heardAt, setHeardAt] = useState(wallClockMs);
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);

@@ -1,24 +1,72 @@
-import { useEffect, useState } from "preact/hooks";
-import { followLive, type LiveState } from "./live.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { followLive } from "./live.ts";
 import type { Session } from "./session.ts";
+import type { LiveMarket } from "./use-market.ts";
 
-/** YES prices of all markets as they move, and the user's portfolio with them. */
-export function usePrices(session: Session, isWanted = true): { prices: Record<string, number>; live: LiveState } {
-  const [prices, setPrices] = useState<Record<string, number>>({});
-  const [live, setLive] = useState<LiveState>("connecting");
+/** What the stream says of all markets. */
+export interface Prices extends Pick<LiveMarket, "live" | "heardAt"> {
+  /** YES prices by market. */
+  prices: Readonly<Record<string, number>>;
+  /** How markets stand, by market. */
+  statuses: Readonly<Record<string, string>>;
+}
+
+/** YES prices and states of all markets as they change, and the user's portfolio with them. */
+export function usePrices(session: Session, isWanted = true): Prices {
+  const [prices, setPrices] = useState<Prices["prices"]>({});
+  const [statuses, setStatuses] = useState<Prices["statuses"]>({});
+  const [live, setLive] = useState<Prices["live"]>("connecting");
+  const [heardAt, setHeardAt] = useState(wallClockMs);
   const { api, settled, refresh, dropToken } = session;
   useEffect(() => {
     if (!settled || !isWanted) return;
     return followLive(api, [], {
-      onState: setLive,
+      onState(state) {
+        setLive(state);
+        if (state === "offline") setHeardAt(wallClockMs());
+      },
       onRefused: dropToken,
       onEvent({ event, data }) {
         if (event === "price") setPrices((before) => ({ ...before, [data.marketId]: data.yesPrice }));
-        else if (event === "snapshot")
+        else if (event === "snapshot") {
           setPrices(Object.fromEntries(data.markets.map(({ marketId, yesPrice }) => [marketId, yesPrice])));
-        else if (event === "fill" || (event === "market" && data.status === "settled")) refresh();
+          setStatuses(Object.fromEntries(data.markets.map(({ marketId, status }) => [marketId, status])));
+        } else if (event === "market") {
+          setStatuses((before) => ({ ...before, [data.marketId]: data.status }));
+          if (data.status === "settled") refresh();
+        } else if (event === "fill") refresh();
       },
     });
   }, [api, settled, isWanted, refresh, dropToken]);
-  return { prices, live };
+  return { prices, statuses, live, heardAt };
+}
+
+/** The least time between two readings because prices moved. */
+const REREAD_MS = 4000;
+/** Over so long the readers of a market spread their readings after one trade in it. */
+const SPREAD_MS = 1000;
+/** Prices travel with six decimals. */
+const ROUNDING = 0.000_001_5;
+
+/** Reads the portfolio again after the price of something held moved: what selling pays depends on the pool, which the server knows. */
+export function useCurrentValues({ portfolio, refresh }: Session, prices: Prices["prices"]): void {
+  const readAtMs = useRef(Number.NEGATIVE_INFINITY);
+  const isOutdated = portfolio?.positions.some(({ marketId, side, currentPrice }) => {
+    const yesPrice = prices[marketId];
+    const price = side === "yes" ? yesPrice : yesPrice && 1 - yesPrice;
+    return price !== undefined && Math.abs(price - currentPrice) > ROUNDING;
+  });
+  useEffect(() => {
+    if (!isOutdated) return;
+    const restMs = readAtMs.current + REREAD_MS - performance.now();
+    const timer = setTimeout(
+      () => {
+        readAtMs.current = performance.now();
+        refresh();
+      },
+      Math.max(restMs, Math.random() * SPREAD_MS),
+    );
+    return () => clearTimeout(timer);
+  }, [isOutdated, portfolio, refresh]);
 }

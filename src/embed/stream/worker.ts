@@ -1,7 +1,13 @@
 import { StreamHub } from "./hub.ts";
 import type { PageMessage } from "./messages.ts";
 
-/** The shared worker of a tenant's origin: one for all its frames in a browser, so that they share one stream. */
+/** For a page that imports this script because it has no shared worker. */
+export { hubInPage } from "./crew.ts";
+
+/**
+ * The shared worker of a tenant's origin: one for all its frames in a browser, so that they share one stream. In a page
+ * nothing connects, and the hub stays idle.
+ */
 const hub = new StreamHub();
 
 addEventListener("connect", (event) => {

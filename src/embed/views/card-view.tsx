@@ -1,9 +1,9 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
-import type { Side } from "../../domain/market/market.ts";
 import { useSpeech } from "../speech.ts";
 import type { Session } from "../state/session.ts";
 import { useMarket } from "../state/use-market.ts";
 import { useServerTime } from "../state/use-server-time.ts";
+import type { Wish } from "../ticket/draft.ts";
 import { Closes } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
 import { Sparkline } from "./sparkline.tsx";
@@ -16,7 +16,7 @@ export interface CardViewProps {
   market: FrameMarket;
   session: Session;
   /** Opens the market with a side chosen. */
-  open(marketId: string, side?: Side): void;
+  open(marketId: string, wish?: Wish): void;
 }
 
 /** The odds of one market, and its two sides as the ways into it. */
@@ -48,7 +48,7 @@ export function CardView({ market, session, open }: CardViewProps) {
               type="button"
               class={`side ${side}`}
               data-pm={`card-${side}`}
-              onClick={() => open(detail.id, side)}
+              onClick={() => open(detail.id, { side, action: "buy" })}
             >
               <span>{say(`common.${side}`)}</span> <b>{chance(price[side])}</b>
             </button>

@@ -86,7 +86,7 @@ export function Result({ outcome, settledAt, lastPrice, finalValue, portfolio, m
 }
 
 /** @param usd what was paid out, less what the shares had cost */
-function OwnResult({ usd }: { usd: number }) {
+export function OwnResult({ usd }: { usd: number }) {
   const { say, dollars } = useSpeech();
   const cents = Math.round(usd * 100);
   const key = cents > 0 ? "market.youWon" : cents < 0 ? "market.youLost" : "market.youEven";

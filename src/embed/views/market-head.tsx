@@ -23,14 +23,19 @@ export function Headline({ status, outcome, yesPrice }: { status: string; outcom
 }
 
 /** The states of a market that say more than whether its price is live. */
-const STATES: Readonly<Record<string, "paused" | "closed" | "settled">> = {
+export const STATES: Readonly<Record<string, "paused" | "closed" | "settled">> = {
   suspended: "paused",
   closed: "closed",
   settled: "settled",
 };
 
+export interface MarketStateProps {
+  status: string;
+  market: Pick<LiveMarket, "live" | "heardAt">;
+}
+
 /** How the market stands, and whether the reader sees it as it is now. */
-export function MarketState({ status, market: { live, heardAt } }: { status: string; market: LiveMarket }) {
+export function MarketState({ status, market: { live, heardAt } }: MarketStateProps) {
   const { say, clock } = useSpeech();
   const state = STATES[status] ?? live;
   return (

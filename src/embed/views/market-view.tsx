@@ -4,6 +4,7 @@ import { useSpeech } from "../speech.ts";
 import type { Session } from "../state/session.ts";
 import { useMarket } from "../state/use-market.ts";
 import { useServerTime } from "../state/use-server-time.ts";
+import type { Wish } from "../ticket/draft.ts";
 import { Chart } from "./chart.tsx";
 import { Closes, Facts, Result } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
@@ -14,14 +15,14 @@ export interface MarketViewProps {
   market: FrameMarket;
   session: Session;
   theme: string;
-  /** The side that was tapped on the way here. */
-  side?: Side | undefined;
+  /** What the reader chose on the way here. */
+  wish?: Wish | undefined;
   /** The view that the reader came from; none when the frame began with this market. */
   back?: { view: FrameData["view"]; go(): void };
 }
 
 /** One market: its question, price, curve, ticket and rules. */
-export function MarketView({ data, market, session, theme, side, back }: MarketViewProps) {
+export function MarketView({ data, market, session, theme, wish, back }: MarketViewProps) {
   const { detail, finalValue } = market;
   const { api, portfolio } = session;
   const { say, volume } = useSpeech();
@@ -53,7 +54,7 @@ export function MarketView({ data, market, session, theme, side, back }: MarketV
         marketId={detail.id}
         market={state}
         isOpen={status === "open"}
-        wish={side && { side, action: "buy" }}
+        wish={wish}
       />
       {status !== "open" && (
         <Rest {...{ status, outcome, settledAt, finalValue, portfolio }} market={detail} lastPrice={yesPrice} />

@@ -8,18 +8,23 @@ export interface OwnPositionProps {
   position: Position;
   /** USD that selling all its shares pays now, after the fee. */
   sellValue: number;
+  /** Of its market, where it does not stand around the position. */
+  question?: string;
   /** Opens a ticket that sells; undefined where nothing can be sold. */
   onSell?: ((all: boolean) => void) | undefined;
 }
 
 /** What a user holds of one side, what selling it pays now, and the ways to sell it. */
-export function OwnPosition({ position, sellValue, onSell }: OwnPositionProps) {
+export function OwnPosition({ position, sellValue, question, onSell }: OwnPositionProps) {
   const { say, compose, cents, dollars, shares, signed } = useSpeech();
   const { side, avgCost } = position;
   const result = sellValue - costOf(position);
+  const sideName = say(`common.${side}`);
+  const cashOut = say("ticket.cashOut", { amount: dollars(sellValue) });
+  const nameOf = (way: string) => question && say("portfolio.sellOf", { way, side: sideName, question });
   const held = (
     <b class={side}>
-      {shares(position.shares)} {say(`common.${side}`)}
+      {shares(position.shares)} {sideName}
     </b>
   );
   return (
@@ -35,11 +40,11 @@ export function OwnPosition({ position, sellValue, onSell }: OwnPositionProps) {
       </p>
       {onSell && (
         <p class="ways">
-          <button type="button" data-pm="sell" onClick={() => onSell(false)}>
+          <button type="button" data-pm="sell" aria-label={nameOf(say("ticket.sell"))} onClick={() => onSell(false)}>
             {say("ticket.sell")}
           </button>
-          <button type="button" data-pm="cash-out" onClick={() => onSell(true)}>
-            {say("ticket.cashOut", { amount: dollars(sellValue) })}
+          <button type="button" data-pm="cash-out" aria-label={nameOf(cashOut)} onClick={() => onSell(true)}>
+            {cashOut}
           </button>
         </p>
       )}

@@ -1,92 +1,84 @@
 import type { FrameData } from "../../contract/resources/embed.ts";
-import { cents, day, dollars, nameOf, shares, signed, toneOf } from "../format.ts";
+import { toneOf } from "../../locales/formats.ts";
+import { useSpeech } from "../speech.ts";
 import type { Portfolio, Session } from "../state/session.ts";
-import { usePrices } from "../state/use-prices.ts";
+import { useCurrentValues, usePrices } from "../state/use-prices.ts";
+import type { Wish } from "../ticket/draft.ts";
+import { OpenButton } from "./market-card.tsx";
+import { OwnResult } from "./market-facts.tsx";
+import { MarketState, STATES } from "./market-head.tsx";
+import { OwnPosition } from "./own-positions.tsx";
 import { Problem, WayOut } from "./problem.tsx";
 
 export interface PortfolioViewProps {
   data: FrameData;
   session: Session;
-  open(marketId: string): void;
+  open(marketId: string, wish?: Wish): void;
 }
 
-/** A user's positions with their values, and the settled ones with their results. */
+/** A user's positions with what selling them pays, and the settled ones with their results. */
 export function PortfolioView({ data, session, open }: PortfolioViewProps) {
-  const { portfolio, signedIn } = session;
-  const { prices, live } = usePrices(session, signedIn);
+  const { say } = useSpeech();
+  const { portfolio, signedIn, problem, bridge } = session;
+  const feed = usePrices(session, signedIn);
+  useCurrentValues(session, feed.prices);
+  // The page has reserved the room of this frame; it is kept until there is something to show, so that nothing moves.
+  const isWaiting = !portfolio && !problem && isComing(data, session);
   return (
-    <main class="portfolio">
-      <h1>Your positions</h1>
+    <main class={isWaiting ? "portfolio waiting" : "portfolio"} aria-busy={isWaiting}>
+      <div class="headline">
+        <h1>{say("state.toPortfolio")}</h1>
+        {portfolio && <MarketState status="open" market={feed} />}
+      </div>
       {portfolio ? (
         <>
-          {live === "offline" && (
-            <p class="warning" role="status">
-              Values are not live at the moment: reconnecting.
-            </p>
-          )}
-          <Holdings portfolio={valuedAt(portfolio, prices)} session={session} open={open} />
+          <Sums portfolio={portfolio} />
+          <p class="wallet">
+            <WayOut offer="deposit" onOffer={(offer) => bridge.tell(offer, {})} />
+          </p>
+          <Open positions={portfolio.positions} statuses={feed.statuses} open={open} />
+          <Past settlements={portfolio.settlements} open={open} />
         </>
       ) : (
         <Nothing data={data} session={session} />
       )}
+      {problem && <Problem words={problem} onOffer={() => {}} />}
     </main>
   );
 }
 
-/** The portfolio with its positions valued at the current prices. */
-function valuedAt(portfolio: Portfolio, prices: Record<string, number>): Portfolio {
-  const positions = portfolio.positions.map((position) => {
-    const yesPrice = prices[position.marketId];
-    if (yesPrice === undefined) return position;
-    const currentPrice = position.side === "yes" ? yesPrice : 1 - yesPrice;
-    return { ...position, currentPrice, unrealizedPnl: position.shares * (currentPrice - position.avgCost) };
-  });
-  return { ...portfolio, positions };
+/** Whether a portfolio is on its way, or may be. */
+function isComing({ apiKey }: FrameData, { bridge, settled, signedIn }: Session): boolean {
+  return apiKey !== null && bridge.mayTrade && (signedIn || !settled);
 }
 
-/** Why no portfolio is shown: trading is not possible here, no user is signed in, it is loading, or it cannot be read. */
-function Nothing({ data, session: { bridge, settled, signedIn, problem } }: { data: FrameData; session: Session }) {
-  if (data.apiKey === null || !bridge.mayTrade) return <p class="soft">You can see them on the site of {data.name}.</p>;
-  if (problem) return <Problem words={problem} onOffer={() => {}} />;
-  if (signedIn || !settled) return <p class="soft">Loading…</p>;
+/** Why no portfolio is shown: trading is not possible here, no user is signed in, or it is loading. */
+function Nothing({ data, session }: { data: FrameData; session: Session }) {
+  const { say } = useSpeech();
+  const { bridge, problem } = session;
+  if (problem) return null;
+  if (data.apiKey === null || !bridge.mayTrade)
+    return <p class="soft">{say("portfolio.elsewhere", { name: data.name })}</p>;
+  if (isComing(data, session)) return <p class="soft">{say("common.loading")}</p>;
   return (
-    <Problem
-      words={{ text: "Please sign in on this page to see them.", offer: "signin" }}
-      onOffer={(offer) => bridge.tell(offer, {})}
-    />
+    <Problem isKnown words={{ key: "portfolio.signIn", offer: "signin" }} onOffer={(offer) => bridge.tell(offer, {})} />
   );
 }
 
-function Holdings({
-  portfolio: { wallet, positions, settlements },
-  session: { bridge },
-  open,
-}: {
-  portfolio: Portfolio;
-  session: Session;
-  open(marketId: string): void;
-}) {
-  const value = positions.reduce((sum, position) => sum + position.shares * position.currentPrice, 0);
-  const result = positions.reduce((sum, position) => sum + position.unrealizedPnl, 0);
-  const settledResult = settlements.reduce((sum, { payout, cost }) => sum + payout - cost, 0);
+/** The wallet, and what all positions together would sell for now. */
+function Sums({ portfolio: { wallet, positions, sellValueUsd } }: { portfolio: Portfolio }) {
+  const { say, dollars, signed } = useSpeech();
+  const result = positions.reduce((sum, { sellPnl }) => sum + sellPnl, 0);
   return (
     <>
       <dl class="tiles">
-        <Tile name="Wallet" value={dollars(wallet.balanceUsd)} />
-        <Tile name="Positions" value={dollars(value)} />
-        <Tile name="Profit, open" value={signed(result)} tone={toneOf(result)} />
-        {settlements.length > 0 && (
-          <Tile name="Profit, settled" value={signed(settledResult)} tone={toneOf(settledResult)} />
-        )}
+        <Tile name={say("portfolio.wallet")} value={dollars(wallet.balanceUsd)} />
+        <Tile name={say("portfolio.sellsFor")} value={dollars(sellValueUsd)} />
+        <Tile name={say("portfolio.resultIfSold")} value={signed(result)} tone={toneOf(result)} />
       </dl>
-      <p class="wallet">
-        {wallet.pendingWithdrawalsUsd > 0 && (
-          <span class="soft">{dollars(wallet.pendingWithdrawalsUsd)} is on its way to you.</span>
-        )}
-        <WayOut offer="deposit" onOffer={(offer) => bridge.tell(offer, {})} />
-      </p>
-      <Open positions={positions} open={open} />
-      <Past settlements={settlements} />
+      {wallet.pendingWithdrawalsUsd > 0 && (
+        <p class="soft">{say("portfolio.onItsWay", { amount: dollars(wallet.pendingWithdrawalsUsd) })}</p>
+      )}
     </>
   );
 }
@@ -100,52 +92,64 @@ function Tile({ name, value, tone = "" }: { name: string; value: string; tone?: 
   );
 }
 
-function Open({ positions, open }: { positions: Portfolio["positions"]; open(marketId: string): void }) {
+interface OpenProps {
+  positions: Portfolio["positions"];
+  statuses: Readonly<Record<string, string>>;
+  open(marketId: string, wish?: Wish): void;
+}
+
+function Open({ positions, statuses, open }: OpenProps) {
+  const { say } = useSpeech();
   return (
     <section>
-      <h2>Open</h2>
-      {positions.length === 0 && <p class="soft">Nothing at the moment.</p>}
+      <h2>{say("portfolio.open")}</h2>
+      {positions.length === 0 && <p class="soft">{say("portfolio.none")}</p>}
       <ul class="rows">
-        {positions.map(({ marketId, question, side, shares: held, avgCost, currentPrice, unrealizedPnl }) => (
-          <li key={`${marketId} ${side}`}>
-            <button type="button" data-market={marketId} onClick={() => open(marketId)}>
-              <span class="question" dir="auto">
-                {question}
-              </span>
-              <span class="soft">
-                <b class={side}>
-                  {shares(held)} {nameOf(side)}
-                </b>{" "}
-                at {cents(avgCost)}, now {cents(currentPrice)}
-              </span>
-              <span class="worth">
-                {dollars(held * currentPrice)} <b class={toneOf(unrealizedPnl)}>{signed(unrealizedPnl)}</b>
-              </span>
-            </button>
-          </li>
-        ))}
+        {positions.map((position) => {
+          const { marketId, question, side, sellValue } = position;
+          const state = STATES[statuses[marketId] ?? ""];
+          return (
+            <li key={`${marketId} ${side}`}>
+              <OpenButton marketId={marketId} question={question} onOpen={() => open(marketId)} />
+              {state && <p class="soft">{say(`state.${state}`)}</p>}
+              <OwnPosition
+                position={position}
+                sellValue={sellValue}
+                question={question}
+                onSell={state ? undefined : (all) => open(marketId, { side, action: "sell", all })}
+              />
+            </li>
+          );
+        })}
       </ul>
     </section>
   );
 }
 
-function Past({ settlements }: { settlements: Portfolio["settlements"] }) {
+interface PastProps {
+  settlements: Portfolio["settlements"];
+  open(marketId: string): void;
+}
+
+function Past({ settlements, open }: PastProps) {
+  const { say, day, dollars, shares } = useSpeech();
   if (settlements.length === 0) return null;
   return (
     <section>
-      <h2>Settled</h2>
+      <h2>{say("portfolio.settled")}</h2>
       <ul class="rows">
-        {settlements.map(({ marketId, question, side, outcome, cost, payout, settledAt }) => (
+        {settlements.map(({ marketId, question, side, outcome, shares: held, cost, payout, settledAt }) => (
           <li key={`${marketId} ${side}`}>
-            <span class="question" dir="auto">
-              {question}
-            </span>
-            <span class="soft">
-              <b class={side}>{nameOf(side)}</b> {side === outcome ? "won" : "lost"} on {day(settledAt)}
-            </span>
-            <span class="worth">
-              {dollars(payout)} <b class={toneOf(payout - cost)}>{signed(payout - cost)}</b>
-            </span>
+            <OpenButton marketId={marketId} question={question} onOpen={() => open(marketId)} />
+            <p class="facts">
+              <b class={side}>
+                {shares(held)} {say(`common.${side}`)}
+              </b>
+              <span>{say("market.won", { side: say(`common.${outcome}`) })}</span>
+              <span>{say("portfolio.settledAt", { time: day(settledAt) })}</span>
+              <span>{say("portfolio.paidOut", { amount: dollars(payout) })}</span>
+            </p>
+            <OwnResult usd={payout - cost} />
           </li>
         ))}
       </ul>

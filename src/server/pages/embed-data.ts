@@ -1,5 +1,6 @@
 import type { Input, WireResult } from "../../contract/operations.ts";
 import type { FrameData, FrameList, FrameMarket } from "../../contract/resources/embed.ts";
+import { type CurvePoint, stepsOf } from "../../domain/embed/curve-steps.ts";
 import { Fault } from "../../domain/fault.ts";
 import { hoursHoldUntil } from "../../domain/history.ts";
 import { statusHoldsUntil } from "../../domain/market/market.ts";
@@ -63,11 +64,13 @@ export interface ListQuery {
  * until a commit touches what they show: equal widgets cost one read.
  */
 export class FrameReader {
+  readonly #pool: Pool;
   readonly #contents: (question: Question) => Promise<Contents>;
   readonly #list: (input: Input<"listMarkets">) => Promise<FrameList>;
   readonly #search: (input: Input<"listMarkets">) => Promise<FrameList>;
 
   constructor(pool: Pool, cursors: Cursors, views: Views) {
+    this.#pool = pool;
     this.#contents = views.share(
       ({ view, marketIds }) => JSON.stringify([view, ...marketIds]),
       (question) => pool.snapshot((sql) => loadContents(sql, cursors, question)),
@@ -87,6 +90,11 @@ export class FrameReader {
       throw new Fault("BAD_REQUEST", "marketId: two markets, separated by a comma");
     const marketIds = stated.map((id) => decodeInput("getMarket", { id }).id);
     return withDatabaseFaults(this.#contents({ view, marketIds }));
+  }
+
+  /** The value of the feed that settled a market, a decimal. @throws Fault DATABASE_UNAVAILABLE */
+  finalValue(id: string): Promise<string | undefined> {
+    return withDatabaseFaults(this.#pool.read((sql) => findFinalValue(sql, id)));
   }
 
   /** @throws Fault BAD_REQUEST, DATABASE_UNAVAILABLE */
@@ -159,19 +167,20 @@ async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loa
   const row = await requireMarket(sql, id);
   const history = encodeResult("getMarketHistory", await readHistory(sql, row));
   const latest = await listLatestTrades(sql, [id], LATEST_ENTRIES);
+  const curve = endingWith(latest.get(id) ?? [], curveOf(history, points));
   const { kind, p0Ppm, fundMicro, yesMicro, noMicro, settledAt, now } = row;
   const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
   const detail = encodeResult("getMarket", marketDetail(row));
   const finalValue = settledAt === null ? undefined : await findFinalValue(sql, id);
   return {
-    result: { detail, history: endingWith(latest.get(id) ?? [], curveOf(history, points)), finalValue, terms },
+    result: { detail, history: stepsOf(curve), finalValue, terms },
     tags: [id],
     until: settledAt === null ? Math.min(statusHoldsUntil(row, now), hoursHoldUntil(now)) : Number.POSITIVE_INFINITY,
   };
 }
 
 /** The same steps in fewer points: a price holds until the next one, so points that repeat it are left out. */
-export function curveOf(history: WireResult<"getMarketHistory">, points = CURVE_POINTS): FrameMarket["history"] {
+export function curveOf(history: WireResult<"getMarketHistory">, points = CURVE_POINTS): CurvePoint[] {
   const steps = history.filter(({ yes }, index) => index === 0 || yes !== history[index - 1]?.yes);
   const stride = Math.ceil(steps.length / points);
   return steps
@@ -185,9 +194,9 @@ export function curveOf(history: WireResult<"getMarketHistory">, points = CURVE_
  */
 export function endingWith(
   trades: readonly { t: number; yesPpm: number }[],
-  curve: FrameMarket["history"],
-): FrameMarket["history"] {
-  const shown = trades.slice(-LATEST_TRADES).map(({ t, yesPpm }): [number, number] => [t, yesPpm / 1e6]);
+  curve: readonly CurvePoint[],
+): CurvePoint[] {
+  const shown = trades.slice(-LATEST_TRADES).map(({ t, yesPpm }): CurvePoint => [t, yesPpm / 1e6]);
   const since = shown[0]?.[0] ?? Number.POSITIVE_INFINITY;
   const last = curve.at(-1);
   const until = shown.at(-1)?.[0] ?? 0;

@@ -11,32 +11,49 @@ import { absolute, type Market, type MarketSite, marketPath } from "./site.ts";
 export const IMAGE_SIZE = { width: 1200, height: 630 };
 
 /** A market for people, for search engines and for the previews of links; with scripts its widget takes the card's place. */
-export function marketPage(site: MarketSite, exchange: Exchange, speaker: Speaker, market: Market): Promise<Answer> {
-  const { id, question } = market;
+export async function marketPage(
+  site: MarketSite,
+  exchange: Exchange,
+  speaker: Speaker,
+  market: Market,
+): Promise<Answer> {
+  const { id, question, settledAt } = market;
+  const finalValue = settledAt === null ? undefined : await site.finalValueOf(id);
   return pageAnswer(site, exchange, speaker, {
     title: `${question} - ${site.name}`,
     head: headOf(site, exchange, speaker, market),
     main: `<div class="place">${marketCard(speaker, market, { level: 1 })}
 <div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"></div></div>
-${factsOf(speaker, market)}`,
+${factsOf(speaker, market, finalValue)}`,
     live: true,
   });
 }
 
-function factsOf(speaker: Speaker, market: Market): string {
+function factsOf(speaker: Speaker, market: Market, finalValue: string | undefined): string {
   const { volume, settledAt, outcome, yesPrice, meta } = market;
   const traded = `<p class="soft">${escapeHtml(speaker.say("page.traded", { amount: speaker.volume(volume) }))}</p>`;
   const rules = typeof meta.description === "string" ? meta.description.trim() : "";
-  return `<section class="once">${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice }) : ""}${traded}</section>
+  return `<section class="once">${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice, finalValue }) : ""}${traded}</section>
 ${rules === "" ? "" : section(speaker.say("page.rules"), `<p class="rules" dir="auto" data-pm="rules">${escapeHtml(rules)}</p>`)}
 ${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="source">${sourceMarkup(speaker, market)}</p>`)}`;
 }
 
-function settlementOf(speaker: Speaker, { settledAt, yesPrice }: { settledAt: string; yesPrice: number }): string {
+interface Settled {
+  settledAt: string;
+  yesPrice: number;
+  /** Of the feed that decided. */
+  finalValue: string | undefined;
+}
+
+function settlementOf(speaker: Speaker, { settledAt, yesPrice, finalValue }: Settled): string {
   const time = { html: `<time datetime="${escapeHtml(settledAt)}">${escapeHtml(speaker.exact(settledAt))}</time>` };
   const chance = { html: `<b data-pm="chance">${escapeHtml(speaker.chance(yesPrice))}</b>` };
+  const value =
+    finalValue === undefined
+      ? ""
+      : `<p>${escapeHtml(speaker.say("market.finalValue", { value: speaker.decimal(finalValue) }))}</p>\n`;
   return `<p>${sentence(speaker, "page.settledAt", { time })}</p>
-<p>${sentence(speaker, "page.lastChance", { side: speaker.say("common.yes"), chance })}</p>`;
+${value}<p>${sentence(speaker, "page.lastChance", { side: speaker.say("common.yes"), chance })}</p>`;
 }
 
 function section(title: string, content: string): string {

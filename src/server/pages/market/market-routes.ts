@@ -19,10 +19,14 @@ import { pictureRoutes } from "./picture-routes.ts";
 import { type MarketSite, readMarket } from "./site.ts";
 
 /** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
-export function marketRoutes(options: EmbedOptions, handlers: Handlers): Route[] {
+export function marketRoutes(
+  options: EmbedOptions,
+  handlers: Handlers,
+  finalValueOf: MarketSite["finalValueOf"],
+): Route[] {
   const { name, baseUrl, robots = "index", theme = {}, languages = new Languages() } = options;
   const readers = new Readers(languages);
-  const site: MarketSite = { name, baseUrl, robots, theme, look: pageLook(theme), readers, handlers };
+  const site: MarketSite = { name, baseUrl, robots, theme, look: pageLook(theme), readers, handlers, finalValueOf };
   const page = (path: string, answer: Route["answer"]): Route => ({
     ...pageRoute(path, answer),
     refuse: (exchange, fault) => refusalPage(site, exchange, fault),

@@ -20,6 +20,8 @@ export interface MarketSite {
   look: PageLook;
   readers: Readers;
   handlers: Handlers;
+  /** The value of the feed that settled a market, a decimal; undefined where none did. */
+  finalValueOf(id: string): Promise<string | undefined>;
 }
 
 const VISITOR: Caller = { actor: "anonymous" };

@@ -1,0 +1,76 @@
+import { DAY_MS } from "../../domain/time/units.ts";
+import { useSpeech } from "../speech.ts";
+import type { ListedMarket } from "../state/list-pages.ts";
+import type { Wish } from "../ticket/draft.ts";
+import { STATES } from "./market-head.tsx";
+import { Sparkline } from "./sparkline.tsx";
+
+const SIDES = ["yes", "no"] as const;
+
+export interface MarketCardProps {
+  item: ListedMarket;
+  /** What readers call its category. */
+  category: string;
+  /** When the page was made, by the server's clock. */
+  now: number;
+  status: string;
+  yesPrice: number;
+  spark: readonly number[] | undefined;
+  open(marketId: string, wish?: Wish): void;
+}
+
+/** A market in a list: all of it opens the market, and each of its two sides opens it with that side chosen. */
+export function MarketCard({ item, category, now, status, yesPrice, spark, open }: MarketCardProps) {
+  const { say, chance, volume, day, exact } = useSpeech();
+  const { id, question, closeAt, volume24h } = item;
+  const price = { yes: yesPrice, no: 1 - yesPrice };
+  const state = STATES[status];
+  const closes = Date.parse(closeAt) - now < DAY_MS ? exact(closeAt) : day(closeAt);
+  return (
+    <article class="card" data-pm="card">
+      <span class="label">{category}</span>
+      <OpenButton marketId={id} question={question} onOpen={() => open(id)} />
+      <Sparkline prices={spark ?? []} latest={yesPrice} />
+      <span class="odds">
+        {SIDES.map((side) => {
+          const [name, odds] = [say(`common.${side}`), chance(price[side])];
+          return (
+            <button
+              key={side}
+              type="button"
+              class={side}
+              data-pm={`card-${side}`}
+              aria-label={say("lists.sideOf", { side: name, chance: odds, question })}
+              onClick={() => open(id, { side, action: "buy" })}
+            >
+              <span>{name}</span> <b>{odds}</b>
+            </button>
+          );
+        })}
+      </span>
+      <span class="foot">
+        <span>{say("lists.today", { amount: volume(volume24h) })}</span>
+        <span>{state ? <b>{say(`state.${state}`)}</b> : say("card.closes", { time: closes })}</span>
+      </span>
+    </article>
+  );
+}
+
+export interface OpenButtonProps {
+  marketId: string;
+  question: string;
+  onOpen(): void;
+}
+
+/** The question as a heading that opens its market, stretched over all of what it heads. */
+export function OpenButton({ marketId, question, onOpen }: OpenButtonProps) {
+  return (
+    <h3>
+      <button type="button" class="open" data-market={marketId} onClick={onOpen}>
+        <span class="question" dir="auto">
+          {question}
+        </span>
+      </button>
+    </h3>
+  );
+}
