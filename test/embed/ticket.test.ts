@@ -135,6 +135,22 @@ describe("a narrow widget of a fixed height", () => {
 });
 
 describe("a position", () => {
+  test("too large to be sold whole is sold as far as the price allows, and while trading is paused none is", async () => {
+    const marketId = "mkt_part";
+    await Promise.all([stage.tenant.deposit("usr_1", 500), stage.tenant.deposit("usr_rival", 3000)]);
+    await stage.tenant.openMarket(marketId, { liquidityMicro: 20_000_000n });
+    await buyElsewhere(stage, { marketId, traderId: "usr_1", side: "yes", dollars: 200 });
+    await buyElsewhere(stage, { marketId, traderId: "usr_rival", side: "no", dollars: 450 });
+    const options = { view: "market", marketId, token: await userToken(), autoHeight: true } as const;
+    const { frame, close } = await stage.open(options);
+    await part(frame, "cash-out").click();
+    await frame.getByText(/Of [\d,.]+ shares, [\d,.]+ can be sold now/).waitFor({ timeout: 15_000 });
+    expect(await confirmed(frame)).toMatch(/You sold [\d,.]+ Yes/);
+    await stage.tenant.services.sequencer.submit({ command: { type: "suspendMarket", marketId }, actor: "admin:ops" });
+    await frame.getByText(/Worth \$[\d,.]+ if it could be sold now/).waitFor({ timeout: 15_000 });
+    await close();
+  });
+
   test("is worth what selling it pays, and is sold for exactly what was quoted, after two presses", async () => {
     const opened = await openTicket();
     const { frame, marketId } = opened;
