@@ -44,7 +44,8 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const tag = new Intl.Locale(locale, { numberingSystem: "latn" });
   const number = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(tag, options);
-    return (value: number): string => format.format(value);
+    // The letters of "US$", which Arabic has, change places with its sign among words written from right to left.
+    return (value: number): string => format.format(value).replace("US$", "$");
   };
   const time = (options: Intl.DateTimeFormatOptions) => {
     const format = new Intl.DateTimeFormat(tag, { timeZone, ...options });

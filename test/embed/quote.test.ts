@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type MarketKind, pricesOf, type Side } from "../../src/domain/market/market.ts";
-import { estimate, poolAt, sellValueAt } from "../../src/embed/ticket/quote.ts";
+import { feeOn } from "../../src/domain/money.ts";
+import { estimate, feeBpsOf, poolAt, sellableNow, sellValueAt } from "../../src/embed/ticket/quote.ts";
 import type { TradeResult } from "../../src/engine/trade.ts";
 import { marketOf, openWorld, saleOf, tradeOf, usd, type World } from "../engine/world.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
@@ -119,6 +120,41 @@ describe("the quote that the page computes", () => {
     );
   });
 });
+
+test("a quote tells its fee to the basis point from a cent on, and keeps the known one where it explains less", () => {
+  const micro = fc.integer({ min: 1, max: 1_000_000_000 });
+  const bps = fc.integer({ min: 0, max: 1000 });
+  fc.assert(
+    fc.property(micro, bps, bps, (amountMicro, feeBps, known) => {
+      const feeMicro = Number(feeOn(BigInt(amountMicro), feeBps));
+      const told = { amount: amountMicro / 1e6, fee: feeMicro / 1e6 };
+      if (amountMicro >= 10_000) expect(feeBpsOf(told, known)).toBe(feeBps);
+      expect(feeBpsOf(told, feeBps)).toBe(feeBps);
+    }),
+    { numRuns: 500, seed: 17 },
+  );
+});
+
+test.each(["cpmm", "lmsr"] as const)(
+  "the part of a large position in a %s market that is offered is the most that the engine sells",
+  (kind) => {
+    const world = worldOf({ kind, p0Ppm: 300_000, feeBps: 0, before: [], wanted: { side: "yes", cents: 1 } });
+    const { sharesMicro } = world.run(tradeOf({ side: "yes", amountMicro: usd(5000) })).result;
+    const whole = marketIn(world);
+    expect(sellableNow(whole.market, whole.pool, "yes", sharesMicro)).toBe(sharesMicro);
+    while (true) {
+      const command = tradeOf({ traderId: "bob", side: "no", amountMicro: usd(500) });
+      if (world.refusal(command) !== "accepted") break;
+      world.run(command);
+    }
+    const { market, pool } = marketIn(world);
+    const most = sellableNow(market, pool, "yes", sharesMicro);
+    expect(most).toBeGreaterThan(0n);
+    expect(most).toBeLessThan(sharesMicro);
+    expect(world.refusal(saleOf({ side: "yes", sharesMicro: most }))).toBe("accepted");
+    expect(world.refusal(saleOf({ side: "yes", sharesMicro: most + 10_000n }))).toBe("PRICE_BOUND");
+  },
+);
 
 describe("over HTTP", () => {
   let tenant: ServedTenant;

@@ -198,6 +198,7 @@ describe("when the network fails", () => {
     await hold(frame);
     await part(frame, "submit").click();
     await frame.getByText(/it is never made twice/).waitFor();
+    expect(await refusals(opened)).toEqual([["OUTCOME_UNKNOWN", "trade"]]);
     await page.unroute("**/v1/trade");
     // The price has moved by then and the quote is used, and what is repeated is still what was decided.
     await part(frame, "submit").click();

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEFAULT_POLICY } from "../../src/domain/policy/policy.ts";
+import { configOf } from "../engine/world.ts";
 import { PUBLIC_KEY, userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
 import { buyElsewhere, confirmed, hold, part } from "./support/ticket.ts";
@@ -72,7 +74,7 @@ describe("a quote that holds", () => {
     // Its time runs out, by the clock of the page; nothing was traded.
     await hold(frame);
     await frame.evaluate("laterMs = 10_001");
-    expect(await part(frame, "moved").innerText()).toMatch(/^The time to confirm is over, and nothing was traded\./);
+    expect(await part(frame, "moved").innerText()).toBe("The time to confirm is over. Nothing was traded.");
     await opened.close();
   });
 
@@ -98,7 +100,57 @@ describe("a quote that holds", () => {
   });
 });
 
+describe("a narrow widget of a fixed height", () => {
+  test("covers nothing of its button, and tells a fee that changed while it was open", async () => {
+    await stage.tenant.openMarket("mkt_narrow");
+    const options = { view: "market", marketId: "mkt_narrow", token: await userToken(), height: 600 } as const;
+    const opened = await stage.open(options, { viewport: { width: 390, height: 700 } });
+    const { page, frame, close } = opened;
+    await frame.getByText("live", { exact: true }).waitFor();
+    await part(frame, "side-yes").click();
+    await part(frame, "amount").fill("0.004");
+    await frame.getByText("That is too little to trade.").waitFor();
+    expect(await part(frame, "submit").isDisabled()).toBe(true);
+    await part(frame, "amount").fill("25");
+    for (const width of [375, 320]) {
+      await page.evaluate(`document.querySelector("iframe").parentElement.style.width = "${width}px"`);
+      await hold(frame);
+      expect(await frame.evaluate(COVERED)).toEqual([]);
+      await part(frame, "change-order").click();
+    }
+    expect(await frame.locator("dl.quote").innerText()).toMatch(/Fee, included\s+\$0\.25/);
+    await hold(frame);
+    await takeFee(300);
+    await part(frame, "submit").click();
+    expect(await part(frame, "moved").innerText()).toBe(
+      "The fee has changed. Nothing was traded. Press again for a new price.",
+    );
+    expect(await frame.locator("dl.quote").innerText()).toMatch(/Fee, included\s+\$0\.75/);
+    await takeFee(100);
+    await hold(frame);
+    await part(frame, "change-order").click();
+    expect(await frame.locator("dl.quote").innerText()).toMatch(/Fee, included\s+\$0\.25/);
+    await close();
+  });
+});
+
 describe("a position", () => {
+  test("too large to be sold whole is sold as far as the price allows, and while trading is paused none is", async () => {
+    const marketId = "mkt_part";
+    await Promise.all([stage.tenant.deposit("usr_1", 500), stage.tenant.deposit("usr_rival", 3000)]);
+    await stage.tenant.openMarket(marketId, { liquidityMicro: 20_000_000n });
+    await buyElsewhere(stage, { marketId, traderId: "usr_1", side: "yes", dollars: 200 });
+    await buyElsewhere(stage, { marketId, traderId: "usr_rival", side: "no", dollars: 450 });
+    const options = { view: "market", marketId, token: await userToken(), autoHeight: true } as const;
+    const { frame, close } = await stage.open(options);
+    await part(frame, "cash-out").click();
+    await frame.getByText(/Of [\d,.]+ shares, [\d,.]+ can be sold now/).waitFor({ timeout: 15_000 });
+    expect(await confirmed(frame)).toMatch(/You sold [\d,.]+ Yes/);
+    await stage.tenant.services.sequencer.submit({ command: { type: "suspendMarket", marketId }, actor: "admin:ops" });
+    await frame.getByText(/Worth \$[\d,.]+ if it could be sold now/).waitFor({ timeout: 15_000 });
+    await close();
+  });
+
   test("is worth what selling it pays, and is sold for exactly what was quoted, after two presses", async () => {
     const opened = await openTicket();
     const { frame, marketId } = opened;
@@ -169,4 +221,27 @@ async function lastSale(opened: OpenEmbed): Promise<bigint> {
   expect(trade?.detail).toMatchObject({ action: "sell", amount, fee, shares });
   expect(action).toBe("sell");
   return BigInt(Math.round((Number(amount) - Number(fee)) * 1e6));
+}
+
+/** Where another element lies over the button, of points along its edges and middle. */
+const COVERED = `(() => {
+  const button = document.querySelector(".buy");
+  const { left, top, width, height } = button.getBoundingClientRect();
+  const win = document.querySelector(".win").getBoundingClientRect();
+  const over = win.top >= 0 && win.bottom <= top ? [] : ["what it pays"];
+  for (const x of [0.1, 0.5, 0.9])
+    for (const y of [0.1, 0.5, 0.9]) {
+      const hit = document.elementFromPoint(left + width * x, top + height * y);
+      if (hit !== button) over.push([x, y, hit?.className ?? "outside"]);
+    }
+  return over;
+})()`;
+
+/** An operator changes the fee. */
+async function takeFee(feeBps: number): Promise<void> {
+  const { backend, services } = stage.tenant;
+  const stored = await backend.sql`select hash, name, type from api_key where expires_at is null`;
+  const keys = stored.map(({ hash, name, type }) => ({ hash, name, type, expiresAt: null }));
+  const command = configOf({ keys, policy: { ...DEFAULT_POLICY, feeBps } });
+  await services.sequencer.submit({ command, actor: "cli:test" });
 }

@@ -19,8 +19,9 @@ export function sellValueOf(mechanism: Mechanism, pool: Pool, side: Side, shares
 /**
  * The most of `sharesMicro` whose sale leaves the price within its bounds. Each share sold lowers the side's price, so
  * it is found by bisection with the very check that a trade meets; nearly every position can be sold whole.
+ * @returns millionths of a share
  */
-function sellableOf(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint): bigint {
+export function sellableOf(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint): bigint {
   const isSellable = (micro: bigint) => {
     const { pool: after } = sellToPool(mechanism, pool, side, micro);
     return isPriceAllowed(yesPriceOf(mechanism, after));

@@ -23,10 +23,13 @@ export interface Draft {
 }
 
 const FIRST_AMOUNT = "25";
+/** Amounts are shown in cents: less would be offered as $0.00. */
+const CENT_MICRO = 10_000n;
 
-export function draftOf({ side, action, all = false }: Wish, held: Held, locale: string): Draft {
+/** @param sellable of each side, what can be sold now */
+export function draftOf({ side, action, all = false }: Wish, sellable: Held, locale: string): Draft {
   if (action === "buy") return { side, action, text: FIRST_AMOUNT };
-  return { side, action, text: all ? amountText(held[side], locale) : "" };
+  return { side, action, text: all && sellable[side] > 0n ? amountText(sellable[side], locale) : "" };
 }
 
 /** The draft to go on with after a trade: the same purchase, or a sale of what is left. */
@@ -38,6 +41,8 @@ export function draftAfter({ side, action, position }: Trade, { text }: Draft): 
 /** The order that a draft makes, or in words why it makes none yet. */
 export function orderOf({ side, action, text }: Draft, marketId: string, locale: string): Order | Words {
   const sizeMicro = amountIn(text, locale);
+  if (action === "buy" && typeof sizeMicro === "bigint" && sizeMicro > 0n && sizeMicro < CENT_MICRO)
+    return { key: "refusal.tooSmall" };
   if (typeof sizeMicro === "bigint" && sizeMicro > 0n) return { marketId, side, action, sizeMicro };
   if (sizeMicro === "unreadable" && text.trim() !== "")
     return { key: "ticket.unreadable", values: { example: exampleIn(locale) } };

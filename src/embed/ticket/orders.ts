@@ -1,7 +1,7 @@
 import type { WireResult } from "../../contract/operations.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { usdFromMicro } from "../../domain/money.ts";
-import type { Api } from "../api.ts";
+import { type Api, Refused } from "../api.ts";
 import type { QuoteDetail } from "../protocol.ts";
 
 /** What a user wants to trade: dollars to spend, or shares to sell; millionths. */
@@ -61,8 +61,14 @@ export function detailOf({ order, quoted }: HeldQuote): QuoteDetail {
   return { marketId, side, action, amount, shares, avgPrice, fee, yesPriceBefore, yesPriceAfter, priceImpact };
 }
 
-/** Trades as was quoted. @throws Refused QUOTE_MOVED and QUOTE_EXPIRED among others */
+/** Trades as was quoted. @throws Refused QUOTE_MOVED and QUOTE_EXPIRED among others; OUTCOME_UNKNOWN where no answer came */
 export async function placeQuoted(api: Api, { order, quote, key }: HeldQuote): Promise<Trade> {
-  const trade = await api.post<WireResult<"placeTrade">>("/v1/trade", { ...termsOf(order), quote }, key);
+  const trade = await api
+    .post<WireResult<"placeTrade">>("/v1/trade", { ...termsOf(order), quote }, key)
+    .catch((error: unknown) => {
+      // The server may have traded before the connection was lost.
+      const isLost = error instanceof Refused && error.code === "UNREACHABLE";
+      throw isLost ? new Refused("OUTCOME_UNKNOWN", error.message) : error;
+    });
   return { ...trade, action: order.action };
 }

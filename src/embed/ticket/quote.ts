@@ -8,8 +8,8 @@ import {
   yesPriceOf,
 } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
-import { sellValueOf } from "../../domain/market/sale.ts";
-import { averagePrice, feeOn, isPriceAllowed, roundPrice, usdFromMicro } from "../../domain/money.ts";
+import { sellableOf, sellValueOf } from "../../domain/market/sale.ts";
+import { averagePrice, feeOn, isPriceAllowed, limitFromUsd, roundPrice, usdFromMicro } from "../../domain/money.ts";
 import type { Order } from "./orders.ts";
 
 /** What an order would come to at the prices on the screen, in the fields of the server's quote. */
@@ -64,6 +64,28 @@ function sold(mechanism: Mechanism, pool: Pool, { side, sizeMicro }: Size, feeBp
   const feeMicro = feeOn(proceedsMicro, feeBps);
   if (proceedsMicro <= feeMicro) return "too-small";
   return { amountMicro: proceedsMicro, feeMicro, sharesMicro: sizeMicro, pool: after };
+}
+
+/** Of a position too large to be sold whole, a part is offered in shares that the ticket can write out. */
+const PART_MICRO = 10_000n;
+
+/**
+ * The shares that can be sold before the price meets its bound.
+ * @returns millionths: all of them, or a part, down to a hundredth of a share
+ */
+export function sellableNow(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint): bigint {
+  const most = sellableOf(mechanism, pool, side, sharesMicro);
+  return most < sharesMicro ? most - (most % PART_MICRO) : most;
+}
+
+/**
+ * The fee that a quote was made with, in basis points: from a cent on, each has a fee of its own.
+ * @param known kept where it explains the quote, which of less than a cent several do
+ */
+export function feeBpsOf({ amount, fee }: Pick<Estimate, "amount" | "fee">, known: number): number {
+  const [amountMicro, feeMicro] = [limitFromUsd(amount), limitFromUsd(fee)];
+  if (amountMicro <= 0n || feeOn(amountMicro, known) === feeMicro) return known;
+  return Number((feeMicro * 10_000n) / amountMicro);
 }
 
 /** USD that shares pay when they are sold at a YES price, after the fee. */

@@ -2,11 +2,20 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../api.ts";
 import type { Session } from "../state/session.ts";
 import { isOfTheUser, isQuoteOver, mayHaveHappened, saysNothing, type Words, wordsFor } from "../words.ts";
-import { detailOf, type HeldQuote, holdQuote, type Order, placeQuoted, type Trade } from "./orders.ts";
+import {
+  askQuote,
+  detailOf,
+  type HeldQuote,
+  holdQuote,
+  type Order,
+  placeQuoted,
+  type Quoted,
+  type Trade,
+} from "./orders.ts";
 
 /** Why a quote is over before it was confirmed. */
 export interface Over {
-  reason: "moved" | "expired";
+  reason: "moved" | "fee" | "expired";
   held: HeldQuote;
 }
 
@@ -44,10 +53,12 @@ export interface TicketOptions {
   yesPrice: number;
   /** A refusal of who the user is: it holds for every order. */
   onBarred(refused: Refused): void;
+  /** Each answer tells the fee that the server takes now. */
+  onQuoted(quoted: Quoted): void;
   onTrade(trade: Trade): void;
 }
 
-export function useTicket({ session, marketId, yesPrice, onBarred, onTrade }: TicketOptions): TicketFlow {
+export function useTicket({ session, marketId, yesPrice, onBarred, onQuoted, onTrade }: TicketOptions): TicketFlow {
   const { api, bridge } = session;
   const [phase, setPhase] = useState<Phase>({ name: "edit" });
   const [problem, setProblem] = useState<Words>();
@@ -80,7 +91,15 @@ export function useTicket({ session, marketId, yesPrice, onBarred, onTrade }: Ti
     if (attempt.current !== own) return;
     if (held instanceof Refused) return refuse(held, "quote", { name: "edit" });
     enter({ name: "confirm", held });
+    onQuoted(held.quoted);
     bridge.tell("quote", detailOf(held));
+  };
+  /** A quote is over as moved for a price or a fee that changed: another one tells which. */
+  const whatMoved = async ({ order, quoted }: HeldQuote): Promise<"moved" | "fee"> => {
+    const now = await askQuote(api, order).catch(refusedOf);
+    if (now instanceof Refused) return "moved";
+    onQuoted(now);
+    return now.yesPriceBefore === quoted.yesPriceBefore && now.fee !== quoted.fee ? "fee" : "moved";
   };
   const trade = async (held: HeldQuote, isAgain: boolean): Promise<void> => {
     enter({ name: "sending", held, isAgain });
@@ -94,7 +113,8 @@ export function useTicket({ session, marketId, yesPrice, onBarred, onTrade }: Ti
     else if (mayHaveHappened(answer) || (isAgain && saysNothing(answer)))
       refuse(answer, "trade", { name: "unsure", held });
     else if (isQuoteOver(answer)) {
-      const reason = answer.code === "QUOTE_MOVED" ? "moved" : "expired";
+      const reason = answer.code === "QUOTE_MOVED" ? await whatMoved(held) : "expired";
+      if (attempt.current !== own) return;
       refuse(answer, "trade", { name: "edit", over: { reason, held } });
       setProblem(undefined);
     } else refuse(answer, "trade", saysNothing(answer) ? { name: "confirm", held } : { name: "edit" });

@@ -27,12 +27,19 @@ export function OwnPosition({ position, sellValue, question, onSell }: OwnPositi
       {shares(position.shares)} {sideName}
     </b>
   );
+  const worth = <b data-pm="position-value">{dollars(sellValue)}</b>;
   return (
     <div class="position" data-pm="position" data-side={side}>
       <p>
         <span>{compose("ticket.holding", { held, price: cents(avgCost) })}</span>
         <span>
-          {say("ticket.sellsFor")} <b data-pm="position-value">{dollars(sellValue)}</b>{" "}
+          {onSell ? (
+            <>
+              {say("ticket.sellsFor")} {worth}
+            </>
+          ) : (
+            compose("ticket.worthIf", { amount: worth })
+          )}{" "}
           <b data-pm="position-result" class={toneOf(result)}>
             {signed(result)}
           </b>

@@ -57,6 +57,17 @@ export function SideChoice({ chosen, yesPrice, isOffered, onChoose }: SideChoice
   );
 }
 
+/** Beside a sale: of a large position, a part only can be sold before the price meets its bound. */
+export function SellPart({ sellableMicro, heldMicro }: { sellableMicro: bigint; heldMicro: bigint }) {
+  const { say, shares } = useSpeech();
+  const values = { shares: shares(usdFromMicro(sellableMicro)), held: shares(usdFromMicro(heldMicro)) };
+  return (
+    <p class="soft" data-pm="sell-part" role="status">
+      {say("ticket.sellPart", values)}
+    </p>
+  );
+}
+
 export interface SizeFieldProps {
   action: Action;
   text: string;

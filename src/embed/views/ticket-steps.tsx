@@ -82,10 +82,15 @@ export function OverNote({ over: { reason, held }, yesPrice }: { over: Over; yes
   const priceOf = (yes: number): string => cents(side === "yes" ? yes : 1 - yes);
   const [before, after] = [priceOf(held.quoted.yesPriceBefore), priceOf(yesPrice)];
   const values = { side: say(`common.${side}`), before, after };
-  const key = reason === "expired" ? "ticket.expired" : before === after ? "ticket.movedLittle" : "ticket.moved";
+  const isSame = before === after;
+  const key = {
+    expired: isSame ? "refusal.expired" : "ticket.expired",
+    moved: isSame ? "ticket.movedLittle" : "ticket.moved",
+    fee: "ticket.feeChanged",
+  } as const;
   return (
     <p class="warning moved" data-pm="moved" role="alert">
-      {say(key, values)}
+      {say(key[reason], values)}
     </p>
   );
 }

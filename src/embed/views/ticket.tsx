@@ -16,14 +16,14 @@ import {
   overLimit,
   type Wish,
 } from "../ticket/draft.ts";
-import { type Estimate, estimate, sellValueAt } from "../ticket/quote.ts";
+import { type Estimate, estimate, feeBpsOf, sellableNow, sellValueAt } from "../ticket/quote.ts";
 import { useStanding } from "../ticket/use-standing.ts";
 import { useTicket } from "../ticket/use-ticket.ts";
 import { sayWords, type Words, wordsFor } from "../words.ts";
 import { Problem } from "./problem.tsx";
 import { QuoteLines } from "./quote-lines.tsx";
 import { Receipt } from "./receipt.tsx";
-import { ActionChoice, SideChoice, SizeField } from "./ticket-fields.tsx";
+import { ActionChoice, SellPart, SideChoice, SizeField } from "./ticket-fields.tsx";
 import { ConfirmNote, OverNote, SubmitButton } from "./ticket-steps.tsx";
 
 export interface TicketProps {
@@ -31,6 +31,9 @@ export interface TicketProps {
   session: Session;
   marketId: string;
   market: LiveMarket;
+  /** The fee of the latest answer: an operator may change it while the widget is open. */
+  feeBps: number;
+  onFee(feeBps: number): void;
   held: Held;
   /** Why trading is not possible here; undefined when it is. */
   blocked: Words | undefined;
@@ -45,12 +48,17 @@ const BUY_YES: Wish = { side: "yes", action: "buy" };
  * The ticket: an order is made up, quoted by the server, and confirmed exactly as it was quoted. Where there is little room,
  * its style shows the two sides alone until one is chosen (`data-open`).
  */
-export function Ticket({ data, session, marketId, market, held, blocked, wish }: TicketProps) {
+export function Ticket(props: TicketProps) {
+  const { data, session, marketId, market, feeBps, onFee, held, blocked, wish } = props;
   const speaker = useSpeech();
   const { say, locale } = speaker;
-  const { feeBps, maxTradeUsd } = data.limits;
+  const { maxTradeUsd } = data.limits;
   const { bridge, portfolio } = session;
-  const [draft, setDraft] = useState<Draft>(() => draftOf(wish ?? BUY_YES, held, locale));
+  const sellable: Held = {
+    yes: sellableNow(market.mechanism, market.pool, "yes", held.yes),
+    no: sellableNow(market.mechanism, market.pool, "no", held.no),
+  };
+  const [draft, setDraft] = useState<Draft>(() => draftOf(wish ?? BUY_YES, sellable, locale));
   const { isOpen, sheet, open, close } = useSheet(wish !== undefined);
   const input = useRef<HTMLInputElement>(null);
   const submit = useRef<HTMLButtonElement>(null);
@@ -69,6 +77,7 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
     session,
     marketId,
     yesPrice: market.yesPrice,
+    onQuoted: (quoted) => onFee(feeBpsOf(quoted, feeBps)),
     onBarred: standing.bar,
     onTrade(trade) {
       bridge.tell("trade", trade);
@@ -102,7 +111,7 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
     // What can be sold is known once the portfolio has been read.
     if (!wanted || (wanted.action === "sell" && held[wanted.side] === 0n)) return;
     due.current = undefined;
-    change(draftOf(wanted, held, locale));
+    change(draftOf(wanted, sellable, locale));
     open();
     focusNext.current = wanted.all ? submit : input;
   }, [wish, held.yes, held.no]);
@@ -110,6 +119,10 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
     focusNext.current?.current?.focus();
     focusNext.current = undefined;
   });
+
+  useLayoutEffect(() => {
+    if (phase.name === "confirm") reveal(submit.current?.parentElement);
+  }, [phase.name]);
 
   const atYesPrice = (yesPrice: number, shares: number): number =>
     sellValueAt({ mechanism: market.mechanism, pool: market.pool, feeBps }, { side, shares, yesPrice });
@@ -168,18 +181,21 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
             <ActionChoice
               chosen={action}
               onChoose={(chosen) =>
-                change(draftOf({ side: heldSide(side, chosen, held), action: chosen }, held, locale))
+                change(draftOf({ side: heldSide(side, chosen, held), action: chosen }, sellable, locale))
               }
             />
           )}
           <SizeField
             action={action}
             text={draft.text}
-            mostMicro={action === "buy" ? most : held[side]}
+            mostMicro={action === "buy" ? most : sellable[side]}
             isFixed={isFixed}
             input={input}
             onEnter={(text) => change({ text })}
           />
+          {action === "sell" && sellable[side] < held[side] && (
+            <SellPart sellableMicro={sellable[side]} heldMicro={held[side]} />
+          )}
           {shown ? (
             <QuoteLines
               quote={shown}
@@ -206,22 +222,24 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
             />
           )}
           {blocked === undefined && (
-            <SubmitButton
-              button={submit}
-              phase={phase}
-              draft={draft}
-              quote={shown}
-              isOff={!shown || barred !== undefined || isWaiting || !session.settled}
-            />
+            <div class="act">
+              <SubmitButton
+                button={submit}
+                phase={phase}
+                draft={draft}
+                quote={shown}
+                isOff={!shown || barred !== undefined || isWaiting || !session.settled}
+              />
+              <ConfirmNote
+                phase={phase}
+                onEnd={flow.expire}
+                onChange={() => {
+                  flow.edit();
+                  submit.current?.focus();
+                }}
+              />
+            </div>
           )}
-          <ConfirmNote
-            phase={phase}
-            onEnd={flow.expire}
-            onChange={() => {
-              flow.edit();
-              submit.current?.focus();
-            }}
-          />
         </div>
       </form>
     </section>
@@ -231,6 +249,14 @@ export function Ticket({ data, session, marketId, market, held, blocked, wish }:
 /** The side to sell where the chosen one is not held. */
 function heldSide(side: Side, action: "buy" | "sell", held: Held): Side {
   return action === "buy" || held[side] > 0n ? side : side === "yes" ? "no" : "yes";
+}
+
+/** What is confirmed is read right above the button: where the button stays at the frame's end, that scrolls out from under it. */
+function reveal(act: Element | null | undefined): void {
+  const above = act?.previousElementSibling;
+  if (!act || !above) return;
+  const hiddenPx = above.getBoundingClientRect().bottom - act.getBoundingClientRect().top;
+  if (hiddenPx > 0) scrollBy(0, hiddenPx);
 }
 
 /** The part of the ticket that its style may hide until a side is chosen. */

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { FrameData } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { useSpeech } from "../speech.ts";
@@ -34,7 +34,8 @@ function TradingOf({ data, session, marketId, market, isOpen, wish: first }: Tra
     BigInt(Math.round((own.find((position) => position.side === side)?.shares ?? 0) * 1e6));
   const held: Held = { yes: heldOf("yes"), no: heldOf("no") };
   const { mechanism, pool, yesPrice } = market;
-  const { feeBps } = data.limits;
+  const [feeBps, setFeeBps] = useState(data.limits.feeBps);
+  useEffect(() => setFeeBps(data.limits.feeBps), [data]);
   return (
     <>
       {own.length > 0 && (
@@ -55,6 +56,8 @@ function TradingOf({ data, session, marketId, market, isOpen, wish: first }: Tra
           session={session}
           marketId={marketId}
           market={market}
+          feeBps={feeBps}
+          onFee={setFeeBps}
           held={held}
           blocked={blockedBy(data, session)}
           wish={wish}
