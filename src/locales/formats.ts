@@ -44,7 +44,7 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const tag = new Intl.Locale(locale, { numberingSystem: "latn" });
   const number = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(tag, options);
-    return (value: number): string => format.format(value);
+    return (value: number): string => inOneDirection(format.format(value));
   };
   const time = (options: Intl.DateTimeFormatOptions) => {
     const format = new Intl.DateTimeFormat(tag, { timeZone, ...options });
@@ -72,7 +72,12 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),
     shares: number({ maximumFractionDigits: 2 }),
     percent,
-    chance: (price) => (price < 0.01 ? `<${percent(0.01)}` : price > 0.99 ? `>${percent(0.99)}` : percent(price)),
+    chance: (price) =>
+      price < 0.01
+        ? inOneDirection(`<${percent(0.01)}`)
+        : price > 0.99
+          ? inOneDirection(`>${percent(0.99)}`)
+          : percent(price),
     cents: (price) => `${tenths(price * 100)}¢`,
     clock,
     day,
@@ -96,6 +101,17 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     },
   };
 }
+
+/**
+ * Languages that are written from right to left set marks of direction into amounts, among which a sign or the letters of a
+ * currency would be torn off their number. Latin digits are read from the left, and so is all that belongs to them.
+ */
+function inOneDirection(text: string): string {
+  return MARKS.test(text) ? `\u200e${text.replaceAll(new RegExp(MARKS, "g"), "")}\u200e` : text;
+}
+
+/** Arabic letter, left to right, right to left. */
+const MARKS = /\u061c|\u200e|\u200f/;
 
 const UNITS: readonly [unit: string, ms: number][] = [
   ["day", DAY_MS],
