@@ -1,6 +1,6 @@
 import { walletOf } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
-import { asQuoted, type GivenQuote, type HeldQuote, inForce } from "../domain/market/held-quote.ts";
+import { asQuoted, type GivenQuote, type HeldQuote, inForce, markOf } from "../domain/market/held-quote.ts";
 import {
   buyShares,
   canPayOff,
@@ -64,6 +64,8 @@ export interface Fill {
   sharesMicro: bigint;
   avgPrice: number;
   yesPriceAfter: number;
+  /** How far the user's trades in this side had come before it: see `markOf`. */
+  mark: bigint;
   /** The pool after it. */
   pool: Pool;
   /** Its commit must come before this instant: the market's closing, or the end of the quote that it was held by. */
@@ -81,7 +83,7 @@ export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
   const { amountMicro } = terms;
   const admitted = requireAdmitted(state, terms, traderId, now);
-  const { marketState, policy, trader } = admitted;
+  const { policy, trader } = admitted;
   if (amountMicro > limitFromUsd(policy.maxTradeUsd))
     throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`, {
       detail: bound("policy.maxTradeUsd", String(policy.maxTradeUsd), decimalFromMicro(amountMicro)),
@@ -98,7 +100,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
     const balanceMicro = state.get("account", walletOf(trader.id))?.balanceMicro ?? 0n;
     if (balanceMicro < amountMicro) throw insufficientFunds(balanceMicro, amountMicro);
   }
-  const fill = asQuoted(admitted.quote, marketState.volumeMicro, () => bought(admitted, terms));
+  const fill = asQuoted(admitted.quote, admitted.mark, () => bought(admitted, terms));
   const { avgPrice, sharesMicro } = fill;
   if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
     throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`, {
@@ -112,7 +114,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
 }
 
 /** What the market and the fee make of a purchase. */
-function bought({ market, marketState, policy, before }: Admitted, { side, amountMicro }: BuyTerms): Fill {
+function bought({ market, marketState, policy, mark, before }: Admitted, { side, amountMicro }: BuyTerms): Fill {
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   const netMicro = amountMicro - feeMicro;
   if (netMicro <= 0n)
@@ -127,7 +129,7 @@ function bought({ market, marketState, policy, before }: Admitted, { side, amoun
       detail: bound("policy.feeBps", decimalFromMicro(sharesMicro), decimalFromMicro(amountMicro)),
     });
   const avgPrice = averagePrice(amountMicro, sharesMicro);
-  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool, before };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, mark, pool, before };
 }
 
 /**
@@ -138,13 +140,13 @@ function bought({ market, marketState, policy, before }: Admitted, { side, amoun
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
   const { sharesMicro } = terms;
   const admitted = requireAdmitted(state, terms, traderId, now);
-  const { marketState, trader } = admitted;
+  const { trader } = admitted;
   const held = trader && heldMicro(state, trader.id, terms);
   if (held !== undefined && held < sharesMicro)
     throw new Fault("INSUFFICIENT_SHARES", "Not enough shares", {
       detail: { limit: decimalFromMicro(held), value: decimalFromMicro(sharesMicro) },
     });
-  const fill = asQuoted(admitted.quote, marketState.volumeMicro, () => sold(admitted, terms));
+  const fill = asQuoted(admitted.quote, admitted.mark, () => sold(admitted, terms));
   const { avgPrice } = fill;
   if (terms.minAvgPrice !== undefined && avgPrice < terms.minAvgPrice)
     throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`, {
@@ -154,7 +156,7 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
 }
 
 /** What the market and the fee make of a sale. */
-function sold({ market, marketState, policy, before }: Admitted, { side, sharesMicro }: SellTerms): Fill {
+function sold({ market, marketState, policy, mark, before }: Admitted, { side, sharesMicro }: SellTerms): Fill {
   const { proceedsMicro: amountMicro, pool } = sellToPool(market, marketState, side, sharesMicro);
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   if (amountMicro <= feeMicro)
@@ -163,7 +165,7 @@ function sold({ market, marketState, policy, before }: Admitted, { side, sharesM
     });
   const yesPriceAfter = requireInBounds(market, pool);
   const avgPrice = averagePrice(amountMicro, sharesMicro);
-  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool, before };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, mark, pool, before };
 }
 
 /**
@@ -184,17 +186,20 @@ interface Admitted {
   policy: Policy;
   trader: Trader | undefined;
   quote: HeldQuote | undefined;
+  /** How far the user's trades in this side have come: see `markOf`. */
+  mark: bigint;
   before: number;
 }
 
 /** What buying and selling ask first: a market that trades, a user who may, and a quote that is in force. */
 function requireAdmitted(state: Reader, terms: Terms, traderId: string | undefined, now: number): Admitted {
-  const { marketId, claimedJurisdiction } = terms;
+  const { marketId, side, claimedJurisdiction } = terms;
   const { market, marketState } = requireMarket(state, marketId);
   requireTradable(statusAt({ status: marketState.status, closeAt: market.closeAt }, now), market.closeAt);
   const tenant = requireTenant(state);
   const policy = policyAt(tenant, now);
-  const admitted = { market, marketState, policy, trader: undefined, quote: undefined, before: market.closeAt };
+  const mark = markOf(state.get("position", positionKey(traderId ?? "", marketId, side)));
+  const admitted = { market, marketState, policy, trader: undefined, quote: undefined, mark, before: market.closeAt };
   if (traderId === undefined) return admitted;
   const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
   requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });

@@ -44,7 +44,8 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const tag = new Intl.Locale(locale, { numberingSystem: "latn" });
   const number = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(tag, options);
-    return (value: number): string => inOneDirection(format.format(value));
+    // The dollar is one sign in every language: Arabic would have letters.
+    return (value: number): string => inOneDirection(format.format(value).replace("US$", "$"));
   };
   const time = (options: Intl.DateTimeFormatOptions) => {
     const format = new Intl.DateTimeFormat(tag, { timeZone, ...options });
@@ -103,8 +104,8 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
 }
 
 /**
- * Languages that are written from right to left set marks of direction into amounts, among which a sign or the letters of a
- * currency would be torn off their number. Latin digits are read from the left, and so is all that belongs to them.
+ * Languages that are written from right to left set marks of direction into amounts, among which a sign would be torn off
+ * its number. Latin digits are read from the left, and so is all that belongs to them.
  */
 function inOneDirection(text: string): string {
   return MARKS.test(text) ? `\u200e${text.replaceAll(new RegExp(MARKS, "g"), "")}\u200e` : text;

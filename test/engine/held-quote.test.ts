@@ -15,7 +15,7 @@ function quoteOf(world: World, trade: Trade): HeldQuote {
     trade.type === "placeTrade"
       ? fillBuy(world, trade, trade.traderId, world.now)
       : fillSell(world, trade, trade.traderId, world.now);
-  return { ...fill, volumeMicro: fill.marketState.volumeMicro, expiresAt: world.now + 10_000 };
+  return { ...fill, expiresAt: world.now + 10_000 };
 }
 
 let world: World;
@@ -72,6 +72,23 @@ describe("a trade by a held quote", () => {
     expect(world.refusal(held())).toBe("QUOTE_MOVED");
     world.run(saleOf({ sharesMicro: result.sharesMicro }));
     expect(pricedAt()).toBe(quote.yesPriceAfter);
+    expect(world.refusal(held())).toBe("QUOTE_MOVED");
+  });
+
+  test("outlives what others trade, as long as it comes to the same", () => {
+    world.policy({ feeBps: 0 });
+    quote = quoteOf(world, TRADE);
+    const { result } = world.run(tradeOf({ traderId: "bob" }));
+    expect(world.refusal(held())).toBe("QUOTE_MOVED");
+    world.run(saleOf({ traderId: "bob", sharesMicro: result.sharesMicro }));
+    expect(world.refusal(held())).toBe("accepted");
+  });
+
+  test("ends with a trade of its own user in the same side", () => {
+    world.policy({ feeBps: 0 });
+    quote = quoteOf(world, TRADE);
+    const { result } = world.run(tradeOf({ id: "other" }));
+    world.run(saleOf({ sharesMicro: result.sharesMicro }));
     expect(world.refusal(held())).toBe("QUOTE_MOVED");
   });
 

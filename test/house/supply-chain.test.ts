@@ -46,13 +46,7 @@ const PRODUCTION_LICENCES = [
   "OFL-1.1",
   "Unlicense",
 ];
-const DEVELOPMENT_LICENCES = [
-  ...PRODUCTION_LICENCES,
-  "BSD-2-Clause",
-  "CC0-1.0",
-  "MIT OR Apache-2.0",
-  "PSF-2.0",
-];
+const DEVELOPMENT_LICENCES = [...PRODUCTION_LICENCES, "BSD-2-Clause", "CC0-1.0", "MIT OR Apache-2.0", "PSF-2.0"];
 
 test("each production package stands in docs/security.md, counted, and under one that package.json names", () => {
   const rows = chapter

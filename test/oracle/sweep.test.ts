@@ -1,5 +1,5 @@
-import { findFinalValue } from "../../src/queries/markets/final-value.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findFinalValue } from "../../src/queries/markets/final-value.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const SEC = 1000;

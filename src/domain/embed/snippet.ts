@@ -6,7 +6,8 @@ export type SnippetForm = (typeof SNIPPET_FORMS)[number];
 export const SCRIPT_PATH = "/assets/v1/embed.js";
 
 export const SNIPPET_THEMES = ["dark", "light", "auto"] as const;
-type View = "market" | "markets" | "portfolio" | "card" | "compare";
+export const SNIPPET_VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
+type View = (typeof SNIPPET_VIEWS)[number];
 
 /** How many markets a view names, at least and at most; one that names none shows the top trending one. */
 export const MARKETS_OF: Record<View, readonly [least: number, most: number]> = {
@@ -16,7 +17,6 @@ export const MARKETS_OF: Record<View, readonly [least: number, most: number]> = 
   card: [0, 1],
   compare: [2, 2],
 };
-export const SNIPPET_VIEWS = Object.keys(MARKETS_OF) as View[];
 
 /** What a page shows; `marketIds` holds two for `compare`. */
 export interface SnippetTerms {

@@ -1,4 +1,5 @@
 import { Fault } from "../fault.ts";
+import { type DaySums, NO_DAY } from "./running-sums.ts";
 
 /** How long a held quote may be used. */
 export const QUOTE_LIFE_MS = 10_000;
@@ -7,11 +8,8 @@ export const QUOTE_LIFE_MS = 10_000;
 export interface HeldQuote {
   /** The last instant at which it executes, milliseconds since the epoch by the database's clock. */
   expiresAt: number;
-  /**
-   * The market's volume when it was made. Each trade adds to it and nothing takes from it, so the quote's own trade is among
-   * those that end the quote, wherever the price goes afterwards.
-   */
-  volumeMicro: bigint;
+  /** How far the user's trades in this side had come when it was made: see {@link markOf}. */
+  mark: bigint;
   amountMicro: bigint;
   feeMicro: bigint;
   sharesMicro: bigint;
@@ -34,20 +32,26 @@ export function inForce(quote: GivenQuote, now: number): HeldQuote {
   return quote;
 }
 
+/**
+ * How far a user's trades in one side of a market have come: the start of the day of the last one, in milliseconds, and its
+ * number on that day, of which there are fewer than the day has milliseconds. Each trade adds to it and nothing takes from
+ * it, so the quote's own trade ends the quote, wherever the price goes afterwards; trades of others leave it alone.
+ */
+export function markOf({ day, dayTrades }: Pick<DaySums, "day" | "dayTrades"> = NO_DAY): bigint {
+  return BigInt(day) + BigInt(dayTrades);
+}
+
 type Promised = Pick<HeldQuote, "amountMicro" | "feeMicro" | "sharesMicro" | "yesPriceAfter">;
 
 /**
  * Computes a trade that is to come out as it was quoted.
+ * @param mark how far the user's trades in this side have come by now
  * @param compute what the trade comes to now; a refusal of it says that price or fee are others than when it was quoted
  * @throws Fault QUOTE_MOVED
  */
-export function asQuoted<Fill extends Promised>(
-  quote: HeldQuote | undefined,
-  marketVolumeMicro: bigint,
-  compute: () => Fill,
-): Fill {
+export function asQuoted<Fill extends Promised>(quote: HeldQuote | undefined, mark: bigint, compute: () => Fill): Fill {
   if (quote === undefined) return compute();
-  if (marketVolumeMicro !== quote.volumeMicro) throw moved();
+  if (mark !== quote.mark) throw moved();
   let fill: Fill;
   try {
     fill = compute();

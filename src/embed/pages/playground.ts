@@ -92,7 +92,9 @@ function termsOf(view: View): SnippetTerms {
   return { origin, view, theme, locale, marketIds: MARKETS[view], title: "" };
 }
 
-const code = (form: SnippetForm, terms: SnippetTerms): string => writeSnippet(form, terms).html.join("\n");
+function code(form: SnippetForm, terms: SnippetTerms): string {
+  return writeSnippet(form, terms).html.join("\n");
+}
 
 function writeCode(id: string, text: string): void {
   const block = document.querySelector(`[data-code=${id}]`);

@@ -25,8 +25,8 @@ export class HeldQuotes {
 
   /** An opaque text of some 200 characters, which the user gives with a trade on the same terms. */
   make(quote: HeldQuote, terms: Terms, user: User): string {
-    const { expiresAt, volumeMicro, amountMicro, feeMicro, sharesMicro, yesPriceAfter } = quote;
-    const amounts = [volumeMicro, amountMicro, feeMicro, sharesMicro].map(String);
+    const { expiresAt, mark, amountMicro, feeMicro, sharesMicro, yesPriceAfter } = quote;
+    const amounts = [mark, amountMicro, feeMicro, sharesMicro].map(String);
     return this.#signer.sign(this.#scope(terms, user), [expiresAt, yesPriceAfter, ...amounts]);
   }
 
@@ -35,10 +35,10 @@ export class HeldQuotes {
     const value = this.#signer.verified(this.#scope(terms, user), text);
     // Another version of this program, which holds the same key, may state other fields.
     if (!isFields(value)) return "invalid";
-    const [expiresAt, yesPriceAfter, volumeMicro, amountMicro, feeMicro, sharesMicro] = value;
+    const [expiresAt, yesPriceAfter, mark, amountMicro, feeMicro, sharesMicro] = value;
     return {
       expiresAt,
-      volumeMicro: BigInt(volumeMicro),
+      mark: BigInt(mark),
       amountMicro: BigInt(amountMicro),
       feeMicro: BigInt(feeMicro),
       sharesMicro: BigInt(sharesMicro),

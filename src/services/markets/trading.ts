@@ -152,6 +152,5 @@ async function quoteTrade(
   };
   if (!input.hold || !user) return quote;
   const expiresAt = now + QUOTE_LIFE_MS;
-  const held = { ...fill, expiresAt, volumeMicro: fill.marketState.volumeMicro };
-  return { ...quote, quote: heldQuotes.make(held, input, user), expiresAt };
+  return { ...quote, quote: heldQuotes.make({ ...fill, expiresAt }, input, user), expiresAt };
 }

@@ -14,6 +14,9 @@ export interface HostOptions {
   view?: View;
   theme?: Theme;
   marketId?: string;
+  /** Of the view `compare`. */
+  marketIds?: readonly string[];
+  locale?: string;
   height?: number;
   autoHeight?: boolean;
   token?: string | null;

@@ -106,8 +106,8 @@ function brandFields(asked: URLSearchParams, tenant: ConfiguratorTenant, overrid
       input(asked, "noWord", "Word for No", 'maxlength="20"'),
   };
   const shown = OVERRIDABLE.filter((each) => overridable.includes(each)).map((each) => fields[each]());
-  const legend = shown.length > 0 ? "<legend>Brand, of a snippet as script</legend>" : "";
-  return `<fieldset id="brand-fields"${shown.length > 0 ? "" : " hidden"}>${legend}${shown.join("")}</fieldset>`;
+  if (shown.length === 0) return '<fieldset id="brand-fields" hidden></fieldset>';
+  return `<details class="wide"><summary>Brand, of a snippet as script</summary><fieldset id="brand-fields" aria-label="Brand">${shown.join("")}</fieldset></details>`;
 }
 
 const choices = (markets: readonly Choice[]): [string, string][] =>
