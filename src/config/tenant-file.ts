@@ -13,7 +13,7 @@ import { secretsStayInBounds } from "./secrets/secret-rules.ts";
 import type { Labels } from "./selection/selector.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 import { checkMarketFiles, type PlacedMarket } from "./tenant-files/market-files.ts";
-import { checkMessageFiles } from "./tenant-files/message-files.ts";
+import { checkMessageFiles, unknownLocale } from "./tenant-files/message-files.ts";
 import { LayeredSource } from "./yaml/layers.ts";
 
 /** A tenant with the markets that its files declare. */
@@ -36,7 +36,11 @@ export function loadTenant(file: string): Tenant {
     feeds,
   });
   const { directory, roots } = source;
-  const { problems: ofMessages } = checkMessageFiles(draft.embed?.messages ?? {}, { directory, roots, locate });
+  const { locale, messages = {} } = draft.embed ?? {};
+  const ofMessages = [
+    ...locate(unknownLocale(locale, messages)),
+    ...checkMessageFiles(messages, { directory, roots, locate }).problems,
+  ];
   if (!config || ofMarkets.length > 0 || ofMessages.length > 0)
     throw new ConfigError([...problems, ...ofMarkets, ...ofMessages]);
   return { config, markets };

@@ -114,6 +114,8 @@ function watchHeight(tell: (height: number, busy: boolean) => void): () => void 
   let rest: ReturnType<typeof setTimeout> | undefined;
   const measure = (): number => Math.ceil(document.documentElement.getBoundingClientRect().height);
   const act = (): void => {
+    // The page may be about to give back room.
+    if (performance.now() - actedAtMs >= BUSY_MS) tell(measure(), true);
     actedAtMs = performance.now();
     clearTimeout(rest);
     rest = setTimeout(() => tell(measure(), false), BUSY_MS);

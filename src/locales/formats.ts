@@ -44,8 +44,8 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const tag = new Intl.Locale(locale, { numberingSystem: "latn" });
   const number = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(tag, options);
-    // The letters of "US$", which Arabic has, change places with its sign among words written from right to left.
-    return (value: number): string => format.format(value).replace("US$", "$");
+    // The dollar is one sign in every language: Arabic would have letters.
+    return (value: number): string => inOneDirection(format.format(value).replace("US$", "$"));
   };
   const time = (options: Intl.DateTimeFormatOptions) => {
     const format = new Intl.DateTimeFormat(tag, { timeZone, ...options });
@@ -73,7 +73,12 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),
     shares: number({ maximumFractionDigits: 2 }),
     percent,
-    chance: (price) => (price < 0.01 ? `<${percent(0.01)}` : price > 0.99 ? `>${percent(0.99)}` : percent(price)),
+    chance: (price) =>
+      price < 0.01
+        ? inOneDirection(`<${percent(0.01)}`)
+        : price > 0.99
+          ? inOneDirection(`>${percent(0.99)}`)
+          : percent(price),
     cents: (price) => `${tenths(price * 100)}¢`,
     clock,
     day,
@@ -97,6 +102,17 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     },
   };
 }
+
+/**
+ * Languages that are written from right to left set marks of direction into amounts, among which a sign would be torn off
+ * its number. Latin digits are read from the left, and so is all that belongs to them.
+ */
+function inOneDirection(text: string): string {
+  return MARKS.test(text) ? `\u200e${text.replaceAll(new RegExp(MARKS, "g"), "")}\u200e` : text;
+}
+
+/** Arabic letter, left to right, right to left. */
+const MARKS = /\u061c|\u200e|\u200f/;
 
 const UNITS: readonly [unit: string, ms: number][] = [
   ["day", DAY_MS],

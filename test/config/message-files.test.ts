@@ -55,6 +55,20 @@ describe("a file of embed.messages", () => {
   });
 });
 
+test("embed.locale is a language that messages are in, or one near to it", () => {
+  const complaints = (embed: string): string[] => {
+    const file = join(directoryWith({ "tenants/acme/tenant.yaml": tenantText({ embed }) }), "tenants/acme/tenant.yaml");
+    return configErrorOf(() => loadTenant(file)).problems.map(({ path, message }) => `${path}: ${message}`);
+  };
+  expect(complaints("{ locale: xx }")).toEqual([
+    "embed.locale: has no messages: choose one of en, de, es, fr, pt-BR, ar, ja, or name a file of messages in embed.messages",
+  ]);
+  // Only the file is missed.
+  expect(complaints("{ locale: nl-BE, messages: { nl: nl.json } }")).toEqual([
+    expect.stringContaining("embed.messages.nl"),
+  ]);
+});
+
 function without(key: keyof typeof GERMAN): object {
   return Object.fromEntries(Object.entries(GERMAN).filter(([name]) => name !== key));
 }

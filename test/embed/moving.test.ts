@@ -89,6 +89,23 @@ test("a server that is lost on the way shows the frame's own card, tells the pag
   await close();
 });
 
+test("the frame is as high as the view that the reader moves to, and a large blank that is left alone is given back", async () => {
+  const { page, frame, close } = await stage.open({ view: "card", marketId: "mkt_1", autoHeight: true, height: 900 });
+  const content = () => frame.evaluate<number>("Math.ceil(document.documentElement.getBoundingClientRect().height)");
+  const height = () => page.locator("iframe").evaluate((one) => one.clientHeight);
+  const blank = async () => (await height()) - (await content());
+  await expect.poll(blank, { timeout: 15_000 }).toBe(0);
+  const card = await height();
+  expect(card).toBeLessThan(600);
+  await frame.locator('[data-pm="card-yes"]').click();
+  await frame.locator('[data-pm="back"]').waitFor();
+  await expect.poll(height).toBeGreaterThan(card);
+  await expect.poll(blank).toBe(0);
+  await frame.locator('[data-pm="back"]').click();
+  await expect.poll(height, { timeout: 3000 }).toBe(card);
+  await close();
+});
+
 test("the page around changes market, view and language in place", async () => {
   const { page, frame, requests, close } = await stage.open({ view: "market", marketId: "mkt_1" });
   await frame.locator(".is-live").waitFor();

@@ -97,6 +97,7 @@ describe("the curve", () => {
       { t: at + 1, yes: 0.38 },
     ];
     expect(summaryOf(ENGLISH, ends)).toBe(`38% chance, down 12 points since ${ENGLISH.moment(at)}.`);
+    expect(summaryOf(ENGLISH, ends, true)).toBe(`Before the result: down 12 points since ${ENGLISH.moment(at)}.`);
     expect(summaryOf(ENGLISH, [ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
   });
 

@@ -53,6 +53,11 @@ describe("a speaker", () => {
   });
 });
 
+test("an amount is read as a whole, from the left, among words that are read from the right", () => {
+  const { dollars, percent } = speakerFor("ar", CATALOGUES.ar);
+  expect([dollars(-6.37), percent(0.3)]).toEqual(["\u200e-6.37\u00a0$\u200e", "\u200e30%\u200e"]);
+});
+
 test("a reader gets the nearest language: without the region, or with the only one at hand", () => {
   expect(matchLocale(["de-AT"], KNOWN)).toBe("de");
   expect(matchLocale(["pt"], KNOWN)).toBe("pt-BR");

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { CATALOGUES } from "../../locales/catalogues.ts";
+import { CATALOGUES, matchLocale } from "../../locales/catalogues.ts";
 import { type Message, type MessageKey, type Messages, placeholdersOf } from "../../locales/messages.ts";
 import { readBelow, UnusableFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, type Problem } from "../config-error.ts";
@@ -52,6 +52,17 @@ export function checkMessageFiles(
     }
   }
   return checked;
+}
+
+/** A language that no messages are in would be English to every reader. */
+export function unknownLocale(
+  locale: string | undefined,
+  stated: Readonly<Record<string, string>>,
+): readonly Finding[] {
+  const known = [...new Set([...Object.keys(CATALOGUES), ...Object.keys(stated)])];
+  if (locale === undefined || matchLocale([locale], known) !== undefined) return [];
+  const message = `has no messages: choose one of ${known.join(", ")}, or name a file of messages in embed.messages`;
+  return [{ path: ["embed", "locale"], message }];
 }
 
 /** @throws ConfigError with what is wrong with the files of a tenant's own languages */

@@ -56,7 +56,7 @@ const RESERVED: Record<View, readonly [narrowPx: number, widePx: number]> = {
   markets: [1200, 900],
   portfolio: [880, 800],
   card: [250, 250],
-  compare: [640, 760],
+  compare: [720, 600],
 };
 
 /** @param widthPx of the place; a wide one unless given */

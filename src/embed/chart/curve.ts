@@ -46,8 +46,9 @@ export function within(points: readonly Point[], now: number, range: Range): rea
 /**
  * A curve in a sentence: where it is, how far it has moved, and between what it swung where that is more than its
  * beginning and end tell.
+ * @param isSettled the market has its result, so that its curve is history and ends at no chance of now
  */
-export function summaryOf({ say, chance, moment, day }: Speaker, points: readonly Point[]): string {
+export function summaryOf({ say, chance, moment, day }: Speaker, points: readonly Point[], isSettled = false): string {
   const [first, last] = [points[0], points.at(-1)];
   if (!first || !last) return say("market.noTrades");
   const prices = points.map(({ yes }) => yes);
@@ -57,7 +58,11 @@ export function summaryOf({ say, chance, moment, day }: Speaker, points: readonl
   const count = Math.abs(change);
   const way = change > 0 ? "market.up" : change < 0 ? "market.down" : swing > 0 ? "market.same" : "market.steady";
   const time = last.t - first.t < 7 * DAY_MS ? moment(first.t) : day(first.t);
-  const moved = say("market.change", { chance: chance(last.yes), change: say(way, { count }), time });
+  const moved = say(isSettled ? "market.changeBefore" : "market.change", {
+    chance: chance(last.yes),
+    change: say(way, { count }),
+    time,
+  });
   if (swing === count) return `${moved}.`;
   return `${moved}; ${say("market.between", { low: chance(low), high: chance(high) })}.`;
 }

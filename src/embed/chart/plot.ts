@@ -31,6 +31,8 @@ export interface Curve {
 export interface PlotOptions {
   /** Writes a time on the axis whose ticks are so many milliseconds apart. */
   axisTime(ms: number, stepMs: number): string;
+  /** Writes a price, 0 to 1, as a percentage. */
+  percent(price: number): string;
   /** Called with the index of the point under the cursor, and undefined when there is none. */
   onCursor?(index: number | undefined): void;
 }
@@ -101,13 +103,14 @@ function sizeOf({ clientWidth, clientHeight }: HTMLElement): { width: number; he
 function optionsFor(
   element: HTMLElement,
   curves: readonly Curve[],
-  { axisTime, onCursor }: PlotOptions,
+  { axisTime, percent, onCursor }: PlotOptions,
 ): uPlot.Options {
   const token = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
   const axis = { stroke: token("--pm-muted"), font: `12px ${token("--pm-font")()}`, ticks: { show: false } };
   return {
     ...sizeOf(element),
-    padding: [8, 0, 0, 22],
+    // Half of a time stands to the left of its tick.
+    padding: [8, 0, 0, 32],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8 } },
     scales: {
@@ -141,10 +144,10 @@ function optionsFor(
       {
         ...axis,
         side: 1,
-        size: 42,
+        size: 48,
         grid: { stroke: token("--pm-border"), width: 1 },
         incrs: [5, 10, 20, 25, 50],
-        values: (_plot, ticks) => ticks.map((tick) => `${tick}%`),
+        values: (_plot, ticks) => ticks.map((tick) => percent(tick / 100)),
       },
     ],
     hooks: { setCursor: [({ cursor }) => onCursor?.(cursor.idx ?? undefined)] },

@@ -7,15 +7,26 @@ const DEFAULT_PX = 600;
 /** Heights of the last visit, by view, market and width. */
 const STORE = "prediction-markets-heights";
 const MOST_KEPT = 40;
+/** After a move to another view its height is followed for so long: the reader asked for other contents. */
+const FOLLOW_MS = 1500;
+/** A large blank that the reader has left alone for so long is given back even in sight. */
+const IDLE_MS = 4000;
+const LARGE_BLANK_PX = 120;
+const SIGNS = ["scroll", "pointerdown", "keydown"];
 
 /**
- * The height of one frame in the page. It grows at once, because otherwise something would be cut off. It gives back room only
- * where the reader sees nothing move, and not while they act in it.
+ * The height of one frame in the page. It grows at once, because otherwise something would be cut off. It gives back room
+ * where the reader sees nothing move, and not while they act in it; at once when they move to another view, and a large blank
+ * in sight once nothing has happened for a while.
  */
 export class FrameHeight {
   readonly #iframe: HTMLIFrameElement;
   #settled: Settled;
   #wantedPx = 0;
+  /** The frame shows a view that the reader opened from the page's own, so its height is not kept as that one's. */
+  #isAway = false;
+  /** By `performance.now()`. */
+  #followUntilMs = 0;
   #stop = (): void => {};
 
   constructor(iframe: HTMLIFrameElement, settled: Settled) {
@@ -26,6 +37,7 @@ export class FrameHeight {
   /** Takes over what the page asks for, and reserves the room for it. @param place where the frame is, for its width */
   reserve(settled: Settled, place: Element): void {
     this.#settled = settled;
+    this.#isAway = false;
     const { view, heightPx, autoHeight } = settled;
     if (!autoHeight) {
       this.end();
@@ -44,11 +56,19 @@ export class FrameHeight {
   want(heightPx: number, isBusy: boolean): void {
     if (!this.#settled.autoHeight || !Number.isFinite(heightPx)) return;
     this.#wantedPx = heightPx;
-    if (heightPx >= this.#iframe.offsetHeight) {
-      this.end();
-      this.#apply(heightPx);
-    } else if (!isBusy) this.#giveBack();
-    if (!isBusy && this.#settled.consent) keep(this.#key(this.#iframe.clientWidth), heightPx);
+    this.end();
+    if (heightPx >= this.#iframe.offsetHeight || performance.now() < this.#followUntilMs) this.#apply(heightPx);
+    else if (!isBusy) this.#giveBack();
+    if (!isBusy && !this.#isAway && this.#settled.consent) keep(this.#key(this.#iframe.clientWidth), heightPx);
+  }
+
+  /** The reader moved between views: the frame is as high as the new one at once. @param isAway not the page's own view */
+  follow(isAway: boolean): void {
+    this.#isAway = isAway;
+    this.#followUntilMs = performance.now() + FOLLOW_MS;
+    if (!this.#settled.autoHeight || this.#wantedPx === 0) return;
+    this.end();
+    this.#apply(this.#wantedPx);
   }
 
   /** Forgets what it meant to give back. */
@@ -74,8 +94,14 @@ export class FrameHeight {
     if (bottom > foldPx) this.#apply(Math.max(this.#wantedPx, Math.min(height, Math.ceil(foldPx - top))));
     if (!this.#iframe.isConnected || this.#iframe.offsetHeight <= this.#wantedPx) return;
     const again = (): void => this.#giveBack();
-    addEventListener("scroll", again, { passive: true, capture: true, once: true });
-    this.#stop = () => removeEventListener("scroll", again, { capture: true });
+    // Each sign of the reader begins the wait anew.
+    for (const name of SIGNS) addEventListener(name, again, { passive: true, capture: true });
+    const isLarge = this.#iframe.offsetHeight - this.#wantedPx > LARGE_BLANK_PX;
+    const timer = setTimeout(() => isLarge && this.#apply(this.#wantedPx), IDLE_MS);
+    this.#stop = () => {
+      clearTimeout(timer);
+      for (const name of SIGNS) removeEventListener(name, again, { capture: true });
+    };
   }
 }
 

@@ -133,8 +133,10 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     else if (message.type === "height") {
       height.want(message.height, message.busy === true);
       tell("height", { height: message.height });
-    } else if (message.type === "scroll") scroll(iframe, left, message.to);
-    else if (message.type === "event") tell(message.name as EventName, message.detail as EventDetails[EventName]);
+    } else if (message.type === "scroll") {
+      scroll(iframe, left, message.to);
+      height.follow(left.length > 0);
+    } else if (message.type === "event") tell(message.name as EventName, message.detail as EventDetails[EventName]);
   };
 
   iframe.setAttribute("sandbox", SANDBOX);

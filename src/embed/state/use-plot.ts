@@ -13,7 +13,7 @@ interface PlotTerms extends PlotOptions {
  * Draws curves in the element at `place` for as long as that is shown. The library that draws is loaded after the first
  * contents: a reader has the odds before the curve.
  */
-export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, onCursor }: PlotTerms) {
+export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, percent, onCursor }: PlotTerms) {
   const place = useRef<HTMLDivElement>(null);
   const latest = useRef(curves);
   latest.current = curves;
@@ -28,7 +28,7 @@ export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, on
     import("../chart/plot.ts")
       .then(({ drawPlot }) => {
         if (ended) return;
-        made = drawPlot(element, latest.current, { axisTime, ...(onCursor && { onCursor }) });
+        made = drawPlot(element, latest.current, { axisTime, percent, ...(onCursor && { onCursor }) });
         setPlot(made);
       })
       .catch(() => {});
@@ -37,7 +37,7 @@ export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, on
       made?.end();
       setPlot(undefined);
     };
-  }, [isShown, axisTime, onCursor, curves.length]);
+  }, [isShown, axisTime, percent, onCursor, curves.length]);
   useEffect(() => plot?.draw(curves), [plot, curves]);
   // Colours are read from the style when it paints.
   useEffect(() => plot?.repaint(), [plot, theme]);

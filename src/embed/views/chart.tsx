@@ -6,20 +6,27 @@ import { usePlot } from "../state/use-plot.ts";
 /** The most rows, apart from the newest price. */
 const ROWS = 12;
 
+export interface ChartProps {
+  points: readonly Point[];
+  theme: string;
+  now: number;
+  isSettled: boolean;
+}
+
 /** The YES price over a chosen period, as a curve that the arrow keys walk along, or as a table. */
-export function Chart({ points, theme, now }: { points: readonly Point[]; theme: string; now: number }) {
+export function Chart({ points, theme, now, isSettled }: ChartProps) {
   const speaker = useSpeech();
-  const { say, chance, moment, axisTime } = speaker;
+  const { say, chance, moment, axisTime, percent } = speaker;
   const [range, setRange] = useState<Range>("range-all");
   const [cursor, setCursor] = useState<number>();
   const [asTable, setAsTable] = useState(false);
   const curve = useMemo(() => reachingNow(within(points, now, range), now), [points, now, range]);
   const curves = useMemo(() => [{ points: curve, color: "--pm-yes" }], [curve]);
-  const { place, pointAt } = usePlot(curves, { theme, isShown: !asTable, axisTime, onCursor: setCursor });
+  const { place, pointAt } = usePlot(curves, { theme, isShown: !asTable, axisTime, percent, onCursor: setCursor });
   const shown = cursor === undefined ? undefined : curve[cursor];
   const said = shown
     ? say("market.at", { chance: chance(shown.yes), time: moment(shown.t) })
-    : summaryOf(speaker, curve);
+    : summaryOf(speaker, curve, isSettled);
   const walk = (event: KeyboardEvent): void => {
     const index = walked(event.key, cursor, curve.length - 1);
     if (index === undefined) return;

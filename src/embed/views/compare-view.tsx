@@ -23,7 +23,7 @@ export interface CompareViewProps {
 /** The chances of two markets side by side, and their curves on one pair of axes. */
 export function CompareView({ pair: [first, second], session, theme, open }: CompareViewProps) {
   const speaker = useSpeech();
-  const { say, axisTime } = speaker;
+  const { say, axisTime, percent } = speaker;
   const states = [useMarket(first, session), useMarket(second, session)] as const;
   const now = useServerTime(session.api.clock, first.detail.closeAt);
   const [range, setRange] = useState<Range>("range-all");
@@ -35,7 +35,7 @@ export function CompareView({ pair: [first, second], session, theme, open }: Com
       })),
     [states[0].points, states[1].points, now, range],
   );
-  const { place } = usePlot(curves, { theme, isShown: true, axisTime });
+  const { place } = usePlot(curves, { theme, isShown: true, axisTime, percent });
   return (
     <main class="compare">
       <h1 class="hidden">{say("market.against")}</h1>
@@ -54,7 +54,8 @@ export function CompareView({ pair: [first, second], session, theme, open }: Com
           role="img"
           aria-label={curves
             .map(
-              ({ points }, index) => `${(index === 0 ? first : second).detail.question} ${summaryOf(speaker, points)}`,
+              ({ points }, index) =>
+                `${(index === 0 ? first : second).detail.question} ${summaryOf(speaker, points, states[index]?.status === "settled")}`,
             )
             .join(" ")}
         />

@@ -47,7 +47,12 @@ export function MarketView({ data, market, session, theme, wish, back }: MarketV
         {(status !== "settled" || left <= 0) && <Closes closeAt={detail.closeAt} left={left} />}
         <MarketState status={status} market={state} />
       </p>
-      <Chart points={state.points} theme={theme} now={settledAt ? Date.parse(settledAt) : now} />
+      <Chart
+        points={state.points}
+        theme={theme}
+        now={settledAt ? Date.parse(settledAt) : now}
+        isSettled={status === "settled"}
+      />
       <Trading
         data={data}
         session={session}
