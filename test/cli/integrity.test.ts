@@ -109,6 +109,8 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
       const entries = await owner<
         { seq: string; key_id: string }[]
       >`select seq, key_id from audit order by seq limit 2`;
+      // The server reads its keys again now, and not while the entries that created them are altered.
+      expect(await verify()).toMatchObject({ exit: 0 });
       for (const { seq, key_id: keyId } of entries) {
         await owner`update audit set key_id = 'ak_000000000000' where seq = ${seq}`;
         expect(await verify()).toMatchObject({ exit: 8, report: { broken: { seq: Number(seq), kind: "broken" } } });
