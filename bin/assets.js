@@ -1,6 +1,6 @@
 // Bundles src/embed/ to dist/assets/: the loader that publishers include, the frame with its parts, and the pages' own.
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -115,21 +115,20 @@ export async function buildAssets(root) {
   const digest = createHash("sha384").update(loader).digest("hex");
   write("embed.js", loader);
   write(`parts/embed-${digest.slice(0, 16)}.js`, loader);
-  const released = path("src/embed/host/releases");
-  for (const name of readdirSync(released).filter((each) => each.endsWith(".js")))
-    copyFileSync(join(released, name), join(parts, name));
+  const kept = path("templates/loaders");
+  if (existsSync(kept)) for (const name of readdirSync(kept)) copyFileSync(join(kept, name), join(parts, name));
 
-  const stream = await bundleParts(path("src/embed/stream/worker.ts"), parts, { entryNames: "stream-[hash]" });
-  const define = { STREAM_WORKER: JSON.stringify(`/assets/${stream}`) };
+  const stream = await bundleParts(path("src/embed/stream/shared-hub.ts"), parts, { entryNames: "stream-[hash]" });
+  const define = { STREAM_PART: JSON.stringify(`/assets/${stream}`) };
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
 
   write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife", ...JSX }));
-  for (const page of ["playground", "configurator"]) {
+  for (const page of ["playground", "configurator", "search"])
     write(`${page}.js`, await bundle(path(`src/embed/pages/${page}.ts`), { format: "iife" }));
+  for (const page of ["playground", "configurator"])
     write(`${page}.css`, await bundle(path(`src/embed/styles/${page}.css`)));
-  }
   write("reference.json", JSON.stringify(embedReference(path("src/embed"))));
   const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
   write("LICENSES.txt", licenses.join("\n"));

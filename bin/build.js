@@ -1,4 +1,4 @@
-// Compiles src/ to dist/, bundles what browsers load, and stamps the build with what it was made from.
+// Compiles src/ to dist/, bundles what browsers load, makes the pages of /docs, and stamps the build with what it was made from.
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,8 @@ execFileSync(process.execPath, [compiler, "-p", fileURLToPath(new URL("tsconfig.
 await buildAssets(root);
 const { schemaDocument } = await import("../dist/app/schema-documents.js");
 write("openapi.json", `${JSON.stringify(await schemaDocument("openapi"))}\n`);
+const { buildDocs } = await import("./docs.js");
+buildDocs(root);
 write("commit", commit());
 // Last, so that an interrupted build is a stale one.
 write("fingerprint", sourceFingerprint(root));

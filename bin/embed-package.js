@@ -1,6 +1,6 @@
-// Builds the package of embed/ from src/embed/host/package/: one module per export, with its types.
+// Builds the package for publishers from src/embed/host/package/ to dist/embed-package/: one module per export, with its types.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,9 +13,10 @@ const MODULES = ["index", "react", "vue"];
 /** Types that all of them share, and where the sources have them. */
 const SHARED = { types: "host/types", protocol: "protocol" };
 
-/** @param out the folder that gets the modules */
-export async function buildEmbedPackage(out = path("embed/dist")) {
-  rmSync(out, { recursive: true, force: true });
+/** @param place the folder that becomes the package */
+export async function buildEmbedPackage(place = path("dist/embed-package")) {
+  const out = join(place, "dist");
+  rmSync(place, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   await build({
     entryPoints: MODULES.map((name) => path(`src/embed/host/package/${name}.ts`)),
@@ -47,6 +48,8 @@ export async function buildEmbedPackage(out = path("embed/dist")) {
   };
   for (const name of MODULES) declare(name, `host/package/${name}`);
   for (const [name, from] of Object.entries(SHARED)) declare(name, from);
+  for (const name of ["package.json", "README.md"])
+    copyFileSync(path(`src/embed/host/package/${name}`), join(place, name));
   rmSync(typed, { recursive: true, force: true });
 }
 

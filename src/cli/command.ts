@@ -6,9 +6,9 @@ import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./input/interrupts.ts";
 import type { Prompts } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
-import type { Format } from "./output/formats.ts";
 import type { Output } from "./output/output.ts";
 import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./output/receipts.ts";
+import type { Format } from "./output/serialise.ts";
 
 /** Options that every command takes. */
 export interface Globals extends SessionOptions, ReceiptOptions {

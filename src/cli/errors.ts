@@ -1,5 +1,6 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { Fault, faultFacts } from "../domain/fault.ts";
+import { nearest } from "../domain/nearest.ts";
 import { connectionFailure } from "../domain/unreachable.ts";
 
 /** Exit codes that no Fault stands for. */
@@ -68,6 +69,46 @@ function usageFailure({ exitCode, code, message }: CommanderError): Failure {
   const said = code === "commander.help";
   const hint = ASK_FOR_HELP.includes(code) ? "; --help shows the usage" : "";
   return { exit: EXIT.usage, code: "USAGE", message: said ? undefined : message.replace(/^error: /, "") + hint };
+}
+
+/** Words of other tools, and the commands that do this here. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  get: ["show", "market list", "user list"],
+  describe: ["show", "market show"],
+  ls: ["list", "market list"],
+  find: ["search", "market search"],
+  new: ["create", "market create"],
+  add: ["create", "market create"],
+  delete: ["revoke", "reject"],
+  remove: ["revoke", "reject"],
+  login: ["key list"],
+  start: ["serve", "demo"],
+  run: ["serve", "demo"],
+  bet: ["trade buy"],
+  deposit: ["funding credit"],
+  export: ["audit export", "db backup"],
+};
+
+export function isUnknownCommand(error: unknown): boolean {
+  return error instanceof CommanderError && error.code === "commander.unknownCommand";
+}
+
+/** Suggests a word that is near, or what other tools call so, and nothing otherwise. */
+export function unknownCommand(program: Command, argv: readonly string[]): Fault {
+  const [first = "", second = ""] = program.parseOptions([...argv]).operands;
+  const noun = program.commands.find((command) => command.name() === first);
+  const [word, known] = noun
+    ? [second, noun.commands.map((verb) => verb.name())]
+    : [first, program.commands.map((command) => command.name())];
+  const elsewhere = (ELSEWHERE[word] ?? []).filter((words) =>
+    noun ? known.includes(words) : known.includes(words.split(" ")[0] ?? ""),
+  );
+  const meant = Object.hasOwn(ELSEWHERE, word) ? elsewhere.join(" or ") : nearest(word, known);
+  const lead = noun ? `pmctl ${first} has no command ${word}` : `There is no command ${word}`;
+  return new Fault(
+    "USAGE",
+    meant ? `${lead}; did you mean ${meant}?` : `${lead}; pmctl ${noun ? `${first} ` : ""}--help shows those there are`,
+  );
 }
 
 const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"];

@@ -1,25 +1,25 @@
 import type { Readable, Writable } from "node:stream";
 import { Command, Help } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment, usualFormat } from "../config/environment.ts";
+import { packageVersion, versionLine } from "../config/package-version.ts";
 import { stateDirectory } from "../config/selection/operator-directory.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
-import { EXIT, type ExitCode, type Subject } from "./errors.ts";
+import { EXIT, type ExitCode, isUnknownCommand, type Subject, unknownCommand } from "./errors.ts";
 import { globalOptions } from "./input/global-options.ts";
 import { Interrupts } from "./input/interrupts.ts";
-import { packageVersion, versionLine } from "./input/package-version.ts";
+import { relativeTimesOf } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
-import { relativeTimesOf } from "./input/relative-times.ts";
 import { asksEach, eachOptions, namedTenant } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import { examplesHelp } from "./output/examples/examples.ts";
 import type { Prints } from "./output/fields.ts";
-import { FORMATS, isFormat } from "./output/formats.ts";
-import { helpGroupOf } from "./output/help-groups.ts";
 import { exitLine, topicList } from "./output/help-topics.ts";
 import { Output, type OutputOptions } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
-import { NOUNS, type Noun } from "./registry.ts";
+import { FORMATS, isFormat } from "./output/serialise.ts";
+import { sanitizeText } from "./output/text-width.ts";
+import { helpGroupOf, NOUNS, type Noun } from "./registry.ts";
 import { keepThreadPoolAwake } from "./thread-pool.ts";
 
 /** Where a command reads and writes; the process's own streams unless a test gives others. */
@@ -62,7 +62,8 @@ export async function main(
     await program.parseAsync([...argv], { from: "user" });
     return host.exitCode;
   } catch (error) {
-    return outputFor(program.opts<Globals>(), streams, { subject: host.subject }).fail(error);
+    const told = isUnknownCommand(error) ? unknownCommand(program, argv) : error;
+    return outputFor(program.opts<Globals>(), streams, { subject: host.subject }).fail(told);
   } finally {
     letThreadPoolSleep();
   }
@@ -186,7 +187,10 @@ function commandAskedAbout(program: Command, argv: readonly string[]): Command |
   const command = program.commands.find((each) => each.name() === noun);
   // A noun that takes arguments runs without a verb too.
   const isRunnable = command && (command.commands.length === 0 || command.registeredArguments.length > 0);
-  return command?.commands.find((each) => each.name() === verb) ?? (isRunnable ? command : undefined);
+  return (
+    command?.commands.find((each) => each.name() === verb || each.aliases().includes(verb ?? "")) ??
+    (isRunnable ? command : undefined)
+  );
 }
 
 /** The command's words, such as `market list`, without the program's own name; empty for the program itself. */
@@ -268,7 +272,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
-      writeErr: (text) => stderr.write(text),
+      writeErr: (text) => stderr.write(sanitizeText(text)),
       // Output prints the error in the format asked for.
       outputError: () => {},
       getOutHelpWidth: () => (stdout.isTTY ? (stdout.columns ?? 80) : 100),

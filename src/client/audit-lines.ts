@@ -12,14 +12,13 @@ const MAX_WAITS = 3;
 const NEWLINE = 0x0a;
 
 /**
- * The audit log of a running server after `after`, as texts of whole lines. Undefined for a server that answers with pages
- * alone, as those of earlier versions do.
- * @throws Fault what the server refuses; UNREACHABLE when the answer ends before its last line
+ * The audit log of a running server after `after`, as texts of whole lines.
+ * @throws Fault what the server refuses; UNREACHABLE when the answer is no log, or ends before its last line
  */
 export async function auditLinesOf(
   options: Pick<HttpApiOptions, "url" | "apiKey" | "fetch" | "onWait" | "insteadOfWaiting">,
   after: bigint,
-): Promise<AsyncIterable<string> | undefined> {
+): Promise<AsyncIterable<string>> {
   const { url, apiKey, fetch: request, onWait } = options;
   const target = `${url.replace(/\/+$/, "")}${operations.listAudit.path}?after=${after}`;
   const headers = {
@@ -34,7 +33,7 @@ export async function auditLinesOf(
       if (response.headers.get("content-type")?.startsWith(AUDIT_LINES))
         return wholeLines(url, response, response.body);
       await response.body.cancel();
-      return undefined;
+      throw new Fault("UNREACHABLE", `${url} answered with something else than an audit log`);
     }
     const fault = faultFrom(response, parseJson(await reached(url, response.text())));
     if (response.status !== 429 || waits === MAX_WAITS) throw fault;
@@ -82,7 +81,7 @@ async function reached<T>(url: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    const { reason, fault } = connectionFailure(error);
-    throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
+    const { reason } = connectionFailure(error);
+    throw new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
   }
 }

@@ -39,9 +39,9 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Fault) throw error;
-      const { reason, neverSent, fault } = connectionFailure(error);
+      const { reason, neverSent } = connectionFailure(error);
       if (neverSent && reader.lastId === undefined)
-        throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${options.url}: ${reason}`, { cause: error });
+        throw new Fault("UNREACHABLE", `Cannot reach ${options.url}: ${reason}`, { cause: error });
       onWait?.(`The stream was lost (${reason}): connecting again`);
     }
     const retryMs = Math.min(reader.retryMs ?? options.retryMs ?? RETRY_MS, LONGEST_RETRY_MS);

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
-import { PROOF_LOST, PROOF_TIMEOUT } from "./proven-connector.ts";
 
 const LONGEST_MESSAGE = 2000;
 
@@ -74,8 +73,6 @@ export interface ConnectionFailure {
   reason: string;
   /** True when the request certainly did not reach the server. */
   neverSent: boolean;
-  /** Why the connector refused the connection. */
-  fault?: Fault;
 }
 
 const NEVER_SENT: Readonly<Record<string, string>> = {
@@ -85,8 +82,8 @@ const NEVER_SENT: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to the host",
   ENETUNREACH: "no network",
   UND_ERR_CONNECT_TIMEOUT: "no connection in time",
-  [PROOF_TIMEOUT]: "no answer in time",
-  [PROOF_LOST]: "the connection was closed at once",
+  // The socket of a server that has ended since.
+  ENOENT: "the server has ended",
 };
 
 const HOW_TO_TRUST = "; to trust it, set NODE_EXTRA_CA_CERTS to a file that holds it";
@@ -106,7 +103,6 @@ export function connectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DOMException && error.name === "TimeoutError")
     return { reason: "no answer in time", neverSent: false };
   if (!(error instanceof TypeError) || error.cause === undefined) throw error;
-  if (error.cause instanceof Fault) return { reason: error.cause.message, neverSent: true, fault: error.cause };
   const code = codeOf(error.cause);
   // `fetch` refuses the ports of other protocols, without a code.
   if (error.cause instanceof Error && error.cause.message === "bad port")

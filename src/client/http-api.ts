@@ -31,6 +31,8 @@ export interface HttpApiOptions {
   /** Called with the audit entry that a call wrote. */
   onSealed?: ((seal: Seal) => void) | undefined;
   sleep?: (ms: number) => Promise<unknown>;
+  /** What to do where the server does not know the key; said with its refusal. */
+  unknownKeyHint?: string | undefined;
   /** Verifies the server before it sends the key. */
   fetch: typeof fetch;
 }
@@ -84,7 +86,7 @@ class Call {
         if (response.status !== 429) this.#pace.note(response);
         if (response.ok || ("health" in operations[this.#id] && response.status === 503))
           return this.#result(response, body);
-        const fault = faultFrom(response, body);
+        const fault = this.#faultFrom(response, body);
         if (response.status === 429 && waits < MAX_RATE_LIMIT_WAITS) {
           waits += 1;
           const waitMs = retryAfterSec(response) * 1000;
@@ -134,9 +136,16 @@ class Call {
       });
       return { response, body: parseJson(await response.text()) };
     } catch (error) {
-      const { reason, neverSent, fault } = connectionFailure(error);
-      throw new AnswerLost(fault?.message ?? `Cannot reach ${this.#server}: ${reason}`, neverSent, fault ?? error);
+      const { reason, neverSent } = connectionFailure(error);
+      throw new AnswerLost(`Cannot reach ${this.#server}: ${reason}`, neverSent, error);
     }
+  }
+
+  #faultFrom(response: Response, body: unknown): Fault {
+    const { unknownKeyHint } = this.#options;
+    const fault = faultFrom(response, body);
+    if (fault.code !== "KEY_INVALID" || unknownKeyHint === undefined) return fault;
+    return new Fault(fault.code, `${fault.message}: ${unknownKeyHint}`, { detail: fault.detail });
   }
 
   #result(response: Response, body: unknown): unknown {
@@ -155,8 +164,7 @@ class Call {
 
   /** @param nothingSent by this attempt and those before it */
   #giveUp({ method }: WireRequest, { message, cause }: AnswerLost, nothingSent: boolean): Fault {
-    if (nothingSent || method === "GET")
-      return cause instanceof Fault ? cause : new Fault("UNREACHABLE", message, { cause });
+    if (nothingSent || method === "GET") return new Fault("UNREACHABLE", message, { cause });
     return new Fault("OUTCOME_UNKNOWN", `${message}; it may have been done: look at \`pmctl audit list\` first`, {
       cause,
     });

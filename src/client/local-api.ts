@@ -3,11 +3,12 @@ import { type Api, type OperationId, operationIds, operations } from "../contrac
 import {
   fingerprintOf,
   type Idempotency,
+  inputText,
   keyHolder,
   type RelativeTimes,
   requestHash,
 } from "../domain/access/idempotency.ts";
-import { type Caller, type Handlers, invoke } from "../services/invoke.ts";
+import { type Caller, decodeInput, type Handlers, invoke } from "../services/invoke.ts";
 import { wireRequest } from "./http-request.ts";
 
 /** An idempotency key of the command line. */
@@ -59,7 +60,7 @@ function idempotencyOf(
     key,
     requestHash: requestHash(
       { method, target, onBehalfOf },
-      named ?? fingerprintOf(body, relativeTimes) ?? body,
+      named ?? fingerprintOf(body, relativeTimes) ?? inputText(decodeInput(id, input)),
       temporary ? policyTtlMs : undefined,
     ),
   };

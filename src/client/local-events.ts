@@ -1,6 +1,5 @@
 import type { StreamEvent } from "../contract/resources/stream.ts";
-import { readBeginning } from "../services/streams/live-snapshot.ts";
-import { liveEventsOf } from "../services/streams/stream-events.ts";
+import { liveEventsOf, readBeginning } from "../services/streams.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
 
 /** With more unread events than this, the stream goes on with a new snapshot. */

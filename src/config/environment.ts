@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
+import { stateDirectory } from "../state/state-directory.ts";
 import { areOwn } from "./selection/own-files.ts";
 
 /** Variables by name. Only this file reads `process.env`; all other code is passed what it needs. */
@@ -22,7 +23,7 @@ export const ALLOW_EXEC = "PMCTL_ALLOW_EXEC";
 const URL_PREFIX = "PMCTL_URL_";
 
 /** The variables that `pmctl demo` made up for its tenant, relative to the operator's directory. */
-export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
+export const DEMO_ENVIRONMENT = join(stateDirectory("."), "demo.env");
 
 /**
  * The process's variables over those of `.env` in the operator's directory, when there is one, over those of the demo that
@@ -117,6 +118,17 @@ export function environmentPrefix(tenant: string): string {
 /** The id whose {@link environmentPrefix} this is. */
 export function prefixedTenant(prefix: string): string {
   return prefix.toLowerCase().replaceAll("_", "-");
+}
+
+/**
+ * The ids of the tenants that a variable may belong to, by its beginnings. The longest comes first, because `ACME_EU_KEY` is no
+ * variable of `acme` where there is an `acme-eu`.
+ */
+export function possibleOwners(name: string): string[] {
+  const ids: string[] = [];
+  for (let end = name.lastIndexOf("_"); end > 0; end = name.lastIndexOf("_", end - 1))
+    ids.push(prefixedTenant(name.slice(0, end)));
+  return ids;
 }
 
 /** `PMCTL_OUTPUT`, the format of a command without `-o`. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
@@ -163,15 +163,29 @@ function portsOf(file: string): number[] {
 /** Default ports are not written; a template that shows every value has them already. */
 function withPorts(content: string, { port, opsPort }: Ports = DEFAULT_PORTS): string {
   if (port === DEFAULT_PORTS.port) return content;
-  if (/^server:/m.test(content))
-    return content
-      .replace(`port: ${DEFAULT_PORTS.port}`, `port: ${port}`)
-      .replace(`opsPort: ${DEFAULT_PORTS.opsPort}`, `opsPort: ${opsPort}`);
-  return content.replace(
-    /^baseUrl: .*\n/m,
-    (line) =>
-      `${line}server: { port: ${port}, opsPort: ${opsPort} } # other tenants of this directory have the ones before\n`,
-  );
+  const stated = `port: ${port}, opsPort: ${opsPort}`;
+  return content
+    .replace("server: { expected: true } #", `server: { ${stated}, expected: true } #`)
+    .replace(`port: ${DEFAULT_PORTS.port}`, `port: ${port}`)
+    .replace(`opsPort: ${DEFAULT_PORTS.opsPort}`, `opsPort: ${opsPort}`);
+}
+
+/** A workflow file as it stands, and as it would be written now. */
+export interface StandingWorkflow {
+  path: string;
+  before: string;
+  after: string;
+}
+
+/** The workflow files of a directory that are there, of one service or of both. */
+export function standingWorkflows(directory: string, tenant: string, ci: CiService | undefined): StandingWorkflow[] {
+  const services = ci === undefined ? CI_SERVICES : [ci];
+  return services
+    .flatMap((service) => workflow(tenant, service))
+    .flatMap(({ path, content }) => {
+      const file = join(directory, path);
+      return existsSync(file) ? [{ path, before: readFileSync(file, "utf8"), after: content }] : [];
+    });
 }
 
 /** GitHub takes a file per tenant, GitLab one file for all. */

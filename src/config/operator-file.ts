@@ -45,6 +45,11 @@ export function secretBounds(tenantDirectory: string, tenant: string): SecretBou
   };
 }
 
+/** What the operator says of the programs that tenant files run; without `pmctl.yaml` nothing. */
+export function operatorPrograms(directory: string): OperatorFile["programs"] {
+  return readOperatorFile(directory)?.grants.programs ?? { env: [] };
+}
+
 /**
  * Warnings about grants of `pmctl.yaml` to tenants that the directory does not have. The name may be misspelt or the
  * tenant removed, so this is no error.

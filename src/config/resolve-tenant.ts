@@ -10,6 +10,7 @@ import type { SecretReference } from "./schema/scalars.ts";
 import { databaseUrl } from "./secrets/database-url.ts";
 import { inboundSecretsOf } from "./secrets/inbound-secrets.ts";
 import { resolutionSecretsOf, secretPlaces } from "./secrets/secret-places.ts";
+import { programEnvironment } from "./secrets/secret-programs.ts";
 import {
   type DirectorySecrets,
   type PlacedValue,
@@ -250,7 +251,7 @@ function anchorTarget({ target, path }: StatedTarget, directory: string, reader:
       path: [...path, "exec"],
       message: "anchors go to a program: add --allow-exec to let pmctl run it",
     });
-  return { kind: "exec" as const, argv: target.exec, directory, environment };
+  return { kind: "exec" as const, argv: target.exec, directory, environment: programEnvironment(directory) };
 }
 
 /** The secrets that something is signed with, the current one first. */

@@ -1,3 +1,5 @@
+import { exactText } from "./exact-number.ts";
+
 /**
  * A table in RFC 4180 form. Text that a spreadsheet would run as a formula gets an apostrophe in front: names,
  * references and questions come from users, providers and operators, and another person opens the file.
@@ -13,6 +15,8 @@ const FORMULA = /^[\s\p{Cf}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
 function cell(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "number") return decimal(value);
+  const exact = exactText(value);
+  if (exact !== undefined) return exact;
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;

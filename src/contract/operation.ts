@@ -16,11 +16,11 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 /**
- * The scope that an admin key needs for an operation: `read` for each that only reads, and one scope
- * for each that changes something. Operations for other callers need none.
+ * The scope that an admin key needs for an operation: `read` for each that only reads, `config:read` for those of them that
+ * plans are made from, and one scope for each that changes something. Operations for other callers need none.
  */
 type Access =
-  | { auth: "admin"; method: "GET"; scope: "read" }
+  | { auth: "admin"; method: "GET"; scope: "read" | "config:read" }
   | { auth: "admin"; method: "POST" | "PUT" | "DELETE"; scope: OperationScope }
   | {
       auth: Exclude<Auth, "admin">;
@@ -55,6 +55,8 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   temporary?: true;
   /** Its answers count as trades in the metrics. */
   trades?: true;
+  /** A field that is or reads like one of its own at another place is refused: the caller relies on it, as on a bound of a price. */
+  bounded?: true;
   /** Tells how the service is: while `ok` is false, the same body comes with status 503. */
   health?: true;
   /** `Audit-Verified-At` or `Ledger-Verified-At` says when what it answers about was last verified from the beginning on. */
@@ -98,5 +100,8 @@ export function operationsUnder<const Of extends Tag>(tag: Of) {
     /** A read for operators. */
     operatorRead: <const Row extends Untagged>(row: Row) =>
       ({ ...row, method: "GET", auth: "admin", scope: "read", tag }) as const,
+    /** A read of what plans are made from. */
+    configRead: <const Row extends Untagged>(row: Row) =>
+      ({ ...row, method: "GET", auth: "admin", scope: "config:read", tag }) as const,
   };
 }

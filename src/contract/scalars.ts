@@ -5,6 +5,10 @@ import { STATUS_WORDS, statusWordsProblem } from "../domain/market/status-filter
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
+import { exactText, jsonFromMicro } from "./exact-number.ts";
+
+/** Something that a reader sees: neither blanks alone nor marks without a width. */
+const VISIBLE = /[^\p{Z}\p{Cf}\s]/u;
 
 /** PostgreSQL refuses a NUL and would store half a surrogate pair as another character. */
 const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();
@@ -12,6 +16,16 @@ const isStorable = (value: string) => !value.includes("\0") && value.isWellForme
 /** Text of bounded length. */
 export function text(maxLength: number, minLength = 1) {
   return z.string().min(minLength).max(maxLength).refine(isStorable, "must be well-formed text without NUL characters");
+}
+
+/**
+ * A number of a query or a path: plain digits, where `Number` would also read `1e1`, `0x10` and blanks. Callers within the
+ * process give numbers.
+ */
+export function queryNumber<Schema extends z.ZodType>(schema: Schema) {
+  const plain = (value: unknown) =>
+    typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  return z.preprocess(plain, schema);
 }
 
 /** One line of text that a terminal, a page and a log all show as it is. */
@@ -22,7 +36,8 @@ export function line(maxLength: number) {
     .max(maxLength)
     .refine((value) => PLAIN_LINE.test(value), {
       error: ({ input }) => `must be one line of plain text: it holds ${unplainIn(String(input))}`,
-    });
+    })
+    .refine((value) => VISIBLE.test(value), "must not be blank");
 }
 
 /** Names of keys, webhooks and sources: they stand in audit entries, so no spaces and no control characters. */
@@ -81,12 +96,23 @@ export const UsdAmount = z
   })
   .meta({ id: "UsdAmount", description: "US dollars, greater than 0, at most six decimals.", examples: [25] });
 
+/** A number in JSON; zod would refuse one that no double holds. */
+const sumInJson = (bounds: { minimum?: number }) =>
+  z.unknown().meta({ type: "number", ...bounds }) as unknown as z.ZodType<number, number>;
+
 /** A sum of any size, rounded to the micro-dollar: no answer is refused for its digits. */
-const sumFromJson = (value: number): bigint => microFromUsd(value) ?? BigInt(Math.round(value * 1e6));
+const sumFromJson = (value: number, context: z.core.ParsePayload<number>): bigint => {
+  const micro = typeof value === "number" ? microFromUsd(value) : undefined;
+  if (micro !== undefined) return micro;
+  const sum = Number(exactText(value) ?? value);
+  if (Number.isFinite(sum) && typeof value !== "string") return BigInt(Math.round(sum * 1e6));
+  context.issues.push({ code: "invalid_type", expected: "number", input: value });
+  return z.NEVER;
+};
 
 /** US dollars of either sign in an answer. */
 export const Usd = z
-  .codec(z.number(), z.bigint(), { decode: sumFromJson, encode: usdFromMicro })
+  .codec(sumInJson({}), z.bigint(), { decode: sumFromJson, encode: jsonFromMicro })
   .meta({ id: "Usd", description: "US dollars, at most six decimals.", examples: [12.5] });
 
 /** The total that a caller expects to be paid out. */
@@ -106,7 +132,7 @@ export const Sha256 = z
 
 /** Outcome shares in an answer: a JSON number outside, micro-shares inside. */
 export const Shares = z
-  .codec(z.number().nonnegative(), z.bigint(), { decode: sumFromJson, encode: usdFromMicro })
+  .codec(sumInJson({ minimum: 0 }), z.bigint(), { decode: sumFromJson, encode: jsonFromMicro })
   .meta({ id: "Shares", description: "Outcome shares; a winning share pays 1 USD.", examples: [48.902232] });
 
 /** Outcome shares greater than zero, as an input. */
@@ -187,16 +213,14 @@ export const StatusWords = z
 
 export const CategorySlug = z
   .string()
-  .regex(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/i, "must be a slug of letters, digits, - and _")
+  .regex(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, "must be a slug of lower-case letters, digits, - and _")
   .max(64)
   .meta({ id: "CategorySlug", description: "Category slug.", examples: ["crypto"] });
 
-export const PageLimit = z.coerce
-  .number()
-  .int()
-  .min(1)
-  .max(200)
-  .meta({ description: "The largest number of items to return; 50 unless given.", examples: [50] });
+export const PageLimit = queryNumber(z.number().int().min(1).max(200)).meta({
+  description: "The largest number of items to return; 50 unless given.",
+  examples: [50],
+});
 export const PageCursor = z
   .string()
   .min(1)

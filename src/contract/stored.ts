@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /*
- * Schemas of stored values in answers. An older version may have stored them under other rules, and sums may exceed
- * what any one input accepts. Input schemas state what is accepted; these state what can be returned.
+ * Schemas of stored values in answers. Input schemas state what is accepted; these state what can be returned: an answer is
+ * given whatever a row holds, and sums may exceed what any one input accepts.
  */
 
 /** Text of any length, with any character. */
@@ -27,14 +27,12 @@ export const StoredMeta = z
   .record(z.string(), z.json())
   .meta({ id: "StoredMeta", description: "The market's key-value metadata." });
 
-/** Older versions sold shares for more than the dollar that a share can pay. */
 export const AveragePrice = z
   .number()
   .min(0)
   .meta({
     id: "AveragePrice",
-    description:
-      "US dollars per share, fee included; above 1 only for shares that an older version sold at such a price.",
+    description: "US dollars per share, fee included.",
     examples: [0.511224],
   });
 

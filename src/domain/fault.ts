@@ -44,9 +44,9 @@ const FAULTS = {
     status: 403,
     exit: 4,
     meaning: "identity verification has not been passed",
-    next: "pmctl webhook send kyc.passed --set userId=<user>",
+    next: "pmctl user show <user>",
   },
-  ACCOUNT_RESTRICTED: { status: 403, exit: 4, meaning: "the account is restricted", next: "pmctl user release <user>" },
+  ACCOUNT_RESTRICTED: { status: 403, exit: 4, meaning: "the account is restricted", next: "pmctl user story <user>" },
   JURISDICTION_BLOCKED: {
     status: 403,
     exit: 4,
@@ -72,25 +72,20 @@ const FAULTS = {
     next: "pmctl market show <key>",
   },
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
-  MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl market resume <market>" },
+  MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl story <market>" },
   MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },
-  QUOTE_INVALID: {
-    status: 400,
-    exit: 7,
-    meaning: "the quote was made for another user or other terms, or not by this tenant",
-  },
-  QUOTE_EXPIRED: { status: 400, exit: 7, meaning: "the quote is older than ten seconds" },
-  QUOTE_MOVED: {
-    status: 400,
-    exit: 7,
-    meaning: "price or fee give another result than was quoted, or the quote is used; nothing was traded",
-  },
   MAX_TRADE_EXCEEDED: { status: 400, exit: 7, meaning: "over the limit per trade", next: "pmctl policy show" },
   EXPOSURE_EXCEEDED: {
     status: 400,
     exit: 7,
     meaning: "over the exposure cap",
     next: "pmctl position list --user <user>",
+  },
+  MAX_CREDIT_EXCEEDED: {
+    status: 400,
+    exit: 7,
+    meaning: "over the limit per credit by an operator",
+    next: "pmctl policy show",
   },
   INSUFFICIENT_FUNDS: {
     status: 400,
@@ -158,6 +153,11 @@ const FAULTS = {
     exit: 7,
     meaning: "the settlement would pay other sums than the request expects; nothing was done",
   },
+  SETTLEMENT_UNEXPECTED: {
+    status: 400,
+    exit: 7,
+    meaning: "the market has not closed, or its price expects the other outcome; nothing was done",
+  },
   INTEGRITY: {
     status: 500,
     exit: 8,
@@ -187,6 +187,8 @@ export interface FaultOptions {
   cause?: unknown;
   /** Whole seconds after which a retry makes sense; sent as `Retry-After`. */
   retryAfterSec?: number;
+  /** The HTTP status, where it is another one than the code's: 503 where this server lacks something that another may have. */
+  status?: 503;
 }
 
 /** A refusal addressed to the caller. Anything else that is thrown is a bug and is answered as INTERNAL. */
@@ -194,6 +196,7 @@ export class Fault extends Error {
   readonly code: FaultCode;
   readonly detail: Record<string, unknown>;
   readonly retryAfterSec: number | undefined;
+  readonly status: number;
 
   constructor(code: FaultCode, message: string, options: FaultOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -201,10 +204,7 @@ export class Fault extends Error {
     this.code = code;
     this.detail = options.detail ?? {};
     this.retryAfterSec = options.retryAfterSec;
-  }
-
-  get status(): number {
-    return FAULTS[this.code].status;
+    this.status = options.status ?? FAULTS[code].status;
   }
 
   get exitCode(): number {

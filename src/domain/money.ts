@@ -57,6 +57,9 @@ export function decimalFromMicro(micro: bigint): string {
 
 /** The micro-dollars of a text that {@link decimalFromMicro} made. */
 export function microFromDecimal(text: string): bigint {
+  const point = text.indexOf(".");
+  // Below a billion dollars a double and its product with a million are off by less than a quarter of a micro-dollar.
+  if ((point < 0 ? text.length : point) <= 9) return BigInt(Math.round(Number(text) * 1e6));
   const [whole = "", fraction = ""] = text.split(".");
   return BigInt(`${whole}${fraction.padEnd(6, "0")}`);
 }

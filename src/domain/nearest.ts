@@ -23,7 +23,7 @@ function onlyBeginning(word: string, candidates: readonly string[]): string | un
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours between two words (Damerau, restricted). */
-function editDistance(from: string, to: string): number {
+export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let row = 1; row <= from.length; row++) {

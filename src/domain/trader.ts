@@ -4,7 +4,38 @@ import { covers, placeOf } from "./policy/jurisdictions.ts";
 import type { Policy } from "./policy/policy.ts";
 import { isPassed, type SuitabilityThresholds, suitabilityCapUsd } from "./policy/suitability.ts";
 
-export type KycState = "unverified" | "verified" | "rejected";
+/** `review`: an identity check had a status of which only a person can say what it means. */
+export const KYC_STATES = ["unverified", "verified", "rejected", "review"] as const;
+export type KycState = (typeof KYC_STATES)[number];
+
+/** The state by the status that an entry `kyc.updated` states. */
+export const KYC_STATE_OF = { passed: "verified", failed: "rejected", review: "review" } as const;
+export type KycStatus = keyof typeof KYC_STATE_OF;
+
+/** Whether a text is such a status. */
+export function isKycStatus(text: unknown): text is KycStatus {
+  return typeof text === "string" && Object.hasOwn(KYC_STATE_OF, text);
+}
+
+/** How providers say that a check was not passed. */
+const REFUSALS = new Set(
+  "blocked declined decline denied deny fail failed failure fraud not_passed refused reject rejected unsuccessful".split(
+    " ",
+  ),
+);
+
+/**
+ * What a check's status means, in any case: `passed`, or one of the usual words for a refusal.
+ * @returns undefined for any other word, which nobody may guess
+ */
+export function kycVerdict(status: string): "passed" | "failed" | undefined {
+  const word = status
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, "_");
+  if (word === "passed") return "passed";
+  return REFUSALS.has(word) ? "failed" : undefined;
+}
 /** The state as shown: `restricted` hides the KYC state while the restriction lasts. */
 export type TraderState = KycState | "restricted";
 

@@ -2,7 +2,6 @@ import type { WireResult } from "../contract/operations.ts";
 import type { FrameData, FrameList } from "../contract/resources/embed.ts";
 import { ServerClock } from "./stream/clock.ts";
 import type { Pauses } from "./stream/pauses.ts";
-import { userOf } from "./stream/token.ts";
 
 /** A refusal: its code, the server's message, and how many seconds to wait before trying again. */
 export class Refused extends Error {
@@ -142,4 +141,27 @@ export class Api {
 
 function unreachable(cause: unknown): never {
   throw new Refused("UNREACHABLE", cause instanceof Error ? cause.message : "unreachable");
+}
+
+/** The claims of a JWT, used to renew it in time and to tell users apart: only the server decides whether it is valid. */
+function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
+  try {
+    const payload = token.split(".")[1] ?? "";
+    return JSON.parse(atob(payload.replace(/-/g, "+").replace(/_/g, "/"))) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** The user that a token names; the token itself where it names none, null without one. */
+export function userOf(token: string | null): string | null {
+  if (token === null) return null;
+  const { sub } = claimsOf(token);
+  return typeof sub === "string" ? sub : token;
+}
+
+/** Milliseconds since the epoch; infinite for a token that states no end. */
+export function expiryOf(token: string): number {
+  const { exp } = claimsOf(token);
+  return typeof exp === "number" ? exp * 1000 : Number.POSITIVE_INFINITY;
 }

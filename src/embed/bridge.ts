@@ -5,9 +5,7 @@ import {
   type EventDetails,
   type EventName,
   type FrameMessage,
-  formerNameOf,
   type HostMessage,
-  LOADER_VERSION,
   type Shown,
   THEMES,
   type Theme,
@@ -45,7 +43,6 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
   const query = new URLSearchParams(location.search);
   const id = query.get("frame") ?? "";
   const host = query.get("host") ?? "";
-  const isFormer = query.get("v") !== LOADER_VERSION;
   const isFramed = window.parent !== window && URL.canParse(host);
   const mayTrade = isFramed && isTrusted;
   const send = (message: FrameMessage): void => {
@@ -69,18 +66,10 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
 
   const tellHeight = watchHeight((height, busy) => send({ type: "height", height, busy }));
   send({ type: "ready", view: viewOf(location.pathname), mayTrade, title: document.title });
-  let isFirst = true;
   return {
     mayTrade,
     needToken: (reason) => send({ type: "token-needed", reason }),
-    tell(name, detail) {
-      // To a page of before, this was the reader's wish to see another market, on which some leave the page.
-      const isSilent = isFormer && name === "view" && isFirst;
-      if (name === "view") isFirst = false;
-      if (isSilent) return;
-      const told = isFormer ? formerNameOf(name) : name;
-      if (told !== undefined) send({ type: "event", name: told, detail });
-    },
+    tell: (name, detail) => send({ type: "event", name, detail }),
     scroll(to) {
       // The way back may lead further down than the page is long before the frame has its height again.
       if (to === "back") tellHeight();

@@ -1,23 +1,23 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
+import type { Logo as LogoOf } from "../domain/theme/stated-theme.ts";
 import { withSides } from "../locales/languages.ts";
 import { speakerFor } from "../locales/speaker.ts";
 import type { Brand, Theme } from "./protocol.ts";
-import { Speech } from "./speech.ts";
+import { Speech, useSpeech } from "./speech.ts";
 import { Router } from "./state/router.ts";
 import { useSession } from "./state/session.ts";
 import { useBrand } from "./state/use-brand.ts";
-import { Kept } from "./state/use-kept.ts";
+import { Kept } from "./state/use-list.ts";
 import styles from "./styles/frame.css";
 import type { Wish } from "./ticket/draft.ts";
 import { CardView } from "./views/card-view.tsx";
 import { CompareView } from "./views/compare-view.tsx";
-import { Logo } from "./views/logo.tsx";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
-import { Unavailable } from "./views/unavailable.tsx";
+import { sayWords, wordsForReading } from "./words.ts";
 
 /** The document's one script: shows what its first data say, and whatever the reader and the page around want after it. */
 function Frame({ first }: { first: FrameData }) {
@@ -81,6 +81,70 @@ function Frame({ first }: { first: FrameData }) {
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(styles);
 document.adoptedStyleSheets.push(sheet);
+
+/** The tenant's image, which leads to its site in a tab of its own. */
+function Logo({ logo }: { logo: LogoOf | undefined }) {
+  if (!logo) return null;
+  const image = <img src={logo.url} alt={logo.alt} referrerpolicy="no-referrer" onError={askWithCors} />;
+  return (
+    <header class="logo">
+      {logo.href === undefined ? (
+        image
+      ) : (
+        <a href={logo.href} target="_blank" rel="noopener">
+          {image}
+        </a>
+      )}
+    </header>
+  );
+}
+
+/**
+ * The document shows only images whose server lets other origins embed them. Some say so by CORS instead of by
+ * `Cross-Origin-Resource-Policy`, which counts when they are asked that way.
+ */
+function askWithCors({ currentTarget: image }: { currentTarget: HTMLImageElement }): void {
+  if (image.crossOrigin !== null) return;
+  image.crossOrigin = "anonymous";
+  image.src = `${image.src}`;
+}
+
+/** Stands in place of a view that cannot be shown: it says why, comes back by itself, and leaves a way back. */
+function Unavailable({ router }: { router: Router }) {
+  const speaker = useSpeech();
+  const { say } = speaker;
+  const { trouble, origin } = router;
+  const left = useSecondsUntil(trouble?.retryAtMs);
+  if (!trouble) return null;
+  return (
+    <main class="unavailable" data-pm="unavailable">
+      <p role="status">{sayWords(speaker, wordsForReading(trouble.refused))}</p>
+      {left > 0 && <p class="soft">{say("state.retryIn", { count: left })}</p>}
+      <p class="ways">
+        <button type="button" onClick={() => router.retry()}>
+          {say("state.retry")}
+        </button>
+        {origin && (
+          <button type="button" class="link" data-pm="back" onClick={() => router.back()}>
+            {say("common.back")}
+          </button>
+        )}
+      </p>
+    </main>
+  );
+}
+
+/** Whole seconds; 0 for a moment that has passed, or none. */
+function useSecondsUntil(atMs = 0): number {
+  const secondsLeft = (): number => Math.max(0, Math.ceil((atMs - performance.now()) / 1000));
+  const [left, setLeft] = useState(secondsLeft);
+  useEffect(() => {
+    setLeft(secondsLeft());
+    const timer = setInterval(() => setLeft(secondsLeft()), 250);
+    return () => clearInterval(timer);
+  }, [atMs]);
+  return left;
+}
 
 const place = document.getElementById("app");
 const block = document.getElementById("data");

@@ -5,12 +5,6 @@
  */
 export const CHANNEL = "pmctl-embed/1";
 
-/**
- * What a loader states as `v` in a frame's address. Loaders before it state nothing and stay in browsers' caches and pages for a
- * year: the frame tells those the former names of events (`formerNameOf`), and they ignore messages that they do not know.
- */
-export const LOADER_VERSION = "2";
-
 export const VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
 export type View = (typeof VIEWS)[number];
 export const THEMES = ["dark", "light", "auto"] as const;
@@ -70,8 +64,8 @@ export interface EventDetails {
   view: { view: View; marketId?: string };
   /** The user asks for a price, and sees what is told here. Money in dollars, prices and chances from 0 to 1. */
   quote: QuoteDetail;
-  /** The user asks for exactly what was quoted, which the service promises until `expiresAt` (ISO 8601). */
-  confirm: QuoteDetail & { expiresAt: string };
+  /** The user asks for a trade at what was shown, or better. */
+  confirm: QuoteDetail;
   /** A trade was made. */
   trade: TradeDetail;
   /** Something that the user may not do, or that cannot be done now: a code of the API, and at which stage. */
@@ -130,7 +124,7 @@ export type FrameMessage =
    */
   | { type: "scroll"; to: "top" | "back" }
   /** For the host's `onEvent`. */
-  | { type: "event"; name: string; detail: object };
+  | { type: "event"; name: EventName; detail: object };
 
 /** From the page around it to the frame. */
 export type HostMessage =
@@ -145,22 +139,6 @@ export type Envelope<Message> = { channel: typeof CHANNEL; id: string } & Messag
 /** Height in CSS pixels within which a frame may size itself. */
 export const MIN_HEIGHT = 120;
 export const MAX_HEIGHT = 4000;
-
-/** Names that loaders before `LOADER_VERSION` 2 pass on to pages, which were written for them; the others they never heard of. */
-const FORMER_NAMES: Partial<Record<EventName, string>> = {
-  signin: "auth-required",
-  view: "navigate",
-  deposit: "deposit-requested",
-  suitability: "suitability-required",
-  verify: "verification-required",
-  trade: "trade",
-  error: "error",
-};
-
-/** What a loader of before calls this event; undefined for one that it does not know. */
-export function formerNameOf(name: EventName): string | undefined {
-  return FORMER_NAMES[name];
-}
 
 /** What a frame shows, as its address says it: the path beneath the tenant's origin, and the query. */
 export function queryOf({ view, marketId, marketIds, locale }: Shown): Record<string, string> {

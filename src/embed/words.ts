@@ -44,9 +44,6 @@ const WORDS: Record<string, Words> = {
   MAX_TRADE_EXCEEDED: { key: "refusal.maxTrade" },
   EXPOSURE_EXCEEDED: { key: "refusal.exposure" },
   SLIPPAGE: { key: "refusal.moved" },
-  QUOTE_MOVED: { key: "refusal.moved" },
-  QUOTE_EXPIRED: { key: "refusal.expired" },
-  QUOTE_INVALID: { key: "refusal.expired" },
   USER_REQUIRED: { key: "refusal.user", offer: "signin" },
   KEY_INVALID: { key: "refusal.key" },
   RATE_LIMITED: { key: "refusal.rate" },
@@ -81,13 +78,9 @@ const OF_THE_USER: readonly string[] = [
   "SUITABILITY_REQUIRED",
 ];
 
-/** The held quote is over, and nothing was traded. */
-const OVER: readonly string[] = ["QUOTE_MOVED", "QUOTE_EXPIRED", "QUOTE_INVALID"];
-
 export const mayHaveHappened = ({ code }: Refused): boolean => UNSURE.includes(code);
 export const saysNothing = ({ code }: Refused): boolean => AT_THE_DOOR.includes(code);
 export const isOfTheUser = ({ code }: Refused): boolean => OF_THE_USER.includes(code);
-export const isQuoteOver = ({ code }: Refused): boolean => OVER.includes(code);
 
 /** The words for a refusal. A code without a message keeps the server's. */
 export function wordsFor({ code, message, retryAfterSec }: Refused): Words {

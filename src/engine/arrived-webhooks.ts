@@ -4,7 +4,7 @@ import type { Draft } from "./draft.ts";
 import { type InboundWebhook, type Need, webhookKey } from "./rows.ts";
 
 /** A provider's webhook as it arrived, without its outcome. */
-export type ArrivedWebhook = Omit<InboundWebhook, "outcome" | "receivedAt">;
+export type ArrivedWebhook = Omit<InboundWebhook, "outcome" | "receivedAt" | "seal">;
 
 /** The row that exists once the webhook has been handled. */
 export function needsOfWebhook(webhook: ArrivedWebhook | undefined): Need[] {

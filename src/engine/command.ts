@@ -29,7 +29,6 @@ export const TENANT = need("tenant", SINGLE);
 export const TENANT_TO_WRITE: readonly Need[] = [TENANT, need("tenantRecord", SINGLE)];
 export const FREEZE = need("freeze", SINGLE);
 export const KEYRING = need("keyring", SINGLE);
-export const PAST_RECORD = need("pastRecord", SINGLE);
 
 /** A market and its state. */
 export function marketNeeds(marketId: string): Need[] {

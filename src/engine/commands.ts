@@ -1,10 +1,9 @@
 import { keepAnswer, keepWebhook } from "./arrived-webhooks.ts";
 import type { CommandKind } from "./command.ts";
-import { creditWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
-import { acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
+import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
+import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
 import { createKey, revokeKey, rotateKey } from "./keys.ts";
 import { closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
-import { putOnRecord } from "./on-record.ts";
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
@@ -12,7 +11,7 @@ import type { Need } from "./rows.ts";
 import { settleMarket } from "./settlement.ts";
 import { applyConfig, freezeConfig, unfreezeConfig } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
-import { recordKyc, restrictUser, revokeUser, submitSuitability } from "./traders.ts";
+import { endSession, recordKyc, restrictUser, revokeUser, submitSuitability } from "./traders.ts";
 
 /** Every kind of command. A new one is an object in the file of its topic, and its name here. */
 const KINDS = {
@@ -21,7 +20,9 @@ const KINDS = {
   submitSuitability,
   restrictUser,
   revokeUser,
+  endSession,
   creditWallet,
+  debitWallet,
   requestWithdrawal,
   decideWithdrawal,
   createMarket,
@@ -38,12 +39,12 @@ const KINDS = {
   keepWebhook,
   keepAnswer,
   recordReconciliation,
+  acceptFinding,
   acceptRollback,
   recordRestore,
   applyConfig,
   freezeConfig,
   unfreezeConfig,
-  putOnRecord,
   createKey,
   rotateKey,
   revokeKey,

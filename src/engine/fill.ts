@@ -1,6 +1,5 @@
 import { walletOf } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
-import { asQuoted, type GivenQuote, type HeldQuote, inForce, markOf } from "../domain/market/held-quote.ts";
 import {
   buyShares,
   canPayOff,
@@ -33,8 +32,6 @@ interface Terms {
   side: Side;
   /** The jurisdiction that the user's token claims, used when the KYC event named none. */
   claimedJurisdiction: string | undefined;
-  /** A held quote: the trade is as it says, or none. */
-  quote?: GivenQuote | undefined;
 }
 
 /** What a buyer asks for. */
@@ -52,6 +49,8 @@ export interface SellTerms extends Terms {
   sharesMicro: bigint;
   /** Refused when the average price would be below it. */
   minAvgPrice?: number | undefined;
+  /** Refused when the seller would get less, after the fee. */
+  minProceedsMicro?: bigint | undefined;
 }
 
 /** What a trade comes to at this instant: everything but its effects. Quotes and trades are the same computation. */
@@ -64,20 +63,17 @@ export interface Fill {
   sharesMicro: bigint;
   avgPrice: number;
   yesPriceAfter: number;
-  /** How far the user's trades in this side had come before it: see `markOf`. */
-  mark: bigint;
   /** The pool after it. */
   pool: Pool;
-  /** Its commit must come before this instant: the market's closing, or the end of the quote that it was held by. */
-  before: number;
+  /** The jurisdiction that the user's token claimed, where it decided: see `claimThatDecides`. */
+  claimed: string | undefined;
 }
 
 export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 
 /**
- * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, the quote's validity,
- * limits, funds, what was quoted, an amount too small, the price bound, what the shares can pay, then the caller's own
- * bounds.
+ * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, an amount
+ * too small, the price bound, what the shares can pay, then the caller's own bounds.
  * @param traderId undefined for a quote without a user; what depends on the user is then not checked
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
@@ -100,7 +96,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
     const balanceMicro = state.get("account", walletOf(trader.id))?.balanceMicro ?? 0n;
     if (balanceMicro < amountMicro) throw insufficientFunds(balanceMicro, amountMicro);
   }
-  const fill = asQuoted(admitted.quote, admitted.mark, () => bought(admitted, terms));
+  const fill = bought(admitted, terms);
   const { avgPrice, sharesMicro } = fill;
   if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
     throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`, {
@@ -114,7 +110,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
 }
 
 /** What the market and the fee make of a purchase. */
-function bought({ market, marketState, policy, mark, before }: Admitted, { side, amountMicro }: BuyTerms): Fill {
+function bought({ market, marketState, policy, claimed }: Admitted, { side, amountMicro }: BuyTerms): Fill {
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   const netMicro = amountMicro - feeMicro;
   if (netMicro <= 0n)
@@ -129,7 +125,7 @@ function bought({ market, marketState, policy, mark, before }: Admitted, { side,
       detail: bound("policy.feeBps", decimalFromMicro(sharesMicro), decimalFromMicro(amountMicro)),
     });
   const avgPrice = averagePrice(amountMicro, sharesMicro);
-  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, mark, pool, before };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool, claimed };
 }
 
 /**
@@ -146,17 +142,22 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
     throw new Fault("INSUFFICIENT_SHARES", "Not enough shares", {
       detail: { limit: decimalFromMicro(held), value: decimalFromMicro(sharesMicro) },
     });
-  const fill = asQuoted(admitted.quote, admitted.mark, () => sold(admitted, terms));
+  const fill = sold(admitted, terms);
   const { avgPrice } = fill;
+  const proceedsMicro = fill.amountMicro - fill.feeMicro;
   if (terms.minAvgPrice !== undefined && avgPrice < terms.minAvgPrice)
     throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`, {
       detail: bound("minAvgPrice", String(terms.minAvgPrice), String(avgPrice)),
+    });
+  if (terms.minProceedsMicro !== undefined && proceedsMicro < terms.minProceedsMicro)
+    throw new Fault("SLIPPAGE", `It would pay ${decimalFromMicro(proceedsMicro)} USD only`, {
+      detail: bound("minProceeds", decimalFromMicro(terms.minProceedsMicro), decimalFromMicro(proceedsMicro)),
     });
   return fill;
 }
 
 /** What the market and the fee make of a sale. */
-function sold({ market, marketState, policy, mark, before }: Admitted, { side, sharesMicro }: SellTerms): Fill {
+function sold({ market, marketState, policy, claimed }: Admitted, { side, sharesMicro }: SellTerms): Fill {
   const { proceedsMicro: amountMicro, pool } = sellToPool(market, marketState, side, sharesMicro);
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   if (amountMicro <= feeMicro)
@@ -165,7 +166,7 @@ function sold({ market, marketState, policy, mark, before }: Admitted, { side, s
     });
   const yesPriceAfter = requireInBounds(market, pool);
   const avgPrice = averagePrice(amountMicro, sharesMicro);
-  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, mark, pool, before };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool, claimed };
 }
 
 /**
@@ -185,27 +186,26 @@ interface Admitted {
   /** In force at this instant: an override that has ended does not count, whether or not its end is on record. */
   policy: Policy;
   trader: Trader | undefined;
-  quote: HeldQuote | undefined;
-  /** How far the user's trades in this side have come: see `markOf`. */
-  mark: bigint;
-  before: number;
+  claimed: string | undefined;
 }
 
-/** What buying and selling ask first: a market that trades, a user who may, and a quote that is in force. */
+/** What buying and selling ask first: a market that trades, and a user who may. */
 function requireAdmitted(state: Reader, terms: Terms, traderId: string | undefined, now: number): Admitted {
-  const { marketId, side, claimedJurisdiction } = terms;
+  const { marketId, claimedJurisdiction } = terms;
   const { market, marketState } = requireMarket(state, marketId);
   requireTradable(statusAt({ status: marketState.status, closeAt: market.closeAt }, now), market.closeAt);
   const tenant = requireTenant(state);
   const policy = policyAt(tenant, now);
-  const mark = markOf(state.get("position", positionKey(traderId ?? "", marketId, side)));
-  const admitted = { market, marketState, policy, trader: undefined, quote: undefined, mark, before: market.closeAt };
-  if (traderId === undefined) return admitted;
+  if (traderId === undefined) return { market, marketState, policy, trader: undefined, claimed: undefined };
   const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
   requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });
-  if (terms.quote === undefined) return { ...admitted, trader };
-  const quote = inForce(terms.quote, now);
-  return { ...admitted, trader, quote, before: Math.min(market.closeAt, quote.expiresAt + 1) };
+  return { market, marketState, policy, trader, claimed: claimThatDecides(trader, policy, claimedJurisdiction) };
+}
+
+/** What the token says counts only where the policy asks for a jurisdiction and the identity check named none. */
+function claimThatDecides({ jurisdiction }: Trader, policy: Policy, claimed: string | undefined): string | undefined {
+  const { allowed, blocked } = policy.jurisdictions;
+  return jurisdiction === null && allowed.length + blocked.length > 0 ? claimed : undefined;
 }
 
 /** The YES price after the trade, six decimals. */

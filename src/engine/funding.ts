@@ -1,9 +1,11 @@
 import { externalOf, pendingOf, receivableOf, WITHDRAWN, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant } from "../domain/fault.ts";
-import { decimalFromMicro } from "../domain/money.ts";
+import { decimalFromMicro, limitFromUsd } from "../domain/money.ts";
+import { policyAt } from "../domain/policy/policy.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
-import { type CommandKind, need } from "./command.ts";
+import { type CommandKind, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
+import { requireTenant } from "./required.ts";
 import { referenceKey, type Withdrawal } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
@@ -111,28 +113,57 @@ function entryOf({ id, traderId, amountMicro }: Withdrawal) {
   return { withdrawalId: id, userId: traderId, amount: decimalFromMicro(amountMicro) };
 }
 
+interface ManualMove {
+  /** Tells its entry from that of an equal move through another server at the same instant. */
+  id: string;
+  traderId: string;
+  amountMicro: bigint;
+}
+type Balance = { balanceMicro: bigint; ts: number };
+
+const needsOfManualMove = ({ traderId }: ManualMove) => [
+  TENANT,
+  need("trader", traderId),
+  need("account", walletOf(traderId)),
+  need("account", externalOf("operator")),
+];
+
 /**
- * Credits money that an operator has taken in outside pmctl; the entry names the operator and the reason. The `id` tells its
- * entry from that of an equal credit through another server at the same instant.
+ * Credits money that an operator has taken in outside pmctl; the entry names the operator and the reason.
+ * @throws Fault MAX_CREDIT_EXCEEDED
  */
-export const creditWallet: CommandKind<
-  { id: string; traderId: string; amountMicro: bigint },
-  { balanceMicro: bigint; ts: number }
-> = {
-  needs: ({ traderId }) => [
-    need("trader", traderId),
-    need("account", walletOf(traderId)),
-    need("account", externalOf("operator")),
-  ],
+export const creditWallet: CommandKind<ManualMove, Balance> = {
+  needs: needsOfManualMove,
+  decide(draft, command, now) {
+    const { maxCreditUsd } = policyAt(requireTenant(draft), now);
+    if (command.amountMicro > limitFromUsd(maxCreditUsd))
+      throw new Fault("MAX_CREDIT_EXCEEDED", `A credit is at most ${maxCreditUsd} USD`, {
+        detail: { field: "policy.maxCreditUsd", limit: maxCreditUsd, value: decimalFromMicro(command.amountMicro) },
+      });
+    return creditByOperator(draft, command, now);
+  },
+};
+
+/** The credit without the limit of the policy, as a replay of the log makes it again. */
+export function creditByOperator(draft: Draft, { id, traderId, amountMicro }: ManualMove, now: number): Balance {
+  ensureTrader(draft, traderId, now);
+  draft.transfer(externalOf("operator"), walletOf(traderId), amountMicro);
+  const amount = decimalFromMicro(amountMicro);
+  draft.record("wallet.credited", { creditId: id, userId: traderId, amount, provider: "operator" });
+  return { balanceMicro: draft.account(walletOf(traderId)).balanceMicro, ts: now };
+}
+
+/**
+ * Takes back money that an operator credited by mistake: at most what the wallet holds, so that nobody comes to owe by it.
+ * @throws Fault NOT_FOUND for a user who does not exist, INSUFFICIENT_FUNDS
+ */
+export const debitWallet: CommandKind<ManualMove, Balance> = {
+  needs: needsOfManualMove,
   decide(draft, { id, traderId, amountMicro }, now) {
-    ensureTrader(draft, traderId, now);
-    draft.transfer(externalOf("operator"), walletOf(traderId), amountMicro);
-    draft.record("wallet.credited", {
-      creditId: id,
-      userId: traderId,
-      amount: decimalFromMicro(amountMicro),
-      provider: "operator",
-    });
+    if (!draft.get("trader", traderId)) throw new Fault("NOT_FOUND", "User not found");
+    draft.transfer(walletOf(traderId), externalOf("operator"), amountMicro);
+    const amount = decimalFromMicro(amountMicro);
+    draft.record("wallet.debited", { debitId: id, userId: traderId, amount, receivable: "0", provider: "operator" });
     return { balanceMicro: draft.account(walletOf(traderId)).balanceMicro, ts: now };
   },
 };

@@ -37,6 +37,18 @@ export const acceptRollback: CommandKind<AcceptRollback, undefined> = {
   },
 };
 
+/**
+ * Records that what the recomputation finds wrong in an entry stays as it is. The recomputation passes over that entry's
+ * findings by this entry, and by nothing else.
+ * `findings`: in words, for people.
+ */
+export const acceptFinding: CommandKind<{ seq: number; findings: string[] }, undefined> = {
+  needs: () => [],
+  decide(draft, { seq, findings }) {
+    draft.record("finding.accepted", { seq, findings });
+  },
+};
+
 interface RecordRestore {
   /** The backup's last entry. */
   seq: number;

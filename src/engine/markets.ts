@@ -81,6 +81,7 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
       p0: String(p0Ppm / 1e6),
       closeAt: new Date(closeAt).toISOString(),
       resolutionRef,
+      meta: JSON.parse(meta),
       liquidity: decimalFromMicro(fundMicro),
       key: command.fileKey,
       terms: terms ? termsJson(terms) : undefined,

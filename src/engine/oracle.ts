@@ -26,7 +26,8 @@ export function watchMarket(draft: Draft, marketId: string, instantAt: number): 
   draft.put("watch", marketId, newWatch(marketId, instantAt, true));
 }
 
-function newWatch(marketId: string, instantAt: number, parsed: boolean): Watch {
+/** A watch that has found nothing yet. */
+export function newWatch(marketId: string, instantAt: number, parsed: boolean): Watch {
   return { marketId, instantAt, parsed, settled: false, hold: null, version: 0 };
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { ENDS_KYC, requireScopes, type Scope } from "../domain/access/scopes.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
 import type { PolicyChanges } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
@@ -16,12 +17,15 @@ interface UpdatePolicy {
   ttlMs?: number | undefined;
   /** The versions of the tenant's row that the caller has seen; refused when the row is at another one. */
   ifVersion?: readonly number[] | undefined;
+  /** Of the key in use; undefined for a request without one. */
+  heldScopes?: readonly Scope[] | undefined;
 }
 
 /**
  * Changes the given fields for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
  * A patch that changes nothing is not recorded, unless the row differs from the log: then the entry records its
  * correction.
+ * @throws Fault SCOPE_REQUIRED for the end of the review of identity checks, if the key in use may not decide on users
  */
 export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt: number; version: number }> = {
   needs: () => [...TENANT_TO_WRITE],
@@ -33,6 +37,8 @@ export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt
     if (ifVersion && !ifVersion.includes(version))
       throw new Fault("PRECONDITION_FAILED", "The policy was changed since it was read");
     const before = policyAt(tenant, now);
+    if (patch.kycReview === false && (before.kycReview || tenant.policy.kycReview))
+      requireScopes(command.heldScopes, [ENDS_KYC.scope], ENDS_KYC.purpose);
     const stated = statedFields(patch, mergePolicy(before, patch));
     const others = tenant.overrides.filter(({ field }) => !stated.some(([name]) => name === field));
     const until = ttlMs === undefined ? undefined : now + ttlMs;

@@ -135,20 +135,14 @@ export interface Freeze {
   until: number | null;
 }
 
-/** What a log of older versions says about keys. Its entries name keys, but not their hashes. */
-export interface PastRecord {
-  /** Whether the log now states keys and configuration in full; then the other fields are empty. */
-  complete: boolean;
-  /** When a key of a name was created or rotated. */
-  made: readonly { name: string; type: string; at: number }[];
-  /** Values of a name that are older than `at` work until `until` at the latest. */
-  ended: readonly { name: string; at: number; until: number }[];
-  /** The keys of the document that was applied last. */
-  applied: { at: number; keys: readonly { name: string; type: string; fingerprint: string }[] };
+/** A row that decides money and that no audit entry states. */
+export interface Sealable {
+  /** Made with the audit key when the row is written, and checked when it is read. */
+  seal?: string;
 }
 
 /** A provider's reference that has been counted. It is kept for ever, so that it counts once. */
-export interface CountedReference {
+export interface CountedReference extends Sealable {
   provider: string;
   reference: string;
   amountMicro: bigint;
@@ -176,7 +170,7 @@ export interface Payment extends Versioned {
 }
 
 /** The first result of a request with an `Idempotency-Key`. */
-export interface StoredAnswer {
+export interface StoredAnswer extends Sealable {
   caller: string;
   key: string;
   requestHash: string;
@@ -186,7 +180,7 @@ export interface StoredAnswer {
 }
 
 /** A provider's webhook and its outcome, kept for ever, once per body. */
-export interface InboundWebhook {
+export interface InboundWebhook extends Sealable {
   provider: string;
   /** Of the raw body, hex. */
   sha256: string;
@@ -242,7 +236,6 @@ export interface Tables {
   /** All API keys. */
   keyring: readonly ApiKey[];
   apiKey: ApiKey;
-  pastRecord: PastRecord;
   receipt: CountedReference;
   payment: Payment;
   storedAnswer: StoredAnswer;

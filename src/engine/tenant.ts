@@ -6,16 +6,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../domain/policy/freeze.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
-import {
-  type CommandKind,
-  FREEZE,
-  KEYRING,
-  marketNeeds,
-  need,
-  PAST_RECORD,
-  TENANT,
-  TENANT_TO_WRITE,
-} from "./command.ts";
+import { type CommandKind, FREEZE, KEYRING, marketNeeds, need, TENANT, TENANT_TO_WRITE } from "./command.ts";
 import type { Draft, Reader } from "./draft.ts";
 import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, statedKeys } from "./keys.ts";
 import {
@@ -27,7 +18,7 @@ import {
   resumeMarket,
   suspendMarket,
 } from "./markets.ts";
-import { statedTenant, statePast, tenantOnRecord, tenantStrays } from "./on-record.ts";
+import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
 import { requireMarket, requireTenant } from "./required.ts";
 import { type ApiKey, SINGLE, type Tenant } from "./rows.ts";
@@ -83,7 +74,6 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     ...TENANT_TO_WRITE,
     FREEZE,
     KEYRING,
-    PAST_RECORD,
     need("account", CAPITAL),
     need("account", TREASURY),
     ...markets.map(({ fileKey }) => need("marketKey", fileKey)),
@@ -95,11 +85,10 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     const { kycRequired, liquidityMicro, document } = command;
     const frozenUntil = freezeInForce(draft, now);
     if (frozenUntil !== undefined && !command.breakFreeze) throw frozenFault(frozenUntil);
-    statePast(draft, now);
     const before = tenantOnRecord(draft);
     const capitalBefore = before?.capitalMicro ?? 0n;
     const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
-    requireScopesOfWork(draft, command, addedMicro);
+    requireScopesOfWork(draft, command, addedMicro, before);
     const strays = tenantStrays(draft);
     if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0))
       throw stale("the configuration");
@@ -143,7 +132,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
  * An apply does the work of other operations in one commit and requires their scopes, so that a key cannot do by a plan
  * what it may not do by the single operations.
  */
-function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: bigint): void {
+function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: bigint, before: Tenant | undefined): void {
   const { keys, revoke = [], markets = [], names = [], marketStates = [], heldScopes } = command;
   const keyring = draft.get("keyring", SINGLE) ?? [];
   const given = keys.map(asDeclared).filter((wanted) => {
@@ -155,6 +144,9 @@ function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: big
     namesMarkets: names.length > 0,
     suspendsOrResumes: marketStates.length > 0,
     addsCapital: addedMicro > 0n,
+    endsKyc:
+      ((before?.kycRequired ?? true) && !command.kycRequired) ||
+      ((before?.policy ?? DEFAULT_POLICY).kycReview && command.policy.kycReview === false),
     changesKeys: given.length + revoke.length > 0,
     given,
   });

@@ -132,11 +132,11 @@ interface Change {
 function recordTrade(
   draft: Draft,
   { id, marketId, traderId, side }: PlaceTrade | SellShares,
-  { marketState, pool, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, before }: Fill,
+  { market, marketState, pool, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, claimed }: Fill,
   { held, change, releasedMicro, hedgeRef }: Change,
 ): TradeResult {
   const { ts } = draft;
-  draft.before = before;
+  draft.before = market.closeAt;
   const yesPricePpm = Math.round(yesPriceAfter * 1e6);
   // A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing.
   const realizedMicro = releasedMicro === null ? null : amountMicro - feeMicro - releasedMicro;
@@ -181,6 +181,7 @@ function recordTrade(
     cost: releasedMicro === null ? undefined : decimalFromMicro(releasedMicro),
     fee: decimalFromMicro(feeMicro),
     hedgeRef: hedgeRef ?? undefined,
+    jurisdiction: claimed,
     marketId,
     shares: decimalFromMicro(sharesMicro),
     side,

@@ -3,7 +3,14 @@ import { Fault } from "../domain/fault.ts";
 import { policyAt } from "../domain/policy/policy.ts";
 import { isPassed } from "../domain/policy/suitability.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
-import { capMinor, type TraderState, traderStateOf } from "../domain/trader.ts";
+import {
+  capMinor,
+  KYC_STATE_OF,
+  type KycStatus,
+  kycVerdict,
+  type TraderState,
+  traderStateOf,
+} from "../domain/trader.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
@@ -40,15 +47,16 @@ export function ensureTrader(draft: Draft, id: string, now: number): void {
 }
 
 /** How far the clock of a provider or an operator may be ahead of the database's. */
-const MAX_AHEAD_MS = 5 * MINUTE_MS;
+export const MAX_AHEAD_MS = 5 * MINUTE_MS;
 
 /**
- * Applies the result of an identity check. The one with the latest `verifiedAt` counts, in whatever order they arrive;
- * statuses other than `passed` and `failed` change nothing.
+ * Applies the result of an identity check. The one with the latest `verifiedAt` counts, in whatever order they arrive,
+ * but a failure counts too when a provider's clock that was ahead may have dated the passed check after it. A status that
+ * is neither is on record, and stops trading where the policy says so.
  * @throws Fault BAD_REQUEST for a `verifiedAt` in the future, which would override every real result until then
  */
 export const recordKyc: CommandKind<RecordKyc, undefined> = {
-  needs: ({ traderId, webhook }) => [need("trader", traderId), ...needsOfWebhook(webhook)],
+  needs: ({ traderId, webhook }) => [TENANT, need("trader", traderId), ...needsOfWebhook(webhook)],
   decide(draft, command, now) {
     if (command.verifiedAt > now + MAX_AHEAD_MS)
       throw new Fault("BAD_REQUEST", "verifiedAt: must not be in the future");
@@ -56,27 +64,34 @@ export const recordKyc: CommandKind<RecordKyc, undefined> = {
   },
 };
 
-function applyKyc(draft: Draft, command: RecordKyc, now: number): undefined {
-  const { traderId, status, provider, verifiedAt, jurisdiction } = command;
+function applyKyc(
+  draft: Draft,
+  { traderId, status, provider, verifiedAt, jurisdiction }: RecordKyc,
+  now: number,
+): undefined {
   const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
-  if (status !== "passed" && status !== "failed") return;
-  // Older versions stored instants in the future; such a one is ignored.
-  const isKnown = trader.kycAt !== null && trader.kycAt <= now + MAX_AHEAD_MS;
-  if (isKnown && verifiedAt <= Number(trader.kycAt)) return;
-  draft.put("trader", traderId, {
-    ...trader,
-    kyc: status === "passed" ? "verified" : "rejected",
-    kycAt: verifiedAt,
-    jurisdiction: jurisdiction ?? trader.jurisdiction,
-  });
-  draft.record("kyc.updated", {
-    userId: traderId,
-    status,
-    provider,
-    verifiedAt: new Date(verifiedAt).toISOString(),
-    jurisdiction,
-  });
+  const verdict = kycVerdict(status);
+  const kycAt = trader.kycAt ?? Number.NEGATIVE_INFINITY;
+  const isNewer = verifiedAt > kycAt;
+  const contradicts =
+    verdict === "failed" && trader.kyc === "verified" && verifiedAt < kycAt && verifiedAt >= kycAt - MAX_AHEAD_MS;
+  const update = (next: KycStatus, at: number, place: string | undefined, more: { datedAt?: string } = {}) => {
+    const kyc = KYC_STATE_OF[next];
+    draft.put("trader", traderId, { ...trader, kyc, kycAt: at, jurisdiction: place ?? trader.jurisdiction });
+    const entry = { userId: traderId, status: next, provider, verifiedAt: isoOf(at), jurisdiction: place, ...more };
+    draft.record("kyc.updated", entry);
+  };
+  if (verdict === undefined) {
+    draft.record("kyc.unrecognised", { userId: traderId, status, provider, verifiedAt: isoOf(verifiedAt) });
+    const { kycReview } = policyAt(requireTenant(draft), now);
+    // A refusal stands, and stops more than a review does.
+    if (kycReview && isNewer && trader.kyc !== "rejected") update("review", verifiedAt, undefined);
+    else ensureTrader(draft, traderId, now);
+  } else if (contradicts) update("failed", kycAt, jurisdiction, { datedAt: isoOf(verifiedAt) });
+  else if (isNewer) update(verdict, verifiedAt, jurisdiction);
 }
+
+const isoOf = (instant: number) => new Date(instant).toISOString();
 
 /**
  * Keeps an assessment. The last one counts, under the thresholds in force at each trade. `answers` are scores of 0 to 4
@@ -106,20 +121,42 @@ export const submitSuitability: CommandKind<
   },
 };
 
-/** Stops a user from trading and withdrawing, or lifts that again. Repeating either changes nothing. */
-export const restrictUser: CommandKind<{ traderId: string; restricted: boolean }, { state: TraderState }> = {
+interface RestrictUser {
+  traderId: string;
+  restricted: boolean;
+  /** The caller gives a reason. */
+  isExplained?: boolean | undefined;
+}
+
+/** Stops a user from trading and withdrawing, or lifts that again. Repeating either changes nothing; its reason is put on record. */
+export const restrictUser: CommandKind<RestrictUser, { state: TraderState }> = {
   needs: ({ traderId }) => [need("trader", traderId)],
-  decide(draft, { traderId, restricted }, now) {
+  decide(draft, { traderId, restricted, isExplained }, now) {
     const known = draft.get("trader", traderId);
     // An operator may restrict a user who is not known yet, and then has nothing to lift.
     if (!known && !restricted) throw new Fault("NOT_FOUND", "User not found");
     const trader = { ...(known ?? newTrader(traderId, now)), restricted };
     const state = traderStateOf(trader);
-    if (known?.restricted !== restricted) {
-      draft.put("trader", traderId, trader);
-      draft.record("user.restricted", { userId: traderId, restricted, state });
-    }
+    const isChange = known?.restricted !== restricted;
+    if (isChange) draft.put("trader", traderId, trader);
+    if (isChange || isExplained) draft.record("user.restricted", { userId: traderId, restricted, state });
     return { state };
+  },
+};
+
+/**
+ * Ends the session of one token, which its user asks for. The log holds it, so that no row that is deleted brings it back.
+ * @param tokenSha256 of what the token's signature covers
+ * @param until when the token has expired everywhere
+ */
+export const endSession: CommandKind<{ traderId: string; tokenSha256: string; until: number }, undefined> = {
+  needs: () => [],
+  decide(draft, { traderId, tokenSha256, until }) {
+    draft.record("session.ended", {
+      userId: traderId,
+      sha256: tokenSha256,
+      until: new Date(until).toISOString(),
+    });
   },
 };
 

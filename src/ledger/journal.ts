@@ -4,6 +4,7 @@ import type { Need } from "../engine/rows.ts";
 import { Client } from "../postgres/client.ts";
 import { COMMITS_TO_DISK } from "../postgres/commit-setting.ts";
 import { type Connection, type ConnectOptions, connect, type Row, type Sql, Unconfirmed } from "../postgres/connect.ts";
+import type { TenantLender } from "../postgres/lending.ts";
 import type { Places } from "../postgres/places.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
 import { type Loaded, loadRows } from "./load.ts";
@@ -83,6 +84,8 @@ export interface JournalOptions {
   connections?: JournalConnections;
   /** Makes the places that bound so many connections; they are not bounded unless given. */
   group?: (connections: number) => Places;
+  /** Lends the connections, to all tenants of a database server; they are the journal's own unless given. */
+  lender?: TenantLender | undefined;
 }
 
 const USUAL: JournalConnections = { writers: 1, loaders: 2, turns: 1 };
@@ -96,7 +99,9 @@ export function openJournal(connection: Connection, options: JournalOptions): Jo
   const open = (deadlineMs: number, connections: number, own: ConnectOptions) => {
     const places = options.group?.(connections);
     const terms = { ...own, restricted: options.restricted, ...(places ? { places } : {}) };
-    return new Client(() => connect(connection, terms), deadlineMs);
+    const { lender } = options;
+    const lend = lender && ((close: () => Promise<unknown>) => lender.loan(own.max, close));
+    return new Client(() => connect(connection, terms), deadlineMs, lend);
   };
   const writer = open(WRITER_WAIT_MS, writers, {
     name: "writer",
@@ -119,7 +124,11 @@ export function openJournal(connection: Connection, options: JournalOptions): Jo
     readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),
     confirmHead: () => rewriteHead("epoch"),
     load: (needs) => loader.use((sql) => loadRows(sql, needs, options.isSealed), loadWaitMs),
-    commit: (batch) => writer.write((sql) => commit(sql, batch), commitWaitMs(batch)),
+    commit: async (batch) => {
+      // Made now, since the rows may have changed by the time that a connection is there.
+      const statement = commitStatement(batch);
+      return writer.write((sql) => commit(sql, statement), commitWaitMs(batch));
+    },
     fence: () => rewriteHead("epoch + 1"),
     contains: ({ seq, hash }) =>
       writer.use(async (sql) => {
@@ -151,8 +160,10 @@ function commitWaitMs({ writes, transfers, trades, audit }: Batch): number {
   return Math.min(WRITER_WAIT_MS + rows * ROW_WAIT_MS, STATEMENT_TIMEOUT_MS + GRACE_MS);
 }
 
-async function commit(sql: Sql, batch: Batch): Promise<{ swapped: boolean; now: number }> {
-  const { text, parameters } = commitStatement(batch);
+async function commit(
+  sql: Sql,
+  { text, parameters }: ReturnType<typeof commitStatement>,
+): Promise<{ swapped: boolean; now: number }> {
   return commitAnswer(await sql.unsafe(text, parameters, { prepare: true }));
 }
 
@@ -180,16 +191,18 @@ const TURN_DEADLINE_MS = 3000;
  */
 function turnsOn(client: Client): Journal["takeTurn"] {
   let ended = Promise.resolve();
-  const end = () => {
-    ended = client
-      .use((sql) => sql.unsafe("rollback"))
-      .then(
-        () => undefined,
-        () => client.renew(),
-      );
-  };
   return async (known) => {
     await ended;
+    const unpin = await client.pin();
+    const end = () => {
+      ended = client
+        .use((sql) => sql.unsafe("rollback"))
+        .then(
+          () => undefined,
+          () => client.renew(),
+        )
+        .finally(unpin);
+    };
     try {
       return { ...(await takeTurn(client, known)), end };
     } catch (error) {
@@ -220,6 +233,7 @@ async function takeTurn(client: Client, known: Head | null): Promise<Omit<Turn, 
  * `commit` is warned about; the caller confirms with `contains` before it answers any caller.
  */
 async function exclusively<T>(writer: Client, work: (reading: HeadReading) => Promise<T>): Promise<T> {
+  const unpin = await writer.pin();
   try {
     await writer.write((sql) => sql.unsafe("begin"));
     const head = await writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1 for update`));
@@ -232,5 +246,7 @@ async function exclusively<T>(writer: Client, work: (reading: HeadReading) => Pr
     // A transaction left open would swallow the commits after it.
     await writer.use((sql) => sql.unsafe("rollback")).catch(() => writer.renew());
     throw error;
+  } finally {
+    unpin();
   }
 }

@@ -1,14 +1,13 @@
 import { normalRange } from "../domain/access/networks.ts";
-import { isScope, type KeyType, usualScopes } from "../domain/access/scopes.ts";
+import { isScope } from "../domain/access/scopes.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
-import { Fault } from "../domain/fault.ts";
-import type { KycState } from "../domain/trader.ts";
+import { isKycStatus, KYC_STATE_OF, type KycState } from "../domain/trader.ts";
 import { isInForce } from "../engine/keys.ts";
-import type { ApiKey, PastRecord, Trader } from "../engine/rows.ts";
+import type { ApiKey, Trader } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
-import { configurationSaid, instantOf, keysSaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./on-record.ts";
+import { instantOf, keysSaid, type Said, saidBy, userSaid } from "./on-record.ts";
 import { TABLES } from "./tables.ts";
 
 /**
@@ -47,7 +46,7 @@ function traderOf(row: Record<string, unknown>, isSealed: IsSealed): Trader {
     jurisdiction: typeof jurisdiction === "string" ? jurisdiction : null,
     kycAt: instantOf(fieldOf(kyc, "verifiedAt")),
     suitabilityScore: Number.isInteger(score) ? (score as number) : null,
-    suitabilityAt: test === "broken" ? null : instantOf(fieldOf(test, "submittedAt") ?? test?.ts),
+    suitabilityAt: test === "broken" ? null : instantOf(fieldOf(test, "submittedAt")),
     createdAt: Number(row.created_at ?? 0),
     version: Number(row.version ?? 0),
   };
@@ -58,8 +57,7 @@ function fieldOf(said: Said | "broken" | undefined, name: string): unknown {
 }
 
 function kycOf(status: unknown): KycState {
-  if (status === "passed") return "verified";
-  return status === "failed" ? "rejected" : "unverified";
+  return isKycStatus(status) ? KYC_STATE_OF[status] : "unverified";
 }
 
 /**
@@ -100,9 +98,7 @@ function statedKey(
   const end = value.expiresAt;
   const expiresAt = end === null ? null : instantOf(end);
   if (typeof name !== "string" || (type !== "admin" && type !== "public") || createdAt === null) return undefined;
-  // Entries of older versions state neither scopes nor networks.
-  const scopes = value.scopes === undefined ? usualScopes(type) : listOf(value.scopes, isScope);
-  const from = value.from === undefined ? [] : listOf(value.from, isRange);
+  const [scopes, from] = [listOf(value.scopes, isScope), listOf(value.from, isRange)];
   if (!scopes || !from || (end !== null && expiresAt === null)) return undefined;
   return { name, type, scopes, from, createdAt, expiresAt };
 }
@@ -113,77 +109,4 @@ function listOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): 
 
 function isRange(text: unknown): text is string {
   return typeof text === "string" && normalRange(text) === text;
-}
-
-/**
- * What older versions of pmctl did with keys and did not put on record; nothing once an apply has done so, and nothing
- * where the seal of an entry that tells of it is broken.
- */
-export async function loadPastRecord(sql: ReadSql, isSealed: IsSealed): Promise<PastRecord> {
-  const nothing: PastRecord = { complete: false, made: [], ended: [], applied: { at: 0, keys: [] } };
-  const [state] = await sql`
-    with ${configurationSaid(sql)}
-    select legacy, (select link from config_said where type <> 'policy.updated' order by seq desc limit 1) as link
-      from legacy`;
-  if (state?.legacy !== true) return { ...nothing, complete: true };
-  // An entry whose statement was removed would otherwise make the next apply put on record whatever the table holds.
-  if (saidBy(state.link, isSealed) === "broken") return nothing;
-  const rows = await sql`
-    select ${linkOf(sql)} as link, latest.type
-      from audit latest
-     where (type in ('key.created', 'key.revoked')
-            or seq = (select max(seq) from audit where type = 'config.applied' and ${upToHead(sql)}))
-       and ${upToHead(sql)}
-     order by seq`;
-  const said = rows.map(({ link, type }) => ({ type: type as string, said: saidBy(link, isSealed) }));
-  const held = said.flatMap(({ type, said }) => (!said || said === "broken" ? [] : [{ type, ...said }]));
-  if (held.length < said.length) return nothing;
-  const entries = held.flatMap(({ type, ts, payload }) => {
-    const [at, name] = [instantOf(ts), payload.name];
-    return at === null || typeof name !== "string" || type === "config.applied" ? [] : [{ type, at, name, payload }];
-  });
-  const created = entries.filter(({ type }) => type === "key.created");
-  return {
-    complete: false,
-    made: created.map(({ name, payload, at }) => ({ name, type: payload.type as KeyType, at })),
-    ended: [
-      ...entries.filter(({ type }) => type === "key.revoked").map(({ name, at }) => ({ name, at, until: at })),
-      ...created.flatMap(({ name, at, payload }) => {
-        const until = instantOf(payload.oldUntil);
-        return until === null ? [] : [{ name, at, until }];
-      }),
-    ],
-    applied: appliedKeys(held.find(({ type }) => type === "config.applied")),
-  };
-}
-
-/** A document lists each key as its type, its fingerprint and, if it has one, its end. */
-function appliedKeys(said: Said | undefined): PastRecord["applied"] {
-  const document = said?.payload.document as { keyring?: unknown } | null | undefined;
-  const keyring = typeof document?.keyring === "object" && document.keyring !== null ? document.keyring : {};
-  return {
-    at: instantOf(said?.ts) ?? 0,
-    keys: Object.entries(keyring).map(([name, text]) => {
-      const [type = "", fingerprint = ""] = String(text).split(" ");
-      return { name, type, fingerprint };
-    }),
-  };
-}
-
-/** Whether an older version left keys that no apply has put on record yet; until then they are refused. */
-export async function isUnrecorded(sql: ReadSql): Promise<boolean> {
-  const [state] = await sql`with ${configurationSaid(sql)} select legacy from legacy`;
-  return state?.legacy === true;
-}
-
-/**
- * @throws Fault REFUSED for a tenant whose schema was brought forward without an apply: its keys are not on record yet,
- * so a server would refuse every caller
- */
-export async function requireOnRecord(sql: ReadSql, tenantId: string): Promise<void> {
-  if (await isUnrecorded(sql))
-    throw new Fault(
-      "REFUSED",
-      `${tenantId}: what an older version left is not on record yet: run pmctl apply ${tenantId}`,
-    );
 }

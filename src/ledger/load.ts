@@ -1,12 +1,13 @@
+import { ANSWER_LIFE_MS, keyDigits } from "../domain/access/idempotency.ts";
 import { walletOf } from "../domain/accounts.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import {
   type ApiKey,
   type Market,
   type Need,
-  type PastRecord,
   positionKey,
   SINGLE,
+  type StoredAnswer,
   type Table,
   type Tables,
   type Tenant,
@@ -14,9 +15,10 @@ import {
 } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 import type { TableCodec } from "./codec.ts";
 import { loadFreeze } from "./freeze.ts";
-import { listApiKeys, loadPastRecord, loadTraders } from "./load-standing.ts";
+import { listApiKeys, loadTraders } from "./load-standing.ts";
 import { marketsWithKey } from "./market-names.ts";
 import { TABLES } from "./tables.ts";
 import { loadTenantRecord } from "./tenant-record.ts";
@@ -72,13 +74,12 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   keyring: loadKeyring,
   receipt: byKey(TABLES.receipt),
   payment: byKey(TABLES.payment),
-  storedAnswer: byKey(TABLES.storedAnswer),
+  storedAnswer: loadAnswers,
   withdrawal: byKey(TABLES.withdrawal),
   inboundDelivery: byKey(TABLES.inboundDelivery),
   assessment: neverLoaded,
   position: neverLoaded,
   apiKey: neverLoaded,
-  pastRecord: loadPast,
   tenantRecord: loadRecordOfTenant,
   freeze: loadFreeze,
 };
@@ -106,6 +107,33 @@ function keyIn(sql: ReadSql, [first = "", second]: readonly string[], keys: stri
   const firsts = textArray(keys.map((key) => key.slice(0, key.indexOf("\n"))));
   const seconds = textArray(keys.map((key) => key.slice(key.indexOf("\n") + 1)));
   return sql`(${sql.unsafe(`${first}, ${second}`)}) in (select * from unnest(${firsts}::text[], ${seconds}::text[]))`;
+}
+
+/**
+ * Answers to requests with a key. A trade whose answer is not there any more comes as an answer without a seal: who deleted it
+ * would otherwise have its repeat trade again.
+ */
+async function loadAnswers(sql: ReadSql, keys: string[]): Promise<Map<string, StoredAnswer>> {
+  const requests = keys.map((each) => {
+    const [caller = "", key = ""] = each.split("\n", 2);
+    return { caller, key, digits: keyDigits({ caller, key }) };
+  });
+  const column = (field: "caller" | "key" | "digits") => textArray(requests.map((each) => each[field]));
+  const rows = await sql`
+    select asked.caller, asked.key, '' as request_hash, 0::smallint as status, '' as body, trade.ts as created_at, '' as seal
+      from unnest(${column("caller")}::text[], ${column("key")}::text[], ${column("digits")}::text[]) as asked (caller, key, digits)
+     cross join (select ${nowMs(sql)} - age as at from unnest(array[0, ${ANSWER_LIFE_MS}::bigint]) as age) as day
+      join trade on trade.id = 'trd_' || lpad(to_hex(day.at / ${ANSWER_LIFE_MS}::bigint), 4, '0') || asked.digits
+     where trade.ts > ${nowMs(sql)} - ${ANSWER_LIFE_MS}::bigint
+    union all
+    select ${sql.unsafe(TABLES.storedAnswer.selected())}
+      from stored_answer
+     where ${keyIn(sql, TABLES.storedAnswer.key, keys)}`;
+  const answers = rows
+    .map((stored) => TABLES.storedAnswer.decode(stored))
+    .sort((a, b) => Number(a.seal !== "") - Number(b.seal !== ""));
+  // Where the answer is there too, it is the one that counts.
+  return new Map(answers.map((row) => [TABLES.storedAnswer.keyOf(row), row]));
 }
 
 async function loadTenant(sql: ReadSql): Promise<Map<string, Tenant>> {
@@ -160,10 +188,6 @@ async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]>
 
 async function loadKeyring(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, readonly ApiKey[]>> {
   return new Map([[SINGLE, await listApiKeys(sql, isSealed)]]);
-}
-
-async function loadPast(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, PastRecord>> {
-  return new Map([[SINGLE, await loadPastRecord(sql, isSealed)]]);
 }
 
 async function loadRecordOfTenant(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, TenantRecord>> {

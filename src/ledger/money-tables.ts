@@ -24,6 +24,7 @@ export const MONEY_TABLES = {
     outcome: text(),
     body: text(),
     receivedAt: whole(),
+    seal: text(),
   }),
   payment: replaced<Tables["payment"]>("payment", ["provider", "reference"], "chain", {
     provider: text(),
@@ -43,6 +44,7 @@ export const MONEY_TABLES = {
     reference: text(),
     amountMicro: bigint(),
     userId: text(),
+    seal: text(),
   }),
   transfer: journal<{ seq: bigint } & Transfer & { leg: number }>("transfer", ["seq", "leg"], "chain", {
     seq: bigint(),

@@ -54,13 +54,12 @@ export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | und
 /**
  * `config_said`: the latest entry of each type that states the whole configuration. `said` is its payload, null where
  * that is no JSON; `link` is for checking its seal.
- * `legacy`: whether only older versions wrote entries, which do not state it; the next apply does.
  */
 export function configurationSaid(sql: ReadSql) {
   return sql`
     config_said as materialized (
       select latest.seq, latest.type, audit_json(latest.payload) as said, ${linkOf(sql)} as link
-        from (values ('config.applied'), ('policy.updated'), ('state.recorded')) as kind (type)
+        from (values ('config.applied'), ('policy.updated')) as kind (type)
        cross join lateral (
          select *
            from audit
@@ -68,11 +67,6 @@ export function configurationSaid(sql: ReadSql) {
           order by seq desc
           limit 1
        ) latest
-    ),
-    legacy as materialized (
-      select coalesce(
-               (select not said ? 'state' from config_said where type <> 'policy.updated' order by seq desc limit 1),
-               false) as legacy
     )`;
 }
 

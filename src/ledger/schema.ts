@@ -6,13 +6,8 @@ import { TABLES } from "./tables.ts";
 /** Tables that the commit statement does not write, beside the head, which it swaps. */
 const UNCHAINED: readonly TableFacts[] = [
   { name: "head", server: "update", vouchedBy: "chain" },
-  // A forged row would end a session. Without it a token that its user gave up holds until it expires, a day at the most;
-  // what operators revoked is on record.
-  { name: "ended_session", server: "delete", vouchedBy: "mac" },
   // For display.
   { name: "key_use", server: "update", vouchedBy: "mac" },
-  // Sealed by the audit key. A crash empties it, so no backup holds it: then the whole ledger is compared again.
-  { name: "ledger_checkpoint", server: "update", vouchedBy: undefined },
   // Who does which work. A crash empties it, so no backup holds it.
   { name: "lease", server: "update", vouchedBy: undefined },
   // What this binary's own migrations left.
@@ -61,9 +56,8 @@ export const VOUCHED = SCHEMA.filter(({ vouchedBy }) => vouchedBy === "mac")
   .sort();
 
 /**
- * Deletes what nothing vouches for in a backup without a `mac`: the tables above; API keys whose value no entry names,
- * as older versions wrote none, so `apply` makes those of the tenant file anew; and of a market what the log does not
- * repeat, its `meta`, which decides nothing once the terms are frozen.
+ * Deletes what nothing vouches for in a backup without a `mac`: the tables above; and API keys whose value no entry
+ * names, which are refused anyway.
  */
 export async function leaveOutVouched(sql: Sql): Promise<void> {
   await sql.unsafe(`truncate ${VOUCHED.join(", ")}`);
@@ -73,5 +67,4 @@ export async function leaveOutVouched(sql: Sql): Promise<void> {
        select 1 from audit
         where type in ('key.created', 'key.revoked') and position(api_key.hash in payload) > 0
      )`;
-  await sql`update market set meta = '{}'`;
 }

@@ -1,4 +1,4 @@
-import { isScope, type Scope, usualScopes } from "../domain/access/scopes.ts";
+import { isScope } from "../domain/access/scopes.ts";
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import { type Override, type Policy, storedPolicy } from "../domain/policy/policy.ts";
 import type { Table, Tables } from "../engine/rows.ts";
@@ -27,12 +27,6 @@ export const POLICY_COLUMNS = {
   overrides: json<readonly Override[]>(),
 };
 
-/** A key as its row holds it. Rows of older versions hold neither scopes nor networks. */
-type KeyFields = Omit<Tables["apiKey"], "onRecord" | "scopes" | "from"> & {
-  scopes: readonly Scope[] | null;
-  from: readonly string[] | null;
-};
-
 /**
  * The tables that the commit statement writes, in its order. Each one's columns, the statement's part for it, its loader,
  * what the server's login may do with it and what vouches for its rows at a restore follow from its codec.
@@ -40,7 +34,7 @@ type KeyFields = Omit<Tables["apiKey"], "onRecord" | "scopes" | "from"> & {
 export const TABLES = {
   ...MARKET_TABLES,
   ...MONEY_TABLES,
-  apiKey: converted<Tables["apiKey"], KeyFields>(
+  apiKey: converted<Tables["apiKey"], Omit<Tables["apiKey"], "onRecord">>(
     replaced("api_key", ["hash"], "chain", {
       hash: text(),
       name: text(),
@@ -55,12 +49,7 @@ export const TABLES = {
     }),
     (key) => key,
     // As it stands in the table: no audit entry has confirmed it yet.
-    ({ scopes, from, ...key }) => ({
-      ...key,
-      scopes: scopes ?? usualScopes(key.type),
-      from: from ?? [],
-      onRecord: false,
-    }),
+    (key) => ({ ...key, onRecord: false }),
   ),
   assessment: journal<Tables["assessment"]>("assessment", ["id"], "chain", {
     id: text(),
@@ -91,6 +80,7 @@ export const TABLES = {
       status: smallint(),
       body: text(),
       createdAt: whole(),
+      seal: text(),
     },
     { server: "delete", adds: [] },
   ),
@@ -115,15 +105,7 @@ export const TABLES = {
 };
 
 /** Rows that live in a process's memory only. */
-type Derived =
-  | "freeze"
-  | "holders"
-  | "keyring"
-  | "marketKey"
-  | "pastRecord"
-  | "portfolio"
-  | "revocation"
-  | "tenantRecord";
+type Derived = "freeze" | "holders" | "keyring" | "marketKey" | "portfolio" | "revocation" | "tenantRecord";
 
 /** The codecs of the rows that commands read and write. One that is missing does not compile. */
 export const CODECS: { [T in Exclude<Table, Derived>]: TableCodec<Tables[T]> } & { [T in Derived]?: undefined } =

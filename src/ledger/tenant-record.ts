@@ -29,7 +29,7 @@ export async function loadTenantRecord(sql: ReadSql, isSealed: IsSealed): Promis
     ${settings(sql)}
     select exists (select from setting_compared where held is distinct from said) as strays,
            (select link from config_said order by seq desc limit 1) as link,
-           (select state::text from tenant_said where not (select legacy from legacy)) as state,
+           (select state::text from tenant_said) as state,
            (select (said -> 'document')::text from config_said where type = 'config.applied') as document`;
   const holds = saidBy(row?.link, isSealed) !== "broken";
   return {
@@ -83,8 +83,6 @@ export function settings(sql: ReadSql) {
       select said -> 'state' as state from config_said order by seq desc limit 1
     ),
     setting_compared as (
-      select compared.*
-        from (
           select 'policy' as name, 'policy.' || coalesce(h.key, s.key) as place, h.value::text as held, s.value::text as said
             from (select member.* from tenant_held cross join lateral ${membersOf(sql, "policy")} member) h
             full join (select member.* from tenant_said cross join lateral ${membersOf(sql, "state -> 'policy'")} member) s
@@ -104,7 +102,5 @@ export function settings(sql: ReadSql) {
                     ('configuration', 'document', encode(sha256(convert_to(document, 'UTF8')), 'hex'),
                      ${state("document")})
            ) as field (name, place, held, said)
-        ) compared
-       where not (select legacy from legacy)
     )`;
 }

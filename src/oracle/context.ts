@@ -7,7 +7,7 @@ import type { FetchContext } from "./fetch.ts";
 
 /** What a sweep works with. */
 export interface OracleContext extends FetchContext {
-  services: Pick<TenantServices, "pool" | "sequencer" | "oracle">;
+  services: Pick<TenantServices, "pool" | "sequencer" | "oracle" | "auditKey" | "auditKeys">;
   /** The secrets that sign requests to `resolution_url`; without any none is sent. */
   resolutionSecrets: readonly string[];
   /** Milliseconds between two sweeps. */

@@ -1,10 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import pMap from "p-map";
+import { type Decimal, parseDecimal } from "../domain/decimal.ts";
+import { invariant } from "../domain/fault.ts";
 import type { CandleList, HttpSource, SimulatedSource, Source, TradeList } from "../domain/feeds/source.ts";
+import { DAY_MS } from "../domain/time/units.ts";
 import { OutgoingFailure, type OutgoingHttp } from "../outgoing/guarded-fetch.ts";
-import { lastAsked, mayAsk } from "./pace.ts";
 import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";
-import { simulatedPrice } from "./simulated.ts";
 
 /** An instrument at a source. */
 export interface SourceSymbol {
@@ -203,4 +204,47 @@ function addressOf({ batch, query = {} }: HttpSource, template: string, symbols:
   const url = new URL(template.replaceAll("{id}", () => ids));
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url.href;
+}
+
+/** When each symbol of a source with a limit was last asked for, and when requests went out within the limit's span. */
+const pasts = new WeakMap<HttpSource, { times: number[]; lastBySymbol: Map<string, number> }>();
+
+/** Counts a request against the source's limit; false when it is used up. Each process counts its own requests. */
+export function mayAsk(source: HttpSource, symbols: readonly string[], now: number): boolean {
+  const { limit } = source;
+  if (!limit) return true;
+  const past = pasts.get(source) ?? { times: [], lastBySymbol: new Map() };
+  pasts.set(source, past);
+  past.times = past.times.filter((time) => time > now - limit.per);
+  if (past.times.length >= limit.requests) return false;
+  past.times.push(now);
+  for (const symbol of symbols) past.lastBySymbol.set(symbol, now);
+  return true;
+}
+
+/** When the source was last asked for a symbol; 0 for never. The symbol that has waited longest goes first. */
+export function lastAsked(source: HttpSource, symbol: string): number {
+  return pasts.get(source)?.lastBySymbol.get(symbol) ?? 0;
+}
+
+/** Waves of a day, of hours and of minutes; their sum looks like a market and stays within bounds. */
+const PERIODS_MS = [DAY_MS, DAY_MS / 7, DAY_MS / 41, DAY_MS / 233] as const;
+const PLACES = 6;
+
+/** The invented price at any instant, past or future: the same for the same seed and symbol on every machine. */
+export function simulatedPrice({ start, volatility, seed }: SimulatedSource, symbol: string, instant: number): Decimal {
+  const wave = PERIODS_MS.reduce((sum, period, index) => {
+    const phase = mix(`${seed}/${symbol}/${index}`);
+    return sum + Math.sin((instant / period + phase) * 2 * Math.PI) / (index + 1);
+  }, 0);
+  const price = parseDecimal((start * Math.exp((volatility * wave) / 2)).toFixed(PLACES));
+  invariant(price, "a simulated price is a decimal");
+  return price;
+}
+
+/** A number from 0 to 1 that depends on every character (FNV-1a, 32 bits). */
+function mix(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return (hash >>> 0) / 2 ** 32;
 }

@@ -1,3 +1,4 @@
+import type { AuditKey } from "../domain/audit/seal.ts";
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import type { FeedDefinition, FeedSource } from "../domain/feeds/feed.ts";
 import type { Source } from "../domain/feeds/source.ts";
@@ -23,11 +24,12 @@ export async function readRecords(
   feed: FeedDefinition,
   terms: Pick<MarketTerms, "instant" | "rule">,
   sources: ReadonlyMap<string, Source>,
+  keys: readonly AuditKey[],
 ): Promise<SourceRecord[]> {
   const usable = usableSources(feed, sources);
   if (usable.length === 0) return [];
   const from = terms.instant - lookbackMs(feed, terms) - JUMP_MEMORY_MS;
-  const ticks = Map.groupBy(await listTicks(sql, usable.map(symbolOf), from), keyOf);
+  const ticks = Map.groupBy(await listTicks(sql, usable.map(symbolOf), from, keys), keyOf);
   return usable.map((source) => {
     const own = ticks.get(keyOf(symbolOf(source))) ?? [];
     return {
@@ -57,7 +59,10 @@ export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): 
 }
 
 /** Stores the sources' answers. */
-export async function keepTicks(pool: Pick<Pool, "write">, fetched: readonly Fetched[]): Promise<void> {
+export async function keepTicks(
+  { pool, auditKey }: { pool: Pick<Pool, "write">; auditKey: AuditKey },
+  fetched: readonly Fetched[],
+): Promise<void> {
   const ticks = fetched.flatMap((each): TickRow[] => {
     if ("failure" in each) return [];
     const { source, symbol, reading, receivedAt } = each;
@@ -67,5 +72,5 @@ export async function keepTicks(pool: Pick<Pool, "write">, fetched: readonly Fet
   });
   // One statement cannot touch a row twice.
   const distinct = [...new Map(ticks.map((tick) => [`${keyOf(tick)}\n${tick.observedAt}`, tick])).values()];
-  if (distinct.length > 0) await pool.write((sql) => recordTicks(sql, distinct));
+  if (distinct.length > 0) await pool.write((sql) => recordTicks(sql, distinct, auditKey));
 }

@@ -50,7 +50,7 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
   ];
   const fetched = await fetchPrices(context, distinct(wanted));
   const history = await healOutages(context, ripe, before);
-  await keepTicks(context.services.pool, [...fetched, ...history]);
+  await keepTicks(context.services, [...fetched, ...history]);
   report.asked = fetched.length + history.length;
   const due = ripe.filter(({ closeAt }) => now >= closeAt);
   const again = due.filter((market) => before.get(market)?.verdict.kind !== "resolved");
@@ -104,7 +104,7 @@ async function decideAll(
   markets: readonly Watched[],
   report: SweepReport,
 ): Promise<Map<Watched, Evaluated>> {
-  const { pool, oracle } = context.services;
+  const { pool, oracle, auditKeys } = context.services;
   const shared = new Map<string, SourceRecord[]>();
   const evaluated = new Map<Watched, Evaluated>();
   for (const market of markets) {
@@ -114,7 +114,8 @@ async function decideAll(
       continue;
     }
     const key = JSON.stringify([feed.key, parsed.instant, parsed.rule]);
-    const records = shared.get(key) ?? (await pool.read((sql) => readRecords(sql, feed, parsed, context.sources)));
+    const records =
+      shared.get(key) ?? (await pool.read((sql) => readRecords(sql, feed, parsed, context.sources, auditKeys)));
     shared.set(key, records);
     await isolate(report, () => void evaluated.set(market, { records, verdict: decide(feed, parsed, records) }));
   }

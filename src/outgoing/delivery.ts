@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { OutgoingRules } from "../domain/access/networks.ts";
+import type { IsSealed } from "../domain/audit/seal.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { forgetDeliveries, oldestPending, registerReceiver } from "../ledger/unchained/webhook-queue.ts";
 import { readClock } from "../postgres/database-time.ts";
@@ -12,6 +13,7 @@ import { type DeliveryResult, type QueueContext, type Receiver, ReceiverQueue } 
 export interface DeliveryOptions {
   /** Connections of its own: a failing receiver must not delay the reads of requests. */
   pool: Pool;
+  isSealed: IsSealed;
   receivers: readonly Receiver[];
   /** The addresses that receivers may have. */
   network?: OutgoingRules | undefined;
@@ -67,11 +69,28 @@ export class DeliveryWorker {
   #failing = false;
 
   constructor(options: DeliveryOptions) {
-    const { pool, receivers, random = Math.random, timeoutMs = TIMEOUT_MS, anchorOf, onResult = () => {} } = options;
+    const {
+      pool,
+      isSealed,
+      receivers,
+      random = Math.random,
+      timeoutMs = TIMEOUT_MS,
+      anchorOf,
+      onResult = () => {},
+    } = options;
     this.#options = options;
     this.#outgoing = new OutgoingHttp(options.network);
     this.#clock = options.clock ?? (() => pool.read(readClock));
-    const context = { pool, outgoing: this.#outgoing, clock: this.#clock, random, timeoutMs, anchorOf, onResult };
+    const context = {
+      pool,
+      isSealed,
+      outgoing: this.#outgoing,
+      clock: this.#clock,
+      random,
+      timeoutMs,
+      anchorOf,
+      onResult,
+    };
     this.#lines = receivers.map((receiver) => ({
       receiver,
       queue: new ReceiverQueue(receiver, context),

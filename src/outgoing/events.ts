@@ -1,4 +1,5 @@
 import { inOrderOf } from "../contract/encode.ts";
+import { jsonFromMicro } from "../contract/exact-number.ts";
 import {
   type WebhookData,
   type WebhookEventType,
@@ -9,7 +10,7 @@ import {
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { microFromDecimal, usdFromMicro } from "../domain/money.ts";
 import type { FollowedEntry } from "../queries/stream.ts";
-import { holdAgainst, madeOf } from "../services/answers.ts";
+import { holdAgainst } from "../services/answers.ts";
 import { recordedFillView } from "../services/markets/fill-view.ts";
 
 /** An event's identity, which never changes. */
@@ -67,16 +68,13 @@ export function marketOf({ content }: FollowedEntry): string | undefined {
 }
 
 /**
- * The events of an entry, whole. One whose amounts cannot be read is left out, so that a row that was tampered with holds
- * up no other delivery.
+ * The events of an entry, whole.
  * @param question that of the market; the log states it once, when the market is created
  */
 export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
-  return loggedEventsOf(entry, question).flatMap(({ id, type, data: make }) => {
-    const operation = webhookOperationId(type);
-    const data = madeOf<WebhookData[LoggedEventType]>(operation, make);
-    if (data === undefined) return [];
-    return { id, ...holdAgainst(operation, webhookBodies[type], { type, timestamp: entry.ts, data }) } as OutgoingEvent;
+  return loggedEventsOf(entry, question).map(({ id, type, data }) => {
+    const body = { type, timestamp: entry.ts, data: data() };
+    return { id, ...holdAgainst(webhookOperationId(type), webhookBodies[type], body) } as OutgoingEvent;
   });
 }
 
@@ -114,7 +112,7 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
         outcome,
         settledAt: ts,
         payoutsProcessed: Number(payouts),
-        paid: Number(paid),
+        paid: jsonFromMicro(microFromDecimal(paid)),
       } as const;
       return [{ id, type: "market.settled", data: () => ({ ...market(content.payload), ...end }) }];
     }

@@ -1,4 +1,5 @@
 import type { WebhookData, WebhookEventType } from "../contract/resources/webhooks.ts";
+import type { IsSealed } from "../domain/audit/seal.ts";
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -42,6 +43,8 @@ export type DeliveryResult = "delivered" | "failed" | "dead";
 /** What a queue works with. */
 export interface QueueContext {
   pool: Pool;
+  /** Whether the audit key sealed an entry: no event is signed of any other. */
+  isSealed: IsSealed;
   outgoing: OutgoingHttp;
   /** Milliseconds since the epoch. All processes must agree on it, so it is the database's. */
   clock: () => Promise<number>;
@@ -117,8 +120,8 @@ export class ReceiverQueue {
 
   /** @returns whether the log holds more than this page */
   async #fanOut(position: bigint): Promise<boolean> {
-    const { pool } = this.#context;
-    const entries = await pool.read((sql) => readEntriesAfter(sql, position, PAGE));
+    const { pool, isSealed } = this.#context;
+    const entries = await pool.read((sql) => readEntriesAfter(sql, { after: position, limit: PAGE }, isSealed));
     const last = entries.at(-1);
     if (!last) return false;
     const untried = await pool.read((sql) => countUntried(sql, this.#receiver.name, MAX_UNTRIED));
@@ -136,9 +139,9 @@ export class ReceiverQueue {
 
   /** The events of the claims, from the log, by id. */
   async #read(claims: readonly ClaimedDelivery[]): Promise<Map<string, OutgoingEvent>> {
-    const { pool, anchorOf } = this.#context;
+    const { pool, anchorOf, isSealed } = this.#context;
     const seqs = claims.map(({ seq }) => seq);
-    const entries = await pool.read((sql) => readEntries(sql, seqs));
+    const entries = await pool.read((sql) => readEntries(sql, seqs, isSealed));
     const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
     const questions = markets.size === 0 ? new Map() : await pool.read((sql) => readQuestions(sql, [...markets]));
     const events = entries.flatMap((entry) => outgoingEventsOf(entry, questions.get(marketOf(entry) ?? "")));
@@ -154,8 +157,10 @@ export class ReceiverQueue {
   async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {
     const { pool, clock, random, onResult } = this.#context;
     const { name } = this.#receiver;
-    // A database that was restored to an older state may lack the entry that a delivery names.
-    const result = event ? await this.#send(event, now) : { status: null, excerpt: "The log does not hold this event" };
+    // The entry may have been altered, or a database that was restored to an older state may lack it.
+    const result = event
+      ? await this.#send(event, now)
+      : { status: null, excerpt: "The log does not hold this event as it was sealed" };
     const endedAt = await clock();
     const verdict = evaluateAttempt(result, claim.attempts, endedAt, random());
     await pool.write((sql) => recordAttempt(sql, name, claim, recordOf(verdict, result)));

@@ -269,6 +269,7 @@ export function scopeWarnings(
     namesMarkets: writes.names.length > 0,
     suspendsOrResumes: writes.states.length > 0,
     addsCapital: writes.capitalUsd > live.capitalUsd,
+    endsKyc: (live.kycRequired && !writes.kycRequired) || (live.policy.kycReview && writes.policy.kycReview === false),
     changesKeys: writes.keys.length + writes.revoke.length > 0,
     given: writes.keys,
   }).filter(({ scope }) => !coversScopes(held, [scope]));

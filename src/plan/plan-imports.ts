@@ -17,7 +17,7 @@ export function withImport(
   key: string,
   found: FoundMarket,
   { document, imports = {} }: Pick<Desired, "document" | "imports">,
-  { markets, unkeyed }: Pick<LiveConfig, "markets" | "unkeyed">,
+  { markets, unkeyed = [] }: Pick<LiveConfig, "markets" | "unkeyed">,
 ): FoundMarket {
   const id = imports[key];
   if (id === undefined || found.problem !== undefined || found.market?.id === id) return found;
@@ -26,7 +26,6 @@ export function withImport(
   if (keyed && Object.hasOwn(document.declared, keyed.key))
     return { problem: `the market ${id} is ${keyed.key}, which is declared too: take one of the two out` };
   if (keyed) return { problem: `the market ${id} has the key ${keyed.key}: \`moved: ${keyed.key}\` gives it this one` };
-  if (!unkeyed) return { problem: "a server of an older version cannot give it this key: restart the server first" };
   const market = unkeyed.find((each) => each.id === id);
   if (!market) return { problem: `the tenant has no market ${id} that is not settled` };
   return { market: { ...market, key, formerKeys: [] }, naming: { kind: "import", live: id } };

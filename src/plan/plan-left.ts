@@ -33,10 +33,9 @@ export function meantBy(document: ConfigDocument): ConfigDocument {
 /**
  * The policy of an earlier apply with the fields that only later applies stated, as they were live after the earlier one.
  * @param stated sections of the policy that later applies stated or changed
- * @param live the whole policy after the earlier apply; null where an older version did not record it
+ * @param live the whole policy after the earlier apply
  */
-export function takenBack(policy: PolicyPatch, stated: ReadonlySet<string>, live: Policy | null): PolicyPatch {
-  if (!live) return policy;
+export function takenBack(policy: PolicyPatch, stated: ReadonlySet<string>, live: Policy): PolicyPatch {
   return policyPatchOf(
     POLICY_FIELDS.flatMap((field) => {
       const [section = field] = field.split(".");
@@ -52,7 +51,7 @@ export function movedBack(
   { declared }: ConfigDocument,
   { markets }: Pick<LiveConfig, "markets">,
 ): Record<string, string> {
-  const moved = markets.flatMap(({ key, formerKeys = [] }) => {
+  const moved = markets.flatMap(({ key, formerKeys }) => {
     const earlier = Object.hasOwn(declared, key) ? undefined : formerKeys.find((each) => Object.hasOwn(declared, each));
     return earlier === undefined ? [] : [[earlier, key] as const];
   });

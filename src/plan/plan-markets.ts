@@ -29,11 +29,14 @@ export function planMarkets(desired: Desired, base: Partial<ConfigDocument>, liv
     }
   }
   for (const market of live.markets)
-    if (!met.has(market) && market.status !== "settled")
-      findings.warnings.push(
-        `markets.${market.key} is in no file; the market goes on (nothing here settles it). \`pmctl pull --markets --write\` writes one`,
-      );
+    if (!met.has(market) && market.status !== "settled") findings.warnings.push(undeclared(market, desired));
   return findings;
+}
+
+function undeclared({ key }: AppliedMarket, { stored }: Desired): string {
+  // A rollback compares with an earlier document, which says nothing of the files of today.
+  if (stored) return `markets.${key} came after the apply to go back to; the market goes on`;
+  return `markets.${key} is in no file; the market goes on (nothing here settles it). \`pmctl pull --markets --write\` writes one`;
 }
 
 interface KnownMarkets {
@@ -45,7 +48,7 @@ interface KnownMarkets {
 function knownMarkets({ markets }: LiveConfig): KnownMarkets {
   return {
     now: new Map(markets.map((market) => [market.key, market])),
-    before: new Map(markets.flatMap((market) => (market.formerKeys ?? []).map((key) => [key, market] as const))),
+    before: new Map(markets.flatMap((market) => market.formerKeys.map((key) => [key, market] as const))),
   };
 }
 
@@ -75,11 +78,6 @@ function findMarket(
     return { problem: `it was ${from} before, and ${from} is still declared: take one of the two out` };
   if (market) return { market, problem: `${from} and ${key} are two markets, and both go on: take \`moved\` out` };
   if (owner && owner !== source) return { problem: `this key became ${owner.key}, and no other market gets it` };
-  if (source.formerKeys === undefined)
-    return {
-      market: source,
-      problem: "a server of an older version cannot give it this key: restart the server first",
-    };
   return { market: source, naming: { kind: "move", live: from } };
 }
 

@@ -20,7 +20,7 @@ export function pulledMarkets(
 ): PulledMarket[] {
   const stated = new Set(files.flatMap(({ key, moved = key }) => [key, moved]));
   const imported = new Set(files.map((market) => market.import));
-  const used = new Set([...taken, ...stated, ...markets.flatMap(({ key, formerKeys = [] }) => [key, ...formerKeys])]);
+  const used = new Set([...taken, ...stated, ...markets.flatMap(({ key, formerKeys }) => [key, ...formerKeys])]);
   return unsettled
     .filter(({ id, key }) => !imported.has(id) && (key === null || !stated.has(key)))
     .map((market) => {

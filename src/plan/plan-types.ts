@@ -49,8 +49,8 @@ export interface AppliedMarket extends Omit<DeclaredTerms, "state" | "liquidityU
   id: string;
   liquidityUsd: number;
   status: "open" | "suspended" | "closed" | "settled";
-  /** Keys that it had before; undefined from a server of an older version, which cannot give markets other keys. */
-  formerKeys: readonly string[] | undefined;
+  /** Keys that it had before. */
+  formerKeys: readonly string[];
 }
 
 /** A market that is not settled, with a key or without one. */
@@ -78,9 +78,9 @@ export interface LiveConfig {
   /** Those that were revoked or have expired. */
   endedKeys: readonly LiveKey[];
   markets: readonly AppliedMarket[];
-  /** Those without a key, read where files take one over; undefined from a server of an older version too. */
+  /** Those without a key, read where files take one over. */
   unkeyed?: readonly UnsettledMarket[] | undefined;
-  /** The last applied document, which an older version may have written; undefined before the first apply. */
+  /** The last applied document, which a release before may have written without a section of today; undefined before the first apply. */
   document: Partial<ConfigDocument> | undefined;
   /** While applies are refused. */
   freeze: Freeze | undefined;

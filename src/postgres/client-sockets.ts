@@ -4,7 +4,6 @@ import postgres from "postgres";
 import type { Places } from "./places.ts";
 import { connectTimeoutSec, loginOptions } from "./route/ask-host.ts";
 import { dial, failAtClose, NotConnected } from "./route/dial.ts";
-import { passwordWhenAsked } from "./route/login-guard.ts";
 import { type Route, routeTo } from "./route/route.ts";
 
 export const CONNECT_TIMEOUT_SEC = 5;
@@ -66,7 +65,7 @@ export function clientAt(
   places: Places | undefined,
 ): postgres.Sql {
   const open = () => dial(server, undefined, CONNECT_TIMEOUT_SEC * 1000);
-  return clientOn(open, { ...options, ...server, password: passwordWhenAsked("") }, places);
+  return clientOn(open, { ...options, ...server, password: () => "" }, places);
 }
 
 /**

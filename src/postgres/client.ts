@@ -1,5 +1,6 @@
 import { leaveServer } from "./client-sockets.ts";
 import { ConnectionLost, classify, confirmed, leavesServer, type Sql } from "./connect.ts";
+import type { Loan } from "./lending.ts";
 
 /**
  * The journal's way to the database: statements that always end, in one of the two ways that `Journal` names.
@@ -11,21 +12,35 @@ import { ConnectionLost, classify, confirmed, leavesServer, type Sql } from "./c
 export class Client {
   readonly #open: () => Sql;
   readonly #deadlineMs: number;
+  /** Undefined where the client's connections are its own. */
+  readonly #loan: Loan | undefined;
   #sql: Sql;
   #isClosed = false;
 
   /**
    * @param open makes a fresh client
    * @param deadlineMs after which an unanswered statement counts as lost
+   * @param lend borrows the connections, which are closed by `close` when another client needs them
    */
-  constructor(open: () => Sql, deadlineMs: number) {
+  constructor(open: () => Sql, deadlineMs: number, lend?: (close: () => Promise<unknown>) => Loan) {
     this.#open = open;
     this.#deadlineMs = deadlineMs;
     this.#sql = open();
+    this.#loan = lend?.(() => this.#leave());
   }
 
-  /** @throws StatementFailed, ConnectionLost, or an error that `statement` itself threw */
-  async use<T>(statement: (sql: Sql) => PromiseLike<T>, deadlineMs = this.#deadlineMs): Promise<T> {
+  /** @throws StatementFailed, ConnectionLost, OVERLOADED where no connection was lent in time, or an error that `statement` itself threw */
+  use<T>(statement: (sql: Sql) => PromiseLike<T>, deadlineMs = this.#deadlineMs): Promise<T> {
+    const send = () => this.#send(statement, deadlineMs);
+    return this.#loan ? this.#loan.use(send) : send();
+  }
+
+  /** Begins work that needs the same connection from its first statement to its last. Resolves to what ends it. */
+  async pin(): Promise<() => void> {
+    return this.#loan ? this.#loan.pin() : () => {};
+  }
+
+  async #send<T>(statement: (sql: Sql) => PromiseLike<T>, deadlineMs: number): Promise<T> {
     const sql = this.#sql;
     try {
       return await withinDeadline(statement(sql), deadlineMs);
@@ -54,6 +69,14 @@ export class Client {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#sql.end({ timeout: 5 });
+    this.#loan?.release();
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#isClosed) return;
+    const left = this.#sql;
+    this.#sql = this.#open();
+    await left.end({ timeout: 1 });
   }
 }
 

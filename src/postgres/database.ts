@@ -3,7 +3,7 @@ import { type DatabaseHost, formatDatabaseUrl, parseDatabaseUrl } from "../domai
 import { Fault } from "../domain/fault.ts";
 import { withinDeadline } from "./client.ts";
 import { type Connection, connect, type Sql, withClient } from "./connect.ts";
-import { quoted } from "./embedded/identifier.ts";
+import { quoted } from "./embedded/connection.ts";
 import { requirePostgres } from "./engine.ts";
 import type { Reader } from "./pool.ts";
 import { routeTo } from "./route/route.ts";

@@ -34,6 +34,17 @@ export async function finishDatabase(connection: Connection): Promise<void> {
   );
 }
 
+/** Takes out of a database that `claimEmptyDatabase` marked all that was written into it since, and the mark with it. */
+export async function emptyDatabase(connection: Connection): Promise<void> {
+  await withClient(connection, { name: "restore", max: 1 }, async (sql) => {
+    const drops = await sql<{ drop: string }[]>`
+      select format('drop %s if exists %s cascade', i.type, i.identity) as drop
+        from ${objects(sql)}
+       cross join lateral pg_identify_object(d.classid, d.objid, 0) i`;
+    await sql.unsafe(["begin", ...drops.map(({ drop }) => drop), "commit"].join("; "));
+  });
+}
+
 /** Whether a restore into the database has not come to its end. */
 export async function isUnfinished(sql: Sql): Promise<boolean> {
   const [row] = await sql`select to_regclass('public.unfinished_restore') is not null as is`;
@@ -56,16 +67,19 @@ export class SchemaMissing extends Fault {
   }
 }
 
-/** Every object of a schema depends on it in the catalog. What belongs to extensions does not count. */
 async function holdsAnything(sql: Sql): Promise<boolean> {
-  const rows = await sql`
-    select 1
+  const rows = await sql`select 1 from ${objects(sql)} limit 1`;
+  return rows.length > 0;
+}
+
+/** Every object of a schema depends on it in the catalog. What belongs to extensions does not count. */
+function objects(sql: Sql) {
+  return sql`(
+    select d.classid, d.objid
       from pg_depend d
       join pg_namespace n on n.oid = d.refobjid and d.refclassid = 'pg_namespace'::regclass
      where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
        and d.classid not in ('pg_extension'::regclass, 'pg_default_acl'::regclass)
        and not exists (
-             select 1 from pg_depend e where e.classid = d.classid and e.objid = d.objid and e.deptype = 'e')
-     limit 1`;
-  return rows.length > 0;
+             select 1 from pg_depend e where e.classid = d.classid and e.objid = d.objid and e.deptype = 'e')) d`;
 }

@@ -6,7 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import { COMMITS_TO_DISK } from "./commit-setting.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { APP_ROLE, classify, confirmed, type Sql, StatementFailed } from "./connect.ts";
-import { quoted } from "./embedded/identifier.ts";
+import { quoted } from "./embedded/connection.ts";
 import { isUnfinished, SchemaMissing, unfinished } from "./empty-database.ts";
 import { type NewerSchema, takesRowsOf } from "./newer-schema.ts";
 
@@ -219,7 +219,7 @@ function newerSchema(version: number, known: number): Fault {
 async function grantToServer(sql: Sql, grants: Grants, server: string | undefined): Promise<void> {
   const role = server ?? (await restrictedRole(sql));
   if (role === undefined) return;
-  // The schema of an older backup, on its way to this one, does not have them all yet.
+  // The schema of a backup that a release before wrote does not have them all yet.
   const tables = await sql`select tablename from pg_tables where schemaname = current_schema()`;
   const there = new Set(tables.map(({ tablename }) => tablename as string));
   const known = Object.entries(grants).filter(([table]) => there.has(table));

@@ -1,3 +1,5 @@
+import { Fault } from "../domain/fault.ts";
+
 /** A number of places, each held by one user at a time, given in the order of asking. */
 export class Places {
   readonly #count: number;
@@ -38,12 +40,29 @@ export class Places {
     else this.#free.push(place);
   }
 
-  async hold<T>(work: (place: number) => Promise<T>): Promise<T> {
-    const place = await this.take();
+  /** @throws Fault OVERLOADED where there is no place within `waitMs`, which has no end unless given */
+  async hold<T>(work: (place: number) => Promise<T>, waitMs?: number): Promise<T> {
+    const place = await (waitMs === undefined || this.#free.length > 0 ? this.take() : this.#takeWithin(waitMs));
     try {
       return await work(place);
     } finally {
       this.give(place);
     }
   }
+
+  async #takeWithin(waitMs: number): Promise<number> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(overloaded()), waitMs);
+    try {
+      return await this.take(late.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** A statement found no connection in time. */
+export function overloaded(): Fault {
+  const message = "Every connection to the database is in use: try again; nothing was executed";
+  return new Fault("OVERLOADED", message, { status: 503, retryAfterSec: 1 });
 }

@@ -3,6 +3,7 @@ import { withinDeadline } from "./client.ts";
 import { ClientLeft, leaveClient, leaveServer } from "./client-sockets.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { ConnectionLost, classify, confirmed, leavesServer, type ReadSql, type Sql, Unconfirmed } from "./connect.ts";
+import type { Loan, TenantLender } from "./lending.ts";
 import { Places } from "./places.ts";
 import { NotConnected } from "./route/dial.ts";
 
@@ -47,15 +48,20 @@ export interface PoolOptions {
   snapshots?: number;
   /** After which an unanswered statement counts as lost; later than the server's own timeout. */
   deadlineMs: number;
+  /** How long what runs alone waits for its connection; without an end unless given. */
+  waitMs?: number | undefined;
+  /** Lends the connections, to all tenants of a database server; they are the pool's own unless given. */
+  lender?: TenantLender | undefined;
 }
 
 /** How long statements in flight on other connections may still take when one connection was lost, in seconds. */
 const DRAIN_SEC = 10;
 
 interface Clients {
+  /** Replaced when its connections are lent to another tenant. */
   shared: Sql;
   /** Each has one connection, and one snapshot at a time. */
-  alone: readonly Sql[];
+  alone: Sql[];
   /** What they have not answered yet. */
   underWay: Set<Promise<unknown>>;
 }
@@ -66,7 +72,8 @@ interface Clients {
  * So clients are replaced as a whole as soon as one of them has lost a connection.
  * @param open makes a fresh client with so many connections
  */
-export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadlineMs }: PoolOptions): Pool {
+export function openPool(open: (max: number) => Sql, options: PoolOptions): Pool {
+  const { max, snapshots = 1, deadlineMs, waitMs, lender } = options;
   const openClients = (): Clients => ({
     shared: open(max),
     alone: Array.from({ length: snapshots }, () => open(1)),
@@ -76,6 +83,19 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
   let clients = openClients();
   // Clients opened after the pool's end would be closed by nothing, and keep the process from ending.
   let hasEnded = false;
+  /** Closes the connections of one client, which another tenant needs; a fresh one takes its place. */
+  const give = (size: number, replace: (used: Clients, fresh: Sql) => Sql) =>
+    lender?.loan(size, async () => {
+      if (!hasEnded) await replace(clients, open(size)).end({ timeout: 1 });
+    });
+  const sharedLoan = give(max, (used, fresh) => {
+    const left = used.shared;
+    used.shared = fresh;
+    return left;
+  });
+  const loansAlone = clients.alone.map((_, place) =>
+    give(1, (used, fresh) => used.alone.splice(place, 1, fresh)[0] ?? fresh),
+  );
 
   async function once<T>(work: (clients: Clients) => PromiseLike<T>, mayRepeat = true): Promise<T> {
     if (hasEnded) throw Object.assign(new Error("The pool has ended"), { code: "CONNECTION_ENDED" });
@@ -109,15 +129,19 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
 
   /** On a connection that serves one caller at a time. */
   const alone = <T>(attempts: Attempts, work: (sql: Sql) => PromiseLike<T>) =>
-    places.hold((place) =>
-      attempts((used) => {
-        const sql = used.alone[place];
-        if (!sql) throw new RangeError("What runs alone has a place among those there are");
-        return work(sql);
-      }),
+    places.hold(
+      (place) =>
+        lent(loansAlone[place], () =>
+          attempts((used) => {
+            const sql = used.alone[place];
+            if (!sql) throw new RangeError("What runs alone has a place among those there are");
+            return work(sql);
+          }),
+        ),
+      waitMs,
     );
   const beside = <T>(attempts: Attempts, work: (sql: Sql) => PromiseLike<T>) =>
-    max === 0 ? alone(attempts, work) : attempts(({ shared }) => work(shared));
+    max === 0 ? alone(attempts, work) : lent(sharedLoan, () => attempts(({ shared }) => work(shared)));
 
   const write: Pool["write"] = (statement) =>
     afterConflicts(() => beside(once, (sql) => confirmed(sql, statement(sql)))).catch((error: unknown) => {
@@ -131,11 +155,16 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
     write,
     note: write,
     snapshot: (query) => alone(twice, (sql) => inOneTransaction(sql, query)),
-    end: ({ timeout }) => {
+    end: async ({ timeout }) => {
       hasEnded = true;
-      return endAll(clients, timeout);
+      await endAll(clients, timeout);
+      for (const loan of [sharedLoan, ...loansAlone]) loan?.release();
     },
   };
+}
+
+function lent<T>(loan: Loan | undefined, work: () => Promise<T>): Promise<T> {
+  return loan ? loan.use(work) : work();
 }
 
 /** A single client as a reader: it is not replaced, and no query is repeated. */

@@ -4,7 +4,7 @@ import { Fault } from "../domain/fault.ts";
 import { COMMITS_TO_DISK } from "./commit-setting.ts";
 import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "./connect.ts";
 import { administer, atDatabase, ensureDatabase } from "./database.ts";
-import { quoted } from "./embedded/identifier.ts";
+import { quoted } from "./embedded/connection.ts";
 
 const OBJECT_IN_USE = "55006";
 const LONGEST_NAME = 63;

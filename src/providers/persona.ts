@@ -11,6 +11,8 @@ const VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
   ["inquiry.declined", "failed"],
   ["inquiry.failed", "failed"],
 ]);
+/** The events that end an inquiry, or leave it to a person; the others tell how far it is. */
+const DECISIONS = new Set([...VERDICTS.keys(), "inquiry.marked-for-review"]);
 
 /**
  * Persona signs `<t>.<body>` and sends `t=<seconds>,v1=<hex>`, and two such pairs with a space between them while a
@@ -44,8 +46,10 @@ export function readPersona(body: Record<string, unknown>): KycFinding {
   const name = textAt(body, ...event, "name");
   const inquiry = [...event, "payload", "data"];
   if (textAt(body, ...inquiry, "type") !== "inquiry") return { news: name ?? "unknown", provider: "persona" };
+  const userId = inAnyCase("reference-id", (key) => textAt(body, ...inquiry, "attributes", key));
+  if (!DECISIONS.has(name ?? "")) return { news: name ?? "unknown", provider: "persona", userId };
   return resultOf({
-    userId: inAnyCase("reference-id", (key) => textAt(body, ...inquiry, "attributes", key)),
+    userId,
     status: statusOf(name, VERDICTS),
     provider: "persona",
     verifiedAt: inAnyCase("created-at", (key) => textAt(body, ...event, key)),

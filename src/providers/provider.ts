@@ -1,4 +1,5 @@
 import { placeOf, UNREADABLE_PLACE } from "../domain/policy/jurisdictions.ts";
+import { kycVerdict } from "../domain/trader.ts";
 import type { KycNews } from "../services/inbound.ts";
 import { isHmac } from "./signature.ts";
 
@@ -6,7 +7,7 @@ import { isHmac } from "./signature.ts";
 export interface KycResult {
   /** Undefined when the provider names no user; the contract then refuses the webhook. */
   userId: string | undefined;
-  /** `passed` and `failed` decide; a webhook with any other status is only kept. */
+  /** `passed` and words of refusal decide; any other status takes the user to a review. */
   status: string;
   provider: string;
   /** ISO 8601 with a zone. Undefined when the provider states no readable time. */
@@ -67,7 +68,7 @@ export const APPROVED_OR_DECLINED: ReadonlyMap<string, "passed" | "failed"> = ne
  */
 export function resultOf({ jurisdiction, ...result }: KycResult): KycFinding {
   const { status, provider, userId, verifiedAt } = result;
-  const decides = status === "passed" || status === "failed";
-  if (!decides && (userId === undefined || verifiedAt === undefined)) return { news: status, provider, userId };
+  if (kycVerdict(status) === undefined && (userId === undefined || verifiedAt === undefined))
+    return { news: status, provider, userId };
   return jurisdiction === undefined ? result : { ...result, jurisdiction: placeOf(jurisdiction) ?? UNREADABLE_PLACE };
 }

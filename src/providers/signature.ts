@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
+import { isSameMac } from "../domain/audit/hmac.ts";
 import { parseTimestamp } from "../domain/time/timestamp.ts";
 
 const SHAPE = /^(?:sha256=)?([0-9a-f]{64})$/i;
@@ -22,7 +23,7 @@ export function isHmac(
   secrets: readonly string[],
   algorithm: keyof typeof HEX_DIGITS = "sha256",
 ): boolean {
-  // The shape comes first: Buffer.from(x, "hex") stops at the first bad digit, and timingSafeEqual throws on other lengths.
+  // The shape comes first: Buffer.from(x, "hex") stops at the first bad digit.
   if (hex?.length !== HEX_DIGITS[algorithm] || !/^[0-9a-f]*$/i.test(hex)) return false;
   return isMac(message, [Buffer.from(hex, "hex")], secrets, algorithm);
 }
@@ -40,7 +41,7 @@ export function isMac(
     if (key.length === 0) continue;
     const expected = createHmac(algorithm, key).update(message).digest();
     // No early exit: the time taken must not tell which key matched.
-    for (const signature of signatures) authentic = timingSafeEqual(signature, expected) || authentic;
+    for (const signature of signatures) authentic = isSameMac(signature, expected) || authentic;
   }
   return authentic;
 }

@@ -27,10 +27,12 @@ export function sumsub(secrets: readonly string[]): InboundProvider {
 
 /** @see https://docs.sumsub.com/docs/user-verification-webhooks */
 export function readSumsub(body: Record<string, unknown>): KycFinding {
-  const type = textAt(body, "type") ?? "";
+  const type = textAt(body, "type") ?? "unknown";
+  const userId = textAt(body, "externalUserId");
+  if (!VERDICTS.includes(type)) return { news: type, provider: "sumsub", userId };
   return resultOf({
-    userId: textAt(body, "externalUserId"),
-    status: VERDICTS.includes(type) ? verdictOf(body) : type || "unknown",
+    userId,
+    status: verdictOf(body),
     provider: "sumsub",
     verifiedAt: timeOf(textAt(body, "createdAtMs") ?? textAt(body, "createdAt")),
   });

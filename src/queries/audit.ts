@@ -94,15 +94,14 @@ export function earlier<Other extends bigint | undefined>(a: bigint | undefined,
   return a !== undefined && (b === undefined || a < b) ? a : b;
 }
 
-/** The entries that times leave: those between two others. */
+/** The entries that times leave, from `since` on and before `until`: those between two others. */
 export async function boundsOf(
   sql: ReadSql,
   { since, until }: { since?: number | undefined; until?: number | undefined },
 ): Promise<{ after: bigint | undefined; before: bigint | undefined }> {
   return {
     after: since === undefined ? undefined : (await firstEntrySince(sql, since)) - 1n,
-    // Times have milliseconds, so the next one is the first that is too late.
-    before: until === undefined ? undefined : await firstEntrySince(sql, until + 1),
+    before: until === undefined ? undefined : await firstEntrySince(sql, until),
   };
 }
 

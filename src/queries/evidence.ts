@@ -1,4 +1,7 @@
 import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
+import type { ChainBreak } from "../domain/audit/chain-walk.ts";
+import { bigint, rowReader, text } from "../ledger/codec.ts";
+import type { Head } from "../ledger/commit.ts";
 import { TABLES } from "../ledger/tables.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
@@ -86,4 +89,54 @@ export async function readRollbacks(sql: ReadSql): Promise<(AuditEntry & { previ
      where a.type = 'rollback.accepted'
      order by a.seq`;
   return rows.map((row) => ({ ...TABLES.audit.decode(row), previousHash: row.previous_hash }));
+}
+
+/** What verification says of a log without its head row. */
+export function headMissing({ seq }: ChainPoint): ChainBreak {
+  return { kind: "head-missing", seq, problem: "the head row is missing" };
+}
+
+/** What is wrong with a log at a glance, without following its entries. */
+export function problemOf(log: LogReading): ChainBreak | undefined {
+  return log.head ? outside(log) : headMissing(log.last);
+}
+
+/** Rows outside the chain, with which the next commit would collide. */
+export function outside({ head, beyond, first }: LogReading): ChainBreak | undefined {
+  if (beyond !== undefined)
+    return { kind: "beyond-head", seq: beyond, problem: `row ${beyond} stands after the head, ${head?.seq}` };
+  if (first < 1n) return { kind: "broken", seq: first, problem: `row ${first} stands before the first entry` };
+  return undefined;
+}
+
+/**
+ * The last entry of the apply that wrote an entry; the entry itself where none did.
+ * @param types of what an apply writes before its last entry
+ */
+export async function findEndOfApply(sql: ReadSql, seq: bigint, types: Iterable<string>): Promise<bigint> {
+  const among = sql`(select unnest(${textArray([...types])}::text[]))`;
+  const [row] = await sql<{ seq: string }[]>`
+    select applied.seq
+      from audit asked
+     cross join lateral (
+             select seq, ts from audit where type = 'config.applied' and seq > asked.seq order by seq limit 1
+           ) applied
+     where asked.seq = ${String(seq)}
+       and applied.ts = asked.ts
+       and not exists (
+             select 1 from audit e where e.seq >= asked.seq and e.seq < applied.seq and e.type not in ${among}
+           )`;
+  return row ? BigInt(row.seq) : seq;
+}
+
+const toHead = rowReader({ seq: bigint(), hash: text(), epoch: bigint() });
+
+/** Where the log ends, and the database's clock in milliseconds: what tells whether an answer in memory still holds. */
+export async function readHead(sql: ReadSql): Promise<{ head: Pick<Head, "seq" | "hash" | "epoch">; now: number }> {
+  const [row] = await sql`
+    select seq, hash, epoch, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
+      from head
+     where id = 1`;
+  // While the row is missing no process can commit, so its absence is as good as a head.
+  return row ? { head: toHead(row), now: row.now } : { head: { seq: -1n, hash: "", epoch: 0n }, now: 0 };
 }

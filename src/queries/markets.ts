@@ -1,5 +1,5 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
-import type { StatusFilter, WaitingFor } from "../domain/market/status-filter.ts";
+import { isPublicFilter, type StatusFilter, type WaitingFor } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { bigint, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { keyOfMarket, marketsWithKey } from "../ledger/market-names.ts";
@@ -71,6 +71,11 @@ export async function findMarketByKey(sql: ReadSql, key: string): Promise<Market
   return row && toMarket(row);
 }
 
+/** A search that more markets may answer than this is not sorted: the markets are walked in the order of the list instead. */
+const MOST_SORTED = 5000;
+/** How many markets such a walk looks at beyond the last one of the previous page. */
+const MOST_WALKED = 10_000;
+
 export interface MarketQuery {
   category?: string | undefined;
   kind?: MarketKind | undefined;
@@ -82,17 +87,71 @@ export interface MarketQuery {
 
 /** Markets that take trades now, by closing time. Volumes come from the hourly rollup, whole hours back from now. */
 export async function listOpenMarkets(sql: ReadSql, query: MarketQuery): Promise<MarketListRow[]> {
+  const isCommon = await hasCommonWords(sql, query);
   const rows = await sql`
+    with page as materialized (
+      select m.id
+        from ${chosenFrom(sql, query, isCommon)} m
+        join book b on b.market_id = m.id
+       where b.status = 'open'
+         and m.close_at > ${nowMs(sql)}
+         ${matches(sql, query)}
+       order by m.close_at, m.id
+       limit ${query.limit}
+    )
     select ${columns(sql)}, coalesce(v.volume_micro, 0)::bigint as volume_24h
-      from market m
+      from page
+      join market m on m.id = page.id
       join book b on b.market_id = m.id
       left join lateral ${lastDay(sql)} v on true
-     where b.status = 'open'
-       and m.close_at > ${nowMs(sql)}
-       ${matches(sql, query)}
-     order by m.close_at, m.id
-     limit ${query.limit}`;
+     order by m.close_at, m.id`;
   return rows.map(toListed);
+}
+
+/**
+ * What a list is chosen from. A search that very many markets may answer looks at those that close next, so that no words that
+ * anyone may ask for cost more than a few of the others.
+ */
+function chosenFrom(sql: ReadSql, query: MarketQuery, isCommon: boolean) {
+  if (!query.q) return sql`market`;
+  return isCommon ? soonToClose(sql, query) : withWords(sql, query.q);
+}
+
+/**
+ * Whether more markets may have these words than a search sorts. Of a phrase its words are counted, so that none is read in
+ * vain; of words that are only excluded the index knows nothing.
+ */
+async function hasCommonWords(sql: ReadSql, { q }: MarketQuery): Promise<boolean> {
+  if (!q) return false;
+  // Stated, not sent: for a number that it does not know PostgreSQL plans to read the table rather than the index.
+  const most = sql.unsafe(String(MOST_SORTED + 1));
+  const [row] = await sql`
+    with asked as materialized (select regexp_replace(${searchQuery(sql, q)}::text, '<(-|[0-9]+)>', '&', 'g')::tsquery as words)
+    select case
+             when numnode(words) = 0 then false
+             when querytree(words) = 'T' then true
+             else (select count(*) > ${MOST_SORTED}
+                     from (select from market where market.words @@ (select words from asked) limit ${most}) found)
+           end as common
+      from asked`;
+  return row?.common === true;
+}
+
+/** The markets that have these words, found by the index. */
+function withWords(sql: ReadSql, q: string) {
+  return sql`(select * from market where words @@ ${searchQuery(sql, q)} offset 0)`;
+}
+
+/** The markets that close next, in this order, from the last one of the previous page on. */
+function soonToClose(sql: ReadSql, { after }: MarketQuery) {
+  return sql`(
+          select *
+            from market
+           where close_at > ${nowMs(sql)}
+             ${after ? sql`and (close_at, id) > (${after.closeAt}, ${after.id})` : sql``}
+           order by close_at, id
+           limit ${MOST_WALKED}
+        )`;
 }
 
 /**
@@ -104,10 +163,12 @@ export async function listMarketsByStatus(
   filter: StatusFilter,
   query: MarketQuery,
 ): Promise<ChosenMarket[]> {
+  // Operators see all that they search for, at whatever cost.
+  const isCommon = isPublicFilter(filter) && (await hasCommonWords(sql, query));
   const rows = await sql`
     with page as materialized (
       select m.id
-        from market m
+        from ${chosenFrom(sql, query, isCommon)} m
         join book b on b.market_id = m.id
        where ${hasStatus(sql, filter)}
          ${matches(sql, query)}
@@ -124,12 +185,26 @@ export async function listMarketsByStatus(
   return rows.map(toChosen);
 }
 
+/**
+ * What was typed, as the tenant's configuration reduces it, or word for word, which also finds what that one drops. It is a
+ * subquery, so that it is made once and not for each row.
+ */
+export function searchQuery(sql: ReadSql, typed: string) {
+  const words = typed.replace(BETWEEN_WORDS, (marks) => (DASHES.test(marks) ? " " : marks));
+  return sql`(select websearch_to_tsquery(market_search_configuration(), ${words})
+                     || websearch_to_tsquery('pg_catalog.simple', ${words}))`;
+}
+
+const BETWEEN_WORDS = /[^\p{L}\p{N}]+/gu;
+/** Each dash before a word is an operator of its own to PostgreSQL, which takes no more than a few in a row. */
+const DASHES = /-.*-.*-/s;
+
 /** What a query asks for beyond the state of a market `m`, each part after an `and`. */
 function matches(sql: ReadSql, { category, kind, q, after }: MarketQuery) {
   return sql`
        ${category ? sql`and m.category = ${category}` : sql``}
        ${kind ? sql`and m.kind = ${kind}` : sql``}
-       ${q ? sql`and market_words(m.question, m.meta) @@ market_query(${q})` : sql``}
+       ${q ? sql`and m.words @@ ${searchQuery(sql, q)}` : sql``}
        ${after ? sql`and (m.close_at, m.id) > (${after.closeAt}, ${after.id})` : sql``}`;
 }
 

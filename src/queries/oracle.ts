@@ -1,5 +1,6 @@
+import type { AuditKey } from "../domain/audit/seal.ts";
 import { nullable, rowReader, text, whole } from "../ledger/codec.ts";
-import { type TickRow, toTick } from "../ledger/unchained/oracle-ticks.ts";
+import { isSealedTick, type TickRow, toTick } from "../ledger/unchained/oracle-ticks.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
@@ -186,14 +187,15 @@ export async function listClosedMarkets(
   return rows.map(toClosed);
 }
 
-/** Ticks of some symbols observed from `from` on, by time. */
+/** Ticks of some symbols observed from `from` on, by time; only those that one of these keys sealed. */
 export async function listTicks(
   sql: ReadSql,
   symbols: readonly { source: string; symbol: string }[],
   from: number,
+  keys: readonly AuditKey[],
 ): Promise<TickRow[]> {
   const rows = await sql`
-    select source, symbol, observed_at, price, conf, received_at, confirmed_at
+    select source, symbol, observed_at, price, conf, received_at, confirmed_at, seal, confirmed_seal
       from oracle_tick
      where (source, symbol) in (
              select * from unnest(
@@ -202,7 +204,7 @@ export async function listTicks(
              ))
        and observed_at >= ${String(from)}::bigint
      order by observed_at`;
-  return rows.map(toTick);
+  return rows.map(toTick).filter((tick) => isSealedTick(tick, keys));
 }
 
 /** The youngest price that any of a feed's sources has shown. */

@@ -89,11 +89,12 @@ export async function listFunding(sql: ReadSql, startMs: number): Promise<Fundin
   return rows.map(toFunding);
 }
 
-/** What has left wallets and has neither been paid out nor given back. */
-export async function sumPendingWithdrawals(sql: ReadSql): Promise<bigint> {
-  const [row] = await sql<{ pending: string }[]>`
-    select coalesce(sum(balance_micro), 0)::text as pending from account where ${isOfKind(sql, "pending", "id")}`;
-  return BigInt(row?.pending ?? 0);
+/** What has left wallets and has neither been paid out nor given back, and what all users owe. */
+export async function sumPendingAndOwed(sql: ReadSql): Promise<{ pendingMicro: bigint; owedMicro: bigint }> {
+  const [row] = await sql<{ pending: string; owed: string }[]>`
+    select (select coalesce(sum(balance_micro), 0)::text from account where ${isOfKind(sql, "pending", "id")}) as pending,
+           (select coalesce(-sum(balance_micro), 0)::text from account where ${isOfKind(sql, "receivable", "id")}) as owed`;
+  return { pendingMicro: BigInt(row?.pending ?? 0), owedMicro: BigInt(row?.owed ?? 0) };
 }
 
 const toRisk = rowReader({

@@ -118,3 +118,9 @@ function timeOf(ms: number | null): string | null {
 export async function cancelStatement(sql: ReadSql, backend: number): Promise<void> {
   await sql`select pg_cancel_backend(${backend})`;
 }
+
+/** The session that runs the query, by the number that `cancelStatement` takes. */
+export async function backendOf(sql: ReadSql): Promise<number> {
+  const [row] = await sql<{ backend: number }[]>`select pg_backend_pid() as backend`;
+  return row?.backend ?? 0;
+}

@@ -1,5 +1,6 @@
-import type { AuditEntry } from "../domain/audit/audit-link.ts";
+import { type AuditEntry, GENESIS_HASH } from "../domain/audit/audit-link.ts";
 import { type AuditContent, contentOf } from "../domain/audit/audit-payloads.ts";
+import type { IsSealed } from "../domain/audit/seal.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
 import { rowReader, text, whole } from "../ledger/codec.ts";
 import { textArray } from "../postgres/arrays.ts";
@@ -33,30 +34,43 @@ export async function listLiveMarkets(
   return rows.map(toLive);
 }
 
-/** An audit entry as followers read it: parsed, once for all of them, and not verified. */
+/** An audit entry as those read it who send it outwards: parsed, once for all of them, and its seal checked. */
 export interface FollowedEntry extends Pick<AuditEntry, "seq" | "ts" | "hash"> {
-  /** Undefined for a payload that is not of its type, as in a row that was tampered with. */
+  /** Undefined for an entry that no audit key sealed as it is stored: nothing is sent of it. */
   content: AuditContent | undefined;
 }
 
 /** Entries after `after`, oldest first. */
-export async function readEntriesAfter(sql: ReadSql, after: bigint, limit: number): Promise<FollowedEntry[]> {
+export async function readEntriesAfter(
+  sql: ReadSql,
+  { after, limit }: { after: bigint; limit: number },
+  isSealed: IsSealed,
+): Promise<FollowedEntry[]> {
   const rows = await sql`
-    select seq, type, payload, ts, hash
-      from audit
-     where seq > ${String(after)}
-     order by seq
+    ${sealedColumns(sql)}
+     where a.seq > ${String(after)}
+     order by a.seq
      limit ${limit}`;
-  return rows.map(toFollowed);
+  return rows.map((row) => toFollowed(row, isSealed));
 }
 
 /** The entries with these numbers, in no order. */
-export async function readEntries(sql: ReadSql, seqs: readonly bigint[]): Promise<FollowedEntry[]> {
+export async function readEntries(sql: ReadSql, seqs: readonly bigint[], isSealed: IsSealed): Promise<FollowedEntry[]> {
   const rows = await sql`
-    select seq, type, payload, ts, hash from audit where seq = any(${textArray(seqs.map(String))}::bigint[])`;
-  return rows.map(toFollowed);
+    ${sealedColumns(sql)}
+     where a.seq = any(${textArray(seqs.map(String))}::bigint[])`;
+  return rows.map((row) => toFollowed(row, isSealed));
 }
 
-function toFollowed({ seq, type, payload, ts, hash }: Row): FollowedEntry {
-  return { seq: BigInt(seq), ts, hash, content: contentOf({ type, payloadText: payload }) };
+function sealedColumns(sql: ReadSql) {
+  return sql`
+    select a.seq, a.type, a.actor, a.payload, a.ts, a.key_id, a.hash,
+           (select before.hash from audit before where before.seq = a.seq - 1) as previous
+      from audit a`;
+}
+
+function toFollowed({ seq, type, actor, payload, ts, key_id, hash, previous }: Row, isSealed: IsSealed): FollowedEntry {
+  const entry: AuditEntry = { seq: BigInt(seq), type, actor, payloadText: payload, ts, keyId: key_id, hash };
+  const holds = isSealed(entry, entry.seq === 1n ? GENESIS_HASH : String(previous));
+  return { seq: entry.seq, ts, hash, content: holds ? contentOf(entry) : undefined };
 }

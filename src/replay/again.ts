@@ -1,17 +1,18 @@
 import { CAPITAL, TREASURY } from "../domain/accounts.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { microFromDecimal } from "../domain/money.ts";
 import { covers } from "../domain/policy/jurisdictions.ts";
 import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import type { Draft } from "../engine/draft.ts";
-import { creditUser, creditWallet, decideWithdrawal, requestWithdrawal } from "../engine/funding.ts";
+import { creditByOperator, creditUser, debitWallet, decideWithdrawal, requestWithdrawal } from "../engine/funding.ts";
 import { createMarket, resumeMarket, suspendMarket } from "../engine/markets.ts";
 import { debit } from "../engine/payments.ts";
 import { positionKey, SINGLE } from "../engine/rows.ts";
 import { settleMarket } from "../engine/settlement.ts";
 import { placeTrade, sellShares } from "../engine/trade.ts";
-import type { LoggedRows } from "./logged-rows.ts";
-import { type LoggedEntry, takeEntry } from "./take-entry.ts";
+import { applyEntry } from "./fold.ts";
+import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 
 /** A command that is on record, as it is decided again. */
 export interface Again {
@@ -44,7 +45,7 @@ export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds)
         category,
         kind,
         resolutionRef,
-        meta: "{}",
+        meta: canonicalJson(payload.meta),
         p0Ppm: Math.round(Number(payload.p0) * 1e6),
       };
       const liquidityMicro = microFromDecimal(payload.liquidity);
@@ -64,11 +65,14 @@ export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds)
       const amountMicro = microFromDecimal(amount);
       if (creditId === undefined)
         return { decide: (draft) => creditUser(draft, { provider, userId, amountMicro, txRef }) };
-      return { decide: (draft) => creditWallet.decide(draft, { id: creditId, traderId: userId, amountMicro }, at) };
+      return { decide: (draft) => creditByOperator(draft, { id: creditId, traderId: userId, amountMicro }, at) };
     }
     case "wallet.debited": {
-      const { userId, amount, provider, txRef: reference, cause } = payload;
-      return { decide: (draft) => debit(draft, { provider, reference, userId }, microFromDecimal(amount), cause) };
+      const { debitId, userId, amount, provider, txRef: reference = "", cause = "" } = payload;
+      const amountMicro = microFromDecimal(amount);
+      if (debitId === undefined)
+        return { decide: (draft) => debit(draft, { provider, reference, userId }, amountMicro, cause) };
+      return { decide: (draft) => debitWallet.decide(draft, { id: debitId, traderId: userId, amountMicro }, at) };
     }
     case "withdrawal.requested": {
       const { withdrawalId: id, userId: traderId, amount } = payload;
@@ -83,7 +87,7 @@ export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds)
     case "kyc.updated":
     case "suitability.submitted":
     case "user.restricted":
-      return { decide: () => takeEntry(proposed, entry) };
+      return { decide: () => applyEntry(proposed, entry) };
     case "config.applied": {
       const addedMicro = microFromDecimal(payload.capitalAdded);
       return addedMicro === 0n ? undefined : { decide: (draft) => draft.transfer(CAPITAL, TREASURY, addedMicro) };

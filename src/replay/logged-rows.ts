@@ -1,11 +1,33 @@
+import { type AuditContent, parsedContent } from "../domain/audit/audit-payloads.ts";
 import type { Reader } from "../engine/draft.ts";
 import { RowMap } from "../engine/row-map.ts";
 import type { RowWrite } from "../engine/row-writes.ts";
 import type { Position, Table, Tables } from "../engine/rows.ts";
 
+/** What an entry says, with its instants in milliseconds since 1970. */
+export type LoggedEntry = AuditContent & {
+  /** When its command was decided, by the database's clock. */
+  at: number;
+  /** What the entry is dated. Later than `at` only where the clock had stepped back. */
+  ts: number;
+};
+
+/** @returns undefined for a payload that is no JSON object, which only a tampered row holds */
+export function loggedEntry(entry: { type: string; payload: object; ts: string }): LoggedEntry | undefined {
+  const content = parsedContent(entry);
+  if (!content) return undefined;
+  const ts = Date.parse(entry.ts);
+  const { decidedAt } = content.payload;
+  // Written out: entries are many, and a spread of each costs as much as reading it.
+  const { type, payload } = content;
+  return { type, payload, ts, at: decidedAt === undefined ? ts : Date.parse(decidedAt) } as LoggedEntry;
+}
+
 /** A tenant's rows in memory, all of them, as the engine reads them. */
 export class LoggedRows implements Reader {
   readonly #rows = new RowMap<Tables[Table]>();
+  /** What was moved in all, by the account debited and the account credited. */
+  readonly #moved = new Map<string, Map<string, bigint>>();
   /** The keys of the positions of each market, so that a settlement finds its holders. */
   readonly #held = new Map<string, Set<string>>();
 
@@ -40,10 +62,19 @@ export class LoggedRows implements Reader {
     return this.get("account", account)?.balanceMicro ?? 0n;
   }
 
-  /** Moves money, as the ledger's transfers do. */
+  /** What transfers add up to, by the account debited and the account credited. */
+  get moved(): ReadonlyMap<string, ReadonlyMap<string, bigint>> {
+    return this.#moved;
+  }
+
+  /** Moves money, as the ledger's transfers do: nothing is no transfer. */
   move(debit: string, credit: string, amountMicro: bigint): void {
+    if (amountMicro === 0n) return;
     this.#add(debit, -amountMicro);
     this.#add(credit, amountMicro);
+    const credits = this.#moved.get(debit);
+    if (credits) credits.set(credit, (credits.get(credit) ?? 0n) + amountMicro);
+    else this.#moved.set(debit, new Map([[credit, amountMicro]]));
   }
 
   #add(id: string, amountMicro: bigint): void {

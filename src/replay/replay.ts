@@ -6,9 +6,9 @@ import type { Policy } from "../domain/policy/policy.ts";
 import { Draft } from "../engine/draft.ts";
 import { SINGLE } from "../engine/rows.ts";
 import { type Again, commandAgain } from "./again.ts";
-import { asTaken } from "./applies.ts";
-import { LoggedRows } from "./logged-rows.ts";
-import { type LoggedEntry, takeEntry } from "./take-entry.ts";
+import { applyEntry } from "./fold.ts";
+import { type LoggedEntry, LoggedRows } from "./logged-rows.ts";
+import { OF_APPLY } from "./recomputation.ts";
 import { type ReplayFigures, Tally } from "./tally.ts";
 
 /** The recorded commands of a window, decided again under another policy. */
@@ -56,7 +56,7 @@ export async function replayWindow(
   for await (const page of asTaken(pages))
     for (const entry of page) {
       if (entry.at > window.to) break;
-      if (entry.at < window.from) takeEntry(recorded, entry);
+      if (entry.at < window.from) applyEntry(recorded, entry);
       else {
         replaying ??= new WindowReplay(recorded, terms);
         replaying.take(entry);
@@ -100,7 +100,7 @@ class WindowReplay {
       if (this.#commands === 1) this.#first = entry.seq;
       this.#decide(again, entry.at);
     }
-    takeEntry(this.#recorded, entry);
+    applyEntry(this.#recorded, entry);
     if (again) this.#count(entry);
   }
 
@@ -166,4 +166,26 @@ function countMarket(tally: Tally, { type, payload }: { type: string; payload: o
   if (type === "market.created" && "marketId" in payload) tally.follow(String(payload.marketId));
   if (type === "market.settled" && "marketId" in payload && "houseResult" in payload)
     tally.settlement(String(payload.marketId), microFromDecimal(String(payload.houseResult)));
+}
+
+/**
+ * Entries in the order in which the service took them. An apply pays its capital in first, by which its markets are
+ * funded, but its entry, which states the capital, is its last one: here it comes before the others of its moment.
+ * @param pages in the order of the log
+ */
+async function* asTaken<Entry extends LoggedEntry>(pages: AsyncIterable<readonly Entry[]>): AsyncGenerator<Entry[]> {
+  const waiting: Entry[] = [];
+  for await (const page of pages) {
+    const ready: Entry[] = [];
+    for (const entry of page) {
+      const isApply = entry.type === "config.applied" && waiting.at(-1)?.at === entry.at;
+      const mayBeOfApply = OF_APPLY.has(entry.type);
+      if (isApply) ready.push(entry);
+      if (!mayBeOfApply || waiting.at(-1)?.at !== entry.at) for (const each of waiting.splice(0)) ready.push(each);
+      if (mayBeOfApply) waiting.push(entry);
+      else if (!isApply) ready.push(entry);
+    }
+    yield ready;
+  }
+  yield waiting;
 }

@@ -77,9 +77,9 @@ function parse(text: string): unknown {
 }
 
 /**
- * Refuses what JSON.parse accepts: 1e400 (read as Infinity), and nesting of any depth. Removes `__proto__`, which would
- * change the prototype of a later copy.
- * @returns how many members the objects have, removed ones included
+ * Refuses what JSON.parse accepts: 1e400 (read as Infinity), nesting of any depth, and `__proto__`, which would change the
+ * prototype of a later copy.
+ * @returns how many members the objects have
  */
 function checkValue(value: unknown, depth: number): number {
   if (typeof value === "number" && !Number.isFinite(value))
@@ -93,8 +93,8 @@ function checkValue(value: unknown, depth: number): number {
   }
   const object = value as Record<string, unknown>;
   for (const key in object) {
+    if (key === "__proto__") throw new Fault("BAD_REQUEST", "The body holds the key __proto__");
     members += 1 + checkValue(object[key], depth + 1);
-    if (key === "__proto__") delete object[key];
   }
   return members;
 }

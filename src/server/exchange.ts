@@ -1,5 +1,6 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { H3Event } from "h3";
 import { invariant } from "../domain/fault.ts";
 import { monotonicMs } from "../domain/time/clock.ts";
@@ -9,13 +10,27 @@ import type { ClientAddresses } from "./client-address.ts";
 import type { Standing } from "./rate-limiter.ts";
 
 // Eight random characters keep the ids of processes and restarts apart; the counter makes them unique and cheap.
-const PROCESS_PREFIX = `req_${randomBytes(6).toString("base64url")}`;
-let lastRequest = 0;
+/** Bytes of an id: two of a million million requests share one about once in a hundred million cases. */
+const ID_BYTES = 12;
+/** Random bytes are fetched for many ids at once: a call for each would cost more than the rest of the exchange. */
+const POOL = Buffer.alloc(ID_BYTES * 512);
+let used = POOL.length;
 
+/** Random, so that an id tells a client nothing of the traffic of others. */
 export function nextRequestId(): string {
-  lastRequest += 1;
-  return PROCESS_PREFIX + lastRequest.toString(36);
+  if (used === POOL.length) {
+    randomFillSync(POOL);
+    used = 0;
+  }
+  used += ID_BYTES;
+  return `req_${POOL.toString("base64url", used - ID_BYTES, used)}`;
 }
+
+/**
+ * Connections of commands of the server's directory. The kernel let them in, since only the operator and root can enter the
+ * folder of the socket: limits by address and rules about hosts are for others. Their key decides what they may do.
+ */
+export const commandSockets = new WeakSet<Socket>();
 
 export type Attempt = Pick<Refusal, "operation" | "actor" | "userId" | "marketId">;
 
@@ -28,6 +43,8 @@ export class Exchange {
   readonly #event: H3Event;
   /** The path of its route, with `:name` for what the request names. */
   readonly route: string;
+  /** Whether it came through the socket of the directory's commands. */
+  readonly isCommand: boolean;
   /** The rate-limit bucket of the client. */
   readonly address: string;
   /** Set once its key was found. */
@@ -46,7 +63,9 @@ export class Exchange {
     this.res = node.res as ServerResponse;
     this.#event = event;
     this.route = route;
-    this.address = addresses.bucketOf(this.req.socket.remoteAddress, this.header("x-forwarded-for"));
+    const { socket } = this.req;
+    this.isCommand = commandSockets.has(socket);
+    this.address = this.isCommand ? "local" : addresses.bucketOf(socket.remoteAddress, this.header("x-forwarded-for"));
   }
 
   /** Whether the answer is sent without its body. */

@@ -30,8 +30,6 @@ export interface RequestLimits {
   webhooksPerMinute?: number | undefined;
   /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
   embedPerMinute?: number | undefined;
-  /** Held quotes of each user; any number unless given. */
-  heldQuotesPerMinute?: number | undefined;
 }
 
 export interface FrontDoorOptions {
@@ -61,8 +59,6 @@ export type StrictTransport = boolean | "forwarded";
 
 /** Preflights cost less than requests, and a page may send one before each of them. */
 const PREFLIGHTS_PER_REQUEST = 10;
-/** Commands ask for a proof once per connection. */
-const PROOFS_PER_REQUEST = 10;
 
 /**
  * Readers behind one address are many, and one page has several widgets. What they read costs little: it comes from memory,
@@ -128,31 +124,21 @@ export class FrontDoor {
    */
   count(exchange: Exchange, signed: boolean): Promise<void> | undefined {
     const { limits } = this.#options;
-    const { address } = exchange;
+    const { address, isCommand } = exchange;
+    if (isCommand) return undefined;
     if (signed && limits.webhooksPerMinute !== undefined)
       return this.#take(exchange, `webhook ${address}`, limits.webhooksPerMinute);
     return this.#take(exchange, address, limits.perMinute);
   }
 
-  /**
-   * Counts a held quote in its user's window; the request itself is counted already.
-   * @throws Fault RATE_LIMITED
-   */
-  async countHeldQuote(exchange: Exchange, userId: string): Promise<void> {
-    const limit = this.#options.limits.heldQuotesPerMinute;
-    if (limit === undefined) return;
-    const standing = await this.#options.limiter.take(`quote ${userId}`, limit);
-    // What is admitted states the standing of its request.
-    if (!standing.allowed) admit(exchange, standing);
-  }
-
   /** @throws Fault UNKNOWN_HOST */
-  #requireHost({ req }: Exchange): void {
+  #requireHost({ req, isCommand }: Exchange): void {
     const { hosts } = this.#options;
-    if (!hosts.isEmpty && !hosts.has(requestedHost(req.url, req.headers.host))) throw unknownHost();
+    if (!isCommand && !hosts.isEmpty && !hosts.has(requestedHost(req.url, req.headers.host))) throw unknownHost();
   }
 
   #countOf(exchange: Exchange, route: Route): Promise<void> | undefined {
+    if (exchange.isCommand) return undefined;
     if (exchange.req.method === "OPTIONS")
       return this.#take(
         exchange,
@@ -172,16 +158,6 @@ export class FrontDoor {
   /** Counts bytes that are no request against their address, whose requests are refused too when it sends many. */
   countUnparsed(address: string): void {
     void this.#options.limiter.take(address, this.#options.limits.perMinute);
-  }
-
-  /**
-   * Counts a proof that a command of this machine asks for, apart from requests, so that neither uses up the other's limit.
-   * @returns whether the proof is allowed
-   */
-  async countProof(address: string): Promise<boolean> {
-    const limit = this.#options.limits.perMinute * PROOFS_PER_REQUEST;
-    const { allowed } = await this.#options.limiter.take(`proof ${address}`, limit);
-    return allowed;
   }
 
   #takeEmbed(exchange: Exchange): Promise<void> | undefined {

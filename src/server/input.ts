@@ -7,7 +7,6 @@ import { hasNoBody, parseJsonObject, readBody, requireJson } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 
 const BODY_LIMIT_BYTES = 64 * 1024;
-export const NO_BODY: Buffer = Buffer.alloc(0);
 
 /** Where the fields of an operation's input come from. */
 export interface InputPlan {
@@ -17,42 +16,43 @@ export interface InputPlan {
   /** Whether a request may come without a body: each of its fields has a default. */
   bodyIsOptional: boolean;
   bodyLimitBytes: number;
-}
-
-export interface AssembledInput {
-  input: Record<string, unknown>;
-  rawBody: Buffer;
+  /** Whether it is no read: then a body, and what says of which kind it is, must be JSON. */
+  isChange: boolean;
 }
 
 /** Derives from a row of the contract where the fields of its requests are. */
 export function planInput({ method, path, input, inQuery, bodyLimitBytes = BODY_LIMIT_BYTES }: Operation): InputPlan {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
-  if (method === "GET" || inQuery) return { path: inPath, rest: "query", bodyIsOptional: true, bodyLimitBytes };
+  const isChange = method !== "GET";
+  if (!isChange || inQuery) return { path: inPath, rest: "query", bodyIsOptional: true, bodyLimitBytes, isChange };
   // A loose schema takes fields that it does not name.
   const hasOthers =
     input.def.catchall instanceof z.ZodUnknown || Object.keys(input.shape).some((name) => !inPath.includes(name));
-  const bodyIsOptional = Object.entries(input.shape).every(
-    ([name, schema]) => inPath.includes(name) || schema.safeParse(undefined).success,
-  );
-  return { path: inPath, rest: hasOthers ? "body" : "nothing", bodyIsOptional, bodyLimitBytes };
+  // A PUT replaces what is there: without a body nobody knows by what.
+  const bodyIsOptional =
+    method !== "PUT" &&
+    Object.entries(input.shape).every(([name, schema]) => inPath.includes(name) || schema.safeParse(undefined).success);
+  return { path: inPath, rest: hasOthers ? "body" : "nothing", bodyIsOptional, bodyLimitBytes, isChange };
 }
 
 /**
  * One flat object from path, query and body; the path wins, so that a body cannot redirect a request to another market.
  * @throws Fault BAD_REQUEST
  */
-export async function assembleInput(exchange: Exchange, plan: InputPlan): Promise<AssembledInput> {
+export async function assembleInput(exchange: Exchange, plan: InputPlan): Promise<Record<string, unknown>> {
   let input: Record<string, unknown> = {};
-  let rawBody = NO_BODY;
-  if (plan.rest === "body" && !(plan.bodyIsOptional && hasNoBody(exchange.req))) {
+  const mayBeEmpty = plan.rest !== "body" || plan.bodyIsOptional;
+  if (plan.isChange && !(mayBeEmpty && hasNoBody(exchange.req) && exchange.header("content-type") === undefined)) {
+    // Also where nothing is read from the body: what a form on a hostile page can send must change nothing.
     requireJson(exchange.header("content-type"));
-    rawBody = await readBody(exchange.req, plan.bodyLimitBytes);
-    input = parseJsonObject(rawBody);
-  } else if (plan.rest === "query" && exchange.search !== "") {
-    input = parseQuery(exchange.search);
+    if (!(mayBeEmpty && hasNoBody(exchange.req))) {
+      const body = parseJsonObject(await readBody(exchange.req, plan.bodyLimitBytes));
+      if (plan.rest === "body") input = body;
+    }
   }
+  if (plan.rest === "query" && exchange.search !== "") input = parseQuery(exchange.search);
   for (const name of plan.path) input[name] = decodeSegment(exchange.params[name] ?? "");
-  return { input, rawBody };
+  return input;
 }
 
 /** Targets that one route remembers, and how long they may be. */

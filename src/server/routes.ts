@@ -3,6 +3,7 @@ import type { HTTPMethod } from "h3";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { InboundEndpoint } from "../contract/resources/webhooks.ts";
+import type { OperationScope } from "../domain/access/scopes.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { wallClockMs } from "../domain/time/clock.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
@@ -12,11 +13,11 @@ import { verifyStripeSignature } from "../providers/stripe/verify.ts";
 import { keepNews } from "../services/inbound.ts";
 import { type Caller, decodeInput, type Handlers, invoke, perform } from "../services/invoke.ts";
 import type { AdminHosts } from "./access/admin-hosts.ts";
-import { authenticate, callerOf, type Identities } from "./access/authenticate.ts";
+import { authenticate, callerOf, type Identities, repeatableCaller } from "./access/authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
 import { isForBrowsers } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
-import { assembleInput, NO_BODY, planInput, RememberedInputs } from "./input.ts";
+import { assembleInput, planInput, RememberedInputs } from "./input.ts";
 import { csvAnswer, wireAnswer } from "./operation-answer.ts";
 import { type Answer, ok, wired } from "./responses.ts";
 
@@ -50,8 +51,6 @@ export interface RouteServices {
   sequencer: Sequencer | undefined;
   /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
   countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void> | undefined) | null;
-  /** Counts a quote that a user asks to hold, and refuses those beyond the user's limit. */
-  countHeldQuote(exchange: Exchange, userId: string): Promise<void>;
 }
 
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
@@ -86,12 +85,20 @@ type Read = (exchange: Exchange, body: Record<string, unknown>, services: RouteS
 
 const readKyc: Read = (exchange, body, services) => ownScheme(exchange, services)?.read(body);
 
-/** How each webhook is verified and read, and the actor that its audit entries name unless the handler states another. */
-const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify; read?: Read }>> = {
-  receiveKyc: { actor: "provider:kyc", verify: verifyKyc, read: readKyc },
-  receivePayment: { actor: "provider:payments", verify: generic("payments") },
-  receivePrice: { actor: "oracle", verify: generic("oracle") },
-  receiveStripe: { actor: "provider:stripe", verify: verifyStripe },
+/** How each webhook is verified and read, and what an operator's key needs to send it in the provider's place. */
+interface SignedWebhook {
+  /** The actor that audit entries name, unless the handler states another. */
+  actor: string;
+  verify: Verify;
+  read?: Read;
+  scope: OperationScope;
+}
+
+const SIGNED: Partial<Record<OperationId, SignedWebhook>> = {
+  receiveKyc: { actor: "provider:kyc", verify: verifyKyc, read: readKyc, scope: "users" },
+  receivePayment: { actor: "provider:payments", verify: generic("payments"), scope: "funds" },
+  receivePrice: { actor: "oracle", verify: generic("oracle"), scope: "settle" },
+  receiveStripe: { actor: "provider:stripe", verify: verifyStripe, scope: "funds" },
 };
 
 /** The route of an operation. Deny by default: a row whose signature scheme is not known gets none. */
@@ -101,7 +108,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     const scheme = SIGNED[id];
     return scheme && webhookRoute(id, operation, scheme, services);
   }
-  const { handlers, identities, adminHosts, countHeldQuote } = services;
+  const { handlers, identities, adminHosts } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
   const cached = cachedBy(identities, operation);
@@ -112,19 +119,24 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     forBrowsers: isForBrowsers(operation),
     ...(operation.trades ? { trades: true } : {}),
     async answer(exchange) {
+      requireExactPath(exchange);
       if (operation.auth === "admin") adminHosts.require(exchange);
       const authenticated = authenticate(exchange, operation, identities);
       const identity = authenticated instanceof Promise ? await authenticated : authenticated;
       const known = inputs?.get(exchange);
-      const { input, rawBody } = known ? { input: known, rawBody: NO_BODY } : await assembleInput(exchange, plan);
-      const caller = callerOf(exchange, operation, identity, rawBody);
+      const input = known ?? (await assembleInput(exchange, plan));
+      const caller = callerOf(exchange, operation, identity);
       exchange.userId = caller.user?.id;
       if (isChange) exchange.attempt = attemptOf(id, input, caller);
       try {
         const decoded = known ?? decodeInput(id, input);
         if (!known) inputs?.set(exchange, decoded);
-        if ("hold" in decoded && decoded.hold && caller.user) await countHeldQuote(exchange, caller.user.id);
-        const answered = await perform(handlers, id, decoded, caller);
+        const answered = await perform(
+          handlers,
+          id,
+          decoded,
+          repeatableCaller(exchange, operation, identity, caller, decoded),
+        );
         return operation.csv && "format" in decoded && decoded.format === "csv"
           ? csvAnswer(exchange, operation, answered)
           : wireAnswer(exchange, operation, answered);
@@ -133,6 +145,11 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
       }
     },
   };
+}
+
+/** h3 takes a path with a slash at its end for the one without. @throws Fault NOT_FOUND */
+function requireExactPath({ pathname }: Exchange): void {
+  if (pathname.endsWith("/")) throw new Fault("NOT_FOUND", "Not found");
 }
 
 /** The cached credentials that an operation may change; the next request that needs them reads them again. */
@@ -154,16 +171,24 @@ function attemptOf(
 function webhookRoute(
   id: OperationId,
   operation: Operation,
-  { actor, verify, read }: { actor: string; verify: Verify; read?: Read },
+  { actor, verify, read, scope }: SignedWebhook,
   services: RouteServices,
 ): Route {
-  const { tenantId, handlers, sequencer, countWebhook } = services;
+  const { tenantId, handlers, sequencer, countWebhook, identities, adminHosts } = services;
+  /** An operator who stands in for the provider gives a reason and a key, and is the actor on record. */
+  const senderOf = async (exchange: Exchange): Promise<Caller> => {
+    if (exchange.header("audit-reason") === undefined) return { actor };
+    adminHosts.require(exchange);
+    const identity = await authenticate(exchange, { auth: "admin", method: "POST", scope }, identities);
+    return callerOf(exchange, operation, identity);
+  };
   return {
     method: operation.method,
     path: operation.path,
     forBrowsers: false,
     ...(countWebhook ? { countsItself: true } : {}),
     async answer(exchange) {
+      requireExactPath(exchange);
       let body: Buffer | undefined;
       let signed = false;
       try {
@@ -178,11 +203,12 @@ function webhookRoute(
       const parsed = parseJsonObject(body);
       const said = read?.(exchange, parsed, services);
       const webhook = { sha256: createHash("sha256").update(body).digest("hex"), body: body.toString() };
+      const sender = await senderOf(exchange);
       if (said && "news" in said) {
         invariant(sequencer, "where a provider is heard, its news can be kept");
         return ok(await keepNews({ sequencer }, said, webhook));
       }
-      const { wire } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { actor, webhook });
+      const { wire } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { ...sender, webhook });
       return wired(wire);
     },
   };

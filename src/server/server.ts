@@ -1,7 +1,9 @@
 import type { Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionLimits } from "../domain/access/connection-limits.ts";
-import { monotonicMs } from "../domain/time/clock.ts";
+import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
+import { SERVER_ID } from "../services/tenant/server-id.ts";
+import { listenForCommands } from "./command-socket.ts";
 import { Connections } from "./connections/connections.ts";
 import { descriptorLimit } from "./connections/descriptors.ts";
 import { createListener, type KeyPair, renewKeyPair } from "./connections/listener.ts";
@@ -19,6 +21,8 @@ export interface ListenOptions {
   opsHost?: string | undefined;
   /** Makes the API's port speak TLS; the operations listener never does. */
   keyPair?: KeyPair | undefined;
+  /** The directory whose commands find this server, and what they are told of it; without it they need its address. */
+  commands?: { directory: string; version: string } | undefined;
 }
 
 export interface RunningServer {
@@ -56,7 +60,6 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const scheme = keyPair ? "https" : "http";
   const descriptors = descriptorLimit();
   const front = createTenantFront(options, {
-    scheme,
     descriptors,
     connect: (terms) => {
       const connections = new Connections(terms);
@@ -86,21 +89,41 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   ops.on("error", onError);
   const opsPort = opsListening.port;
   front.start();
+  const url = urlOf(scheme, where.host, port);
+  const opsUrl = urlOf("http", opsHost, opsPort);
+  const since = new Date(wallClockMs()).toISOString();
+  const commandSocket =
+    where.commands &&
+    (await listenForCommands({
+      directory: where.commands.directory,
+      tenant: options.tenantId,
+      facts: () => ({
+        ...{ tenant: options.tenantId, pid: process.pid, server: SERVER_ID, version: where.commands?.version ?? "" },
+        ...{ since, url, opsUrl, auditKeyId: options.auditKeyId ?? null, problem: null },
+      }),
+      page: (path) => tenantOps(front.ops, path),
+      handle: front.handle,
+    }).catch((error: unknown) => {
+      log.warn({ err: error }, "Commands of this directory cannot find this server: its socket cannot be created");
+    }));
   const shutDown = async (): Promise<void> => {
     front.beginEnd();
+    const left = commandSocket?.leave();
     await drain(server, listening, site.door, connections, options.lastRequestMs);
     await front.end();
     const opsClosed = opsListening.close();
     opsConnections.destroyAll();
     await opsClosed;
     ops.close();
+    commandSocket?.destroy();
+    await left;
   };
   let closing: Promise<void> | undefined;
   return {
-    url: urlOf(scheme, where.host, port),
+    url,
     address,
     port,
-    opsUrl: urlOf("http", opsHost, opsPort),
+    opsUrl,
     opsPort,
     renew: (pair) => renewKeyPair(server, pair),
     async drain(ms, signal) {

@@ -1,15 +1,12 @@
 import type { RequestListener } from "node:http";
-import type { Socket } from "node:net";
+import type { Logger } from "pino";
 import { type ConnectionLimits, connectionLimits } from "../domain/access/connection-limits.ts";
 import { NO_ORIGIN } from "../domain/access/security.ts";
 import type { IntegrityProblem } from "../domain/audit/audit-link.ts";
-import {
-  forgetEndedSessions,
-  forgetOldAnswers,
-  forgetOldCounts,
-  forgetOldSecurityEvents,
-} from "../ledger/unchained/forget.ts";
+import { monotonicMs } from "../domain/time/clock.ts";
+import { forgetOldAnswers, forgetOldCounts, forgetOldSecurityEvents } from "../ledger/unchained/forget.ts";
 import type { Pool } from "../postgres/pool.ts";
+import { onMismatch } from "../services/answers.ts";
 import type { LeaseStatus } from "../services/leases.ts";
 import { listenerOf } from "./app.ts";
 import { ClientAddresses } from "./client-address.ts";
@@ -18,16 +15,12 @@ import type { ConnectionGroup, ConnectionTerms } from "./connections/connection-
 import { type OnRefused, RefusalReport } from "./connections/connection-refusals.ts";
 import type { Connections } from "./connections/connections.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { watchMismatches } from "./observe/mismatch-watch.ts";
 import type { OpsOptions, Readiness } from "./observe/ops-listener.ts";
-import { proving } from "./server-proof.ts";
 import { createTenantSite, type TenantSite, type TenantSiteOptions } from "./tenant-site.ts";
 
 export interface ServerOptions extends TenantSiteOptions {
-  /** The id of the key that seals the audit log; the operations listener states it. */
+  /** The id of the key that seals the audit log; commands of the directory are told. */
   auditKeyId?: string | undefined;
-  /** Proves this process to commands of the same directory; without it they need its address as an option. */
-  proofSecret?: string | undefined;
   /** How long a connection may stay silent while the server closes, since a request may be on its way; 500 ms by default. */
   lastRequestMs?: number | undefined;
   /** Limits on connections; those not stated follow from the number of descriptors that this process may have. */
@@ -47,7 +40,6 @@ export interface ServerOptions extends TenantSiteOptions {
 
 /** How a tenant is reached: by connections of its own, or by some of those that a listener of several tenants has. */
 export interface Reach {
-  scheme: "http" | "https";
   /** How many files and sockets this process may have open. */
   descriptors: number;
   /** Gives the tenant its connections, which are counted by its own terms. */
@@ -74,15 +66,15 @@ export interface TenantFront {
   end(): Promise<void>;
 }
 
-const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetEndedSessions, forgetOldSecurityEvents];
+const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetOldSecurityEvents];
 const FORGET_INTERVAL_MS = 60_000;
 
 /**
  * Puts together what answers a tenant's requests.
  * @throws Fault CONFIG_INVALID for an unusable option
  */
-export function createTenantFront(options: ServerOptions, { scheme, descriptors, connect }: Reach): TenantFront {
-  const { tenantId, auditKeyId, isDatabaseUp, integrityProblem = () => undefined } = options;
+export function createTenantFront(options: ServerOptions, { descriptors, connect }: Reach): TenantFront {
+  const { tenantId, isDatabaseUp, integrityProblem = () => undefined } = options;
   const { log, leases = () => [], metrics = new Metrics() } = options;
   const { readiness = async () => ({ writes: false, database: null }) } = options;
   const limits = connectionLimits(options.limits ?? {}, descriptors);
@@ -104,18 +96,12 @@ export function createTenantFront(options: ServerOptions, { scheme, descriptors,
     },
   });
   const site = createTenantSite(options, { metrics, addresses, connections, streamLimits: limits, onRefused });
-  const admitProof = async (socket: Socket): Promise<boolean> => {
-    const { bucket } = addresses.peer(socket.remoteAddress ?? "");
-    const admitted = connections.beginProof(socket) && (await site.door.countProof(bucket));
-    if (!admitted) connections.note("rate", socket);
-    return admitted;
-  };
   const isDraining = () => site.door.draining;
   metrics.setDraining(isDraining);
   metrics.setLeases(() => leases().map(({ work, held }) => [work, held ? 1 : 0]));
   let stopWork = () => {};
   return {
-    handle: proving(listenerOf(site.app), tenantId, options.proofSecret, admitProof),
+    handle: listenerOf(site.app),
     site,
     connections,
     group,
@@ -123,7 +109,7 @@ export function createTenantFront(options: ServerOptions, { scheme, descriptors,
     addresses,
     metrics,
     onRefused,
-    ops: { tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, leases, integrityProblem, readiness },
+    ops: { tenantId, metrics, isDraining, isDatabaseUp, leases, integrityProblem, readiness },
     start() {
       const stopForgetting = forgetRegularly(options.pool);
       const stopWatching = watchMismatches(metrics, log);
@@ -150,4 +136,19 @@ function forgetRegularly(pool: Pool): () => void {
     for (const forget of FORGOTTEN) forget(pool).catch(() => {});
   }, FORGET_INTERVAL_MS).unref();
   return () => clearInterval(timer);
+}
+
+/** The same row may cause a mismatch at every read; the counter tells how often. */
+const LOG_INTERVAL_MS = 60_000;
+
+/** Counts answers that do not fit the contract, and logs one a minute for each operation, until the returned function is called. */
+export function watchMismatches(metrics: Pick<Metrics, "countMismatch">, log: Logger): () => void {
+  const loggedAt = new Map<string, number>();
+  return onMismatch(({ operation, problem }) => {
+    metrics.countMismatch(operation);
+    const now = monotonicMs();
+    if (now - (loggedAt.get(operation) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return;
+    loggedAt.set(operation, now);
+    log.error({ operation, problem }, "An answer was given that is not what the contract says");
+  });
 }

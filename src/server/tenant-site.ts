@@ -36,12 +36,11 @@ import type { Connections } from "./connections/connections.ts";
 import { type StreamLimits, StreamSeats } from "./connections/stream-seats.ts";
 import { Cors } from "./cors.ts";
 import { FrontDoor, type OnAnswered, type RequestLimits, type StrictTransport } from "./front-door.ts";
-import { countingHeldQuotes } from "./observe/held-quotes.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
-import { openApiRoutes } from "./openapi/document-routes.ts";
+import { openApiRoute } from "./openapi/document-routes.ts";
 import { assetRoutes, readAssets } from "./pages/assets.ts";
-import { embedDocsRoute } from "./pages/docs/embed/embed-docs.ts";
+import { docsRoutes } from "./pages/docs.ts";
 import { FrameReader } from "./pages/embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
 import { marketRoutes } from "./pages/market/market-routes.ts";
@@ -73,6 +72,7 @@ export interface TenantSiteOptions {
     security?: SecurityLog;
     cursors?: Cursors;
     views?: Views;
+    publicReads?: Pick<Pool, "read" | "snapshot">;
     checks?: Pool;
   };
   /** Used for API keys, the shared request count, and the first data of streams and the widget. */
@@ -164,12 +164,11 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     onAnswered: options.onAnswered,
   });
   const outgoing = new OutgoingHttp(options.network);
-  const ended = new EndedSessions(pool, services.isSealed);
-  // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
-  const handlers = countingHeldQuotes(
-    sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers,
-    metrics,
+  const ended = new EndedSessions(pool, services.isSealed, async ({ userId: traderId, tokenSha256, until }) =>
+    sequencer?.submit({ command: { type: "endSession", traderId, tokenSha256, until }, actor: `user:${traderId}` }),
   );
+  // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
+  const handlers = sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers;
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.note((sql) => recordKeyUse(sql, seen)),
@@ -185,7 +184,9 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     origins: new Origins(options.corsOrigins, baseUrl),
   };
   const seats = new StreamSeats(surroundings.streamLimits);
-  const hub = services.tail && new StreamHub(services.tail, pool, seats, options.streamHeartbeatMs, [keys, ended]);
+  const hub =
+    services.tail &&
+    new StreamHub(services.tail, services.publicReads ?? pool, seats, options.streamHeartbeatMs, [keys, ended]);
   const streaming = {
     seats,
     identities,
@@ -204,7 +205,6 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     kycProvider: options.kycProvider,
     sequencer,
     countWebhook: limits.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
-    countHeldQuote: (exchange, userId) => door.countHeldQuote(exchange, userId),
   };
   const app = createApp({
     door,
@@ -213,7 +213,8 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     documents: [
       ...ownRoutes,
       ...(services.checks ? [auditRoute(routeServices, services.checks)] : []),
-      ...openApiRoutes({ served, baseUrl, tenantId, stream: hub !== undefined }),
+      openApiRoute({ served, baseUrl, tenantId, stream: hub !== undefined }),
+      ...docsRoutes({ baseUrl, tenantId }),
       ...widgetRoutes(options, keys, handlers, [stream, operationRoute("getPortfolio", routeServices)]),
     ],
   });
@@ -242,7 +243,7 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
 
 /** What readers see: the widget, with the routes that its frames read under addresses of their own too, and the market pages. */
 function widgetRoutes(
-  { embed: options, playground, pool, services: { cursors, views } }: TenantSiteOptions,
+  { embed: options, playground, pool, services: { cursors, views, publicReads = pool } }: TenantSiteOptions,
   keys: KeyRing,
   handlers: Handlers,
   [stream, portfolio]: [stream: Route | undefined, portfolio: Route | undefined],
@@ -252,7 +253,7 @@ function widgetRoutes(
   const assets = readAssets();
   const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const reader = new FrameReader(pool, cursors, views);
+  const reader = new FrameReader(publicReads, cursors, views);
   const services = { options, assets, reader, keys, traders, languages };
   return [
     ...assetRoutes(assets),
@@ -260,7 +261,6 @@ function widgetRoutes(
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
     ...marketRoutes({ ...options, languages }, handlers, (id) => reader.finalValue(id)),
-    embedDocsRoute(services),
     ...(playground ? [playgroundRoute(services, playground)] : []),
   ];
 }

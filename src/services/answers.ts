@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { encode, mismatchOf } from "../contract/encode.ts";
+import { withPlainNumbers } from "../contract/exact-number.ts";
 import { type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 
 /** An answer that went out although it does not fit the contract. */
@@ -41,19 +42,6 @@ export function holdAgainst<Wire>(operation: string, schema: z.ZodType, wire: Wi
   return wire;
 }
 
-/**
- * Calls a function that makes an event of a stored row.
- * @returns undefined, and reports a mismatch, when it throws: only a row that was tampered with makes it throw
- */
-export function madeOf<Value>(operation: string, make: () => Value): Value | undefined {
-  try {
-    return make();
-  } catch (error) {
-    report({ operation, problem: error instanceof Error ? error.message : String(error) });
-    return undefined;
-  }
-}
-
 /** Wire form of a value by its schema. @param operation the one that answers with it */
 export function encodeAs(operation: string, schema: z.ZodType, value: unknown): unknown {
   const { wire, mismatch } = encode(schema, value);
@@ -89,7 +77,13 @@ export class Wire<Value> {
     return new Wire<Value>(undefined, text);
   }
 
+  /** As a caller of this process gets it: numbers are doubles. */
   get value(): Value {
+    return withPlainNumbers(this.exact);
+  }
+
+  /** With every digit of large sums, for what becomes text. */
+  get exact(): Value {
     this.#value ??= JSON.parse(this.#text ?? "null") as Value;
     return this.#value;
   }

@@ -1,18 +1,16 @@
 import type { OperationId, Result } from "../contract/operations.ts";
 import { requireScopes } from "../domain/access/scopes.ts";
-import type { IsSealed } from "../domain/audit/seal.ts";
+import type { AuditKey, IsSealed } from "../domain/audit/seal.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { FeedDefinition } from "../domain/feeds/feed.ts";
 import type { Command, Results } from "../engine/commands.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { encodeResult } from "./answers.ts";
-import type { AuditWatch } from "./audit/audit-watch.ts";
-import type { LedgerWatch } from "./audit/ledger-watch.ts";
+import type { RecordWatch } from "./audit/record-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
-import type { HeldQuotes } from "./markets/held-quotes.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 
@@ -39,23 +37,26 @@ export interface ServiceContext {
    * For reads, and for writes that need no place in the order of commits. No decision about money rests on its reads.
    */
   pool: Pool;
+  /**
+   * For what anyone may read without a user: on connections of its own, and each statement ends after half a second, so that
+   * none of them takes what trades and portfolios need. @throws Fault OVERLOADED
+   */
+  publicReads: Pick<Pool, "read" | "snapshot">;
   /** Answers kept in memory, for reads that many callers repeat. */
   views: Views;
   /** Connections for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Pool;
-  /** Knows whether the audit chain holds; a server lets it walk in the background. */
-  auditWatch: AuditWatch;
-  /** Knows whether the ledger adds up; a server lets it compare in the background. */
-  ledgerWatch: LedgerWatch;
+  /** Knows whether the log holds and the ledger adds up; a server lets it check in the background. */
+  recordWatch: RecordWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;
   sweeps: Sweeps;
   /** Makes and reads the cursors of lists. */
   cursors: Cursors;
-  /** Makes and reads the quotes that users hold. */
-  heldQuotes: HeldQuotes;
   /** Events that operators should know of and that are not in the audit log. */
   security: SecurityLog;
+  /** Seals what decides money and has no place in the log. */
+  auditKey: AuditKey;
   /** Whether the audit key sealed an entry. */
   isSealed: IsSealed;
   /** Fresh identifiers, ordered by time. */

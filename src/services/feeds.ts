@@ -3,13 +3,7 @@ import type { Result } from "../contract/operations.ts";
 import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import {
-  definitionText,
-  type FeedDefinition,
-  feedCatalogue,
-  feedFingerprintText,
-  type Venues,
-} from "../domain/feeds/feed.ts";
+import { type FeedDefinition, feedCatalogue, feedFingerprintText, type Venues } from "../domain/feeds/feed.ts";
 import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
 import { nearest } from "../domain/nearest.ts";
 
@@ -45,8 +39,7 @@ export function isFeedUnchanged(
   { feed: key, feedSha256 }: Pick<MarketTerms, "feed" | "feedSha256">,
 ): boolean {
   const feed = feeds.get(key);
-  // Older markets keep a hash of the definition alone, without its sources.
-  return feed !== undefined && (hashes.get(key) === feedSha256 || sha256(definitionText(feed)) === feedSha256);
+  return feed !== undefined && hashes.get(key) === feedSha256;
 }
 
 /** Every feed with its sources. */

@@ -2,15 +2,17 @@ import { describeMistake, jsonSentence } from "../contract/issue-sentence.ts";
 import type { Input, Result } from "../contract/operations.ts";
 import { Deposit } from "../contract/resources/inbound.ts";
 import { text, UserId } from "../contract/scalars.ts";
+import { NO_ORIGIN } from "../domain/access/security.ts";
 import { Fault } from "../domain/fault.ts";
+import { kycVerdict } from "../domain/trader.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 
 /** Webhooks in pmctl's own format. The server has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {
   return {
-    receiveKyc: (event, { webhook }) => receiveKyc(context, event, webhook),
-    receivePayment: (event, { webhook }) => receivePayment(context, event, webhook),
+    receiveKyc: (event, caller) => receiveKyc(context, event, caller),
+    receivePayment: (event, caller) => receivePayment(context, event, caller),
   } satisfies Handlers;
 }
 
@@ -19,11 +21,17 @@ const PROVIDER = "payments";
 const MAX_KEPT_BYTES = 64 * 1024;
 const RECEIVED = { received: true } as const;
 
+/** Who is on record for a provider's webhook: an operator who stood in for the provider, else the provider itself. */
+export function senderOnRecord({ actor, reason }: Caller, provider: string): Pick<Caller, "actor" | "reason"> {
+  return actor.startsWith("admin:") ? { actor, reason } : { actor: `provider:${provider}` };
+}
+
 async function receiveKyc(
-  { sequencer }: ServiceContext,
+  { sequencer, security }: ServiceContext,
   event: Input<"receiveKyc">,
-  arrived: Caller["webhook"],
+  caller: Caller,
 ): Promise<Result<"receiveKyc">> {
+  const arrived = caller.webhook;
   const { userId, status, provider, verifiedAt, jurisdiction } = event;
   const webhook = arrived && {
     provider: `kyc:${provider}`,
@@ -35,8 +43,9 @@ async function receiveKyc(
   };
   await sequencer.submit({
     command: { type: "recordKyc", traderId: userId, status, provider, verifiedAt, jurisdiction, webhook },
-    actor: `provider:${provider}`,
+    ...senderOnRecord(caller, provider),
   });
+  if (kycVerdict(status) === undefined) security.note("kyc.unrecognised", "status", NO_ORIGIN);
   return RECEIVED;
 }
 
@@ -73,8 +82,10 @@ export async function keepNews(
 async function receivePayment(
   { sequencer }: ServiceContext,
   event: Input<"receivePayment">,
-  arrived: Caller["webhook"],
+  caller: Caller,
 ): Promise<Result<"receivePayment">> {
+  const arrived = caller.webhook;
+  const sender = senderOnRecord(caller, PROVIDER);
   const webhook = arrived && {
     provider: PROVIDER,
     sha256: arrived.sha256,
@@ -87,7 +98,7 @@ async function receivePayment(
     if (!webhook) return RECEIVED;
     const body = Buffer.byteLength(arrived.body) <= MAX_KEPT_BYTES ? arrived.body : null;
     const command = { type: "keepWebhook", webhook: { ...webhook, body }, outcome: "kept" } as const;
-    await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
+    await sequencer.submit({ command, ...sender });
     return RECEIVED;
   }
   const parsed = Deposit.safeParse(event, { error: jsonSentence });
@@ -102,7 +113,7 @@ async function receivePayment(
       reference: txRef,
       webhook,
     },
-    actor: `provider:${PROVIDER}`,
+    ...sender,
   });
   return RECEIVED;
 }

@@ -1,5 +1,7 @@
 import { compiledDecoder } from "../contract/compiled.ts";
+import { misplacedField, withoutNulls } from "../contract/decode.ts";
 import { describeMistake, jsonSentence } from "../contract/issue-sentence.ts";
+import type { Operation } from "../contract/operation.ts";
 import {
   type Input,
   type OperationId,
@@ -177,7 +179,12 @@ function databaseFault(error: unknown): Fault | undefined {
 
 /** @throws Fault BAD_REQUEST naming the field */
 export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
-  const parsed = compiledDecoder(operations[id].input).safeParse(input, { error: jsonSentence });
+  const { input: schema, bounded, scope }: Operation = operations[id];
+  const misplaced = bounded && misplacedField(schema, input);
+  if (misplaced) throw new Fault("BAD_REQUEST", `${misplaced.field}: is unknown; did you mean ${misplaced.meant}?`);
+  // What a key may do and what a tenant is are never guessed: there an absent field may mean all.
+  const stated = scope === "keys" || scope === "config" ? input : withoutNulls(schema, input);
+  const parsed = compiledDecoder(schema).safeParse(stated, { error: jsonSentence });
   if (parsed.success) return parsed.data as Input<Id>;
   throw new Fault("BAD_REQUEST", describeMistake(parsed.error));
 }

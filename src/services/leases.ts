@@ -22,9 +22,9 @@ export interface LeaseStatus {
 }
 
 /** A lease outlives this much of its holder's silence: the time until others take over from one that died. */
-const TTL_MS = 5000;
-/** A holder renews when less is left, so an idle server writes every third round only. */
-const RENEW_BELOW_MS = 3000;
+const TTL_MS = 4000;
+/** A holder renews when less is left, so an idle server writes every second round only. */
+const RENEW_BELOW_MS = 2500;
 /** How often a server looks. */
 const ROUND_MS = 1000;
 

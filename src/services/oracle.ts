@@ -3,7 +3,7 @@ import { contentOf } from "../domain/audit/audit-payloads.ts";
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import { Fault } from "../domain/fault.ts";
 import { numberTextAt, parseExactJson } from "../domain/json/exact-json.ts";
-import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
+import { MAX_AHEAD_MS, SETTLING_MS } from "../domain/market/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
 import { recordTicks } from "../ledger/unchained/oracle-ticks.ts";
 import { readClock } from "../postgres/database-time.ts";
@@ -96,7 +96,7 @@ async function held({ pool }: ServiceContext, id: string | undefined): Promise<R
 
 /** The price is stored before the answer. It needs no place in the order of commits, because it moves no money yet. */
 async function receivePrice(
-  { pool, oracle }: ServiceContext,
+  { pool, oracle, auditKey }: ServiceContext,
   { source, id, price, observedAt }: Input<"receivePrice">,
   arrived: Caller["webhook"],
 ): Promise<Result<"receivePrice">> {
@@ -109,6 +109,9 @@ async function receivePrice(
   const now = await pool.read(readClock);
   if (observedAt > now + MAX_AHEAD_MS) throw new Fault("BAD_REQUEST", "observedAt: must not be in the future");
   const tick = { source, symbol: id, observedAt, price: decimalText(value), conf: null };
-  await pool.write((sql) => recordTicks(sql, [{ ...tick, receivedAt: now, confirmedAt: now }]));
+  // Deliveries may be late, so only what was observed at or after an instant says that nothing from before it is missing:
+  // the time of arrival says nothing.
+  const confirmedAt = observedAt + SETTLING_MS;
+  await pool.write((sql) => recordTicks(sql, [{ ...tick, receivedAt: now, confirmedAt }], auditKey));
   return { received: true };
 }

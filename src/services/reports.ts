@@ -11,7 +11,7 @@ import {
   listFunding,
   listRisks,
   readPeriodStart,
-  sumPendingWithdrawals,
+  sumPendingAndOwed,
 } from "../queries/reports.ts";
 import { readHedgeBook } from "../queries/traders/hedges.ts";
 import { listOpenPositionsOf } from "../queries/traders/positions.ts";
@@ -123,9 +123,9 @@ async function funding(
   { pool }: ServiceContext,
   { periodDays }: Input<"getFundingReport">,
 ): Promise<Result<"getFundingReport">> {
-  const [providers, pendingWithdrawals] = await pool.snapshot(async (sql) => {
+  const [providers, { pendingMicro, owedMicro }] = await pool.snapshot(async (sql) => {
     const startMs = await readPeriodStart(sql, periodDays);
-    return Promise.all([listFunding(sql, startMs), sumPendingWithdrawals(sql)]);
+    return Promise.all([listFunding(sql, startMs), sumPendingAndOwed(sql)]);
   });
   const inflows = sum(providers, ({ inflowMicro }) => inflowMicro);
   const outflows = sum(providers, ({ outflowMicro }) => outflowMicro);
@@ -133,7 +133,8 @@ async function funding(
     periodDays,
     inflows,
     outflows,
-    pendingWithdrawals,
+    pendingWithdrawals: pendingMicro,
+    owedUsd: owedMicro,
     netMovement: inflows - outflows,
     byProvider: providers.map(({ provider, inflowMicro, outflowMicro }) => ({
       provider,

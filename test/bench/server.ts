@@ -4,10 +4,10 @@
  */
 import { once } from "node:events";
 import pino from "pino";
-import { endStart, limitHeap } from "../../src/app/serve/heap.ts";
+import { endStart, heapOptions, limitHeap } from "../../src/app/serve/heap.ts";
 
 const [directory = "", tenant = "", ...flags] = process.argv.slice(2);
-limitHeap(directory, tenant);
+limitHeap(() => heapOptions(directory, tenant));
 const { serveTenant } = await import("../../src/app/serve/tenant-server.ts");
 const { readDeclaredTenant } = await import("../../src/app/tenant/operator-tenant.ts");
 const { readyTenant } = await import("../../src/app/tenant/tenant-database.ts");
@@ -15,7 +15,7 @@ const { readyTenant } = await import("../../src/app/tenant/tenant-database.ts");
 const ready = await readyTenant(readDeclaredTenant(directory, tenant));
 const server = await serveTenant({
   ...ready,
-  config: { ...ready.config, rateLimit: { perMinute: 1_000_000_000, heldQuotesPerMinute: 10_000 } },
+  config: { ...ready.config, rateLimit: { perMinute: 1_000_000_000 } },
   log: pino({ level: "warn" }, pino.destination(2)),
   port: 0,
   opsPort: 0,

@@ -22,9 +22,9 @@ afterAll(async () => {
 test("a backup ends, also when the last rows of a table arrive together with the table's end", async () => {
   // Text that hardly shrinks, so that the rows wait for the compressor.
   await live.owner`
-    insert into inbound_delivery (provider, sha256, event, outcome, body, received_at)
+    insert into inbound_delivery (provider, sha256, event, outcome, body, received_at, seal)
     select 'kyc', lpad(i::text, 64, '0'), 'kept', 'kept',
-           (select string_agg(md5(i::text || j::text), '') from generate_series(1, 12) j), 1
+           (select string_agg(md5(i::text || j::text), '') from generate_series(1, 12) j), 1, ''
       from generate_series(1, 3000) i`;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const file = join(directory, String(attempt));

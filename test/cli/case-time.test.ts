@@ -1,8 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CaseResult } from "../../src/app/cases/run-case.ts";
-import { readTestedTenant, runCases } from "../../src/app/cases/test-tenant.ts";
+import { type CaseResult, readTestedTenant, runCases } from "../../src/app/cases/run-case.ts";
 import { tenantText } from "../config/support.ts";
 
 const STEEL =

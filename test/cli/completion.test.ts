@@ -49,7 +49,7 @@ describe("in bash", () => {
 
   test.each<[string, string[], string[]]>([
     ["nouns", ["doc"], ["doctor"]],
-    ["verbs", ["market", "se"], ["settle"]],
+    ["verbs", ["market", "set"], ["settle"]],
     ["verbs after a global option and its value", ["-t", "acme", "market", "su"], ["suspend"]],
     ["options of the command", ["market", "create", "--liq"], ["--liquidity"]],
     ["global options everywhere", ["market", "create", "--rea"], ["--reason"]],
@@ -124,7 +124,7 @@ describe("completion values", () => {
     operator = await newOperator();
     await run("init acme");
     await run("apply acme --yes");
-    await run("funding credit --user ann --amount 5 --reason opening --yes");
+    await run("funding credit --user ann --amount 5 --reason opening --new-user --yes");
   });
   afterAll(() => operator?.close());
 

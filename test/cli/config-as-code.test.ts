@@ -7,6 +7,9 @@ import { openConfigSession } from "../../src/app/tenant/config-session.ts";
 import type { Plan } from "../../src/plan/plan-types.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
+/** What loosens a limit live. */
+const LOOSENED = ["--accept-loosening", "--reason", "as agreed"];
+
 let operator: Operator;
 const file = () => join(operator.directory, "tenants/acme/tenant.yaml");
 const run = (...args: string[]) => operator.run(...args);
@@ -54,7 +57,7 @@ describe("a tenant as code", () => {
   });
 
   test("a user whom the tenant has never seen and a market that is not there end with 5, in every list too", async () => {
-    await run("funding", "credit", "--user", "usr_1", "--amount", "5", "--yes", "--reason", "a gift");
+    await run("funding", "credit", "--user", "usr_1", "--amount", "5", "--new-user", "--yes", "--reason", "a gift");
     for (const line of [
       "user show usr_x",
       "user story usr_x",
@@ -102,7 +105,7 @@ describe("a tenant as code", () => {
       [{ reason: "drift", field: "policy.maxTradeUsd", flag: "--on-drift" }],
     ]);
     expect((await run("plan", "acme", "--on-drift", "adopt")).exitCode).toBe(0);
-    await run("policy", "set", "maxTradeUsd=500", "--yes");
+    await run("policy", "set", "maxTradeUsd=500", "--yes", ...LOOSENED);
   });
 
   test("loosening stops with 3 and names the flag; tightening goes through without a word", async () => {
@@ -156,7 +159,7 @@ describe("a tenant as code", () => {
     expect((await json("plan", "acme"))[0]).toMatchObject({ items: [kept] });
     expect((await run("apply", "acme")).stderr).not.toContain("maxTradeUsd");
     expect((await json("plan", "acme"))[0].empty).toBe(true);
-    await run("policy", "set", "maxTradeUsd=45", "--yes");
+    await run("policy", "set", "maxTradeUsd=45", "--yes", ...LOOSENED);
     expect((await run("apply", "acme", "--on-drift", "overwrite")).exitCode).toBe(0);
     expect((await policy()).maxTradeUsd).toBe(40);
   });
@@ -184,7 +187,7 @@ describe("a tenant as code", () => {
   });
 
   test("pull prints the file with the live values, also of fields that it does not state", async () => {
-    await run("policy", "set", "maxTradeUsd=35", "suitabilityRequired=true", "--yes");
+    await run("policy", "set", "maxTradeUsd=35", "suitabilityRequired=true", "--yes", ...LOOSENED);
     const pulled = await run("pull", "acme");
     expect(pulled.exitCode, pulled.stderr).toBe(0);
     expect(pulled.stdout).toContain("maxTradeUsd: 35");
@@ -220,7 +223,7 @@ describe("a tenant as code", () => {
     expect((await run("apply", out)).exitCode).toBe(3);
   });
 
-  test("a rule that asks is answered in a saved plan only if it was when the plan was made, as for what loosens", async () => {
+  test("a rule that asks is answered in a saved plan only if it was when the plan was made", async () => {
     const text = await readFile(file(), "utf8");
     await operator.edit("acme", () => `${text}rules: [{ name: cheap, expr: feeBps <= 50, effect: approve }]\n`);
     await replace("maxTradeUsd: 25", "maxTradeUsd: 24");
@@ -235,6 +238,27 @@ describe("a tenant as code", () => {
     expect((await run("apply", out, "--yes")).exitCode).toBe(0);
     await operator.edit("acme", () => text);
     await run("apply", "acme", "--accept-loosening");
+  });
+
+  test("a plan that loosens is carried out without another word if that was accepted when it was made", async () => {
+    await replace("maxTradeUsd: 25", "maxTradeUsd: 30");
+    const out = join(operator.directory, "loosening.plan");
+    const unaccepted = await run("plan", "acme", "--out", out);
+    expect(unaccepted).toMatchObject({ exitCode: 3, stderr: expect.not.stringContaining("carry it out") });
+    expect(await run("apply", out, "--yes")).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining("--accept-loosening"),
+    });
+    const accepted = await run("plan", "acme", "--out", out, "--accept-loosening");
+    expect(accepted).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`carry it out with pmctl apply ${out}`),
+    });
+    expect((await run("apply", out, "--dry-run")).exitCode).toBe(0);
+    expect((await run("apply", out, "--yes")).exitCode).toBe(0);
+    expect((await policy()).maxTradeUsd).toBe(30);
+    await replace("maxTradeUsd: 30", "maxTradeUsd: 25");
+    expect((await run("apply", "acme")).exitCode).toBe(0);
   });
 
   test("history lists the applies, and rollback applies an earlier one under the same guards", async () => {
@@ -264,7 +288,11 @@ describe("a tenant as code", () => {
     expect((await policy()).maxTradeUsd).toBe(3);
     expect((await run("drift", "acme")).exitCode).toBe(0);
     expect((await json("plan", "acme"))[0].overrides).toMatchObject([{ field: "policy.maxTradeUsd", value: 3 }]);
-    await run("policy", "set", "maxTradeUsd=25", "--yes");
+    await replace("maxTradeUsd: 25", "maxTradeUsd: 26");
+    const [row = ""] = (await run("plan", "acme", "-o", "ndjson")).stdout.split("\n");
+    expect(JSON.parse(row)).toMatchObject({ field: "policy.maxTradeUsd", live: 3, desired: 26 });
+    await replace("maxTradeUsd: 26", "maxTradeUsd: 25");
+    await run("policy", "set", "maxTradeUsd=25", "--yes", ...LOOSENED);
     expect((await json("plan", "acme"))[0].overrides).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ import { lastBackupAt } from "../../src/app/backup/last-backup.ts";
 import { runDbBackup } from "../../src/cli/database/db-backup.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { administer } from "../../src/postgres/database.ts";
-import { quoted } from "../../src/postgres/embedded/identifier.ts";
+import { quoted } from "../../src/postgres/embedded/connection.ts";
 import { databaseName } from "../../src/postgres/swap-database.ts";
 import { directoryWith } from "../config/support.ts";
 import { AUDIT_SECRET, BackupScene, expectRestored, forge } from "./support/backups.ts";

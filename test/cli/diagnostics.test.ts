@@ -105,6 +105,32 @@ test("a command that reads no files refuses the formats of annotations", async (
   expect(stderr).toContain("-o github shows what is wrong in files, and pmctl market list reads none");
 });
 
+test("validate warns of what is missing here and of what does nothing, and of nothing right after init", async () => {
+  await operator.run("init", "young");
+  const fresh = await operator.run("validate", "young", "-o", "json");
+  expect(JSON.parse(fresh.stdout)).toMatchObject([{ valid: true, diagnostics: [] }]);
+  await operator.edit("young", (text) =>
+    text
+      .replace("files: [markets/*.yaml]", "files: [markets/*.yaml, events/*.yaml]")
+      .replace("expected: true }", "expected: true, tls: { cert: tls.pem, key: { env: YOUNG_TLS_KEY } } }"),
+  );
+  await writeFile(
+    join(operator.directory, "tenants/young/markets/rain.yaml"),
+    "key: rain\nquestion: Q?\ncategory: c\nkind: lmsr\np0: 0.5\ncloseAt: 2020-01-01T00:00:00Z\nresolutionRef: judge\n",
+  );
+  const { exitCode, stdout, stderr } = await operator.run("validate", "young", "-o", "json");
+  expect(exitCode, stderr).toBe(0);
+  const [{ valid, diagnostics }] = JSON.parse(stdout);
+  expect(valid).toBe(true);
+  expect(diagnostics.map(({ severity, file, path }: { [name: string]: string }) => [severity, file, path])).toEqual([
+    ["warning", "tenants/young/markets/rain.yaml", "closeAt"],
+    ["warning", "tenants/young/tenant.yaml", "server.tls.cert"],
+    ["warning", "tenants/young/tenant.yaml", "server.tls.key"],
+    ["warning", "tenants/young/tenant.yaml", "markets.files[1]"],
+  ]);
+  expect(stderr).toContain("YOUNG_TLS_KEY is not set here");
+});
+
 describe("a tenant's own rules", () => {
   const rule = (effect: string) =>
     `rules: [{ name: cheap, expr: feeBps <= 50, effect: ${effect}, message: too dear }]\n`;

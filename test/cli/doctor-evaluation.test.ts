@@ -4,7 +4,7 @@ import { evaluateCertificate } from "../../src/app/doctor/certificate.ts";
 import type { Check } from "../../src/app/doctor/check.ts";
 import { type DatabaseFacts, evaluateDatabase } from "../../src/app/doctor/database.ts";
 import { type DurabilityFacts, evaluateBackup, evaluateDurability } from "../../src/app/doctor/durability.ts";
-import { evaluateJurisdictions } from "../../src/app/doctor/jurisdictions.ts";
+import { evaluateJurisdictions } from "../../src/app/doctor/examine.ts";
 import { evaluateKeySet } from "../../src/app/doctor/key-set.ts";
 import { evaluateMachine, type MachineFacts } from "../../src/app/doctor/machine.ts";
 import { evaluateHeld } from "../../src/app/doctor/oracle.ts";
@@ -266,6 +266,7 @@ const ANCHOR = { seq: 26n, hash: "a", source: "a test" };
 
 describe("the record", () => {
   const sound: RecordFacts = {
+    keyName: "ACME_AUDIT_KEY",
     tail: { checked: 10 },
     anchors: { newest: undefined, faults: [], unwritable: [], setBack: undefined },
     treasuryMicro: 1000n,
@@ -278,7 +279,10 @@ describe("the record", () => {
     ["one that is a micro-dollar short fails", { treasuryMicro: 999n }, "treasury", "fail"],
     [
       "a broken chain fails",
-      { tail: { checked: 3, broken: { kind: "broken", seq: 3n, problem: "entry 3 was altered" } } },
+      {
+        keyName: "ACME_AUDIT_KEY",
+        tail: { checked: 3, broken: { kind: "broken", seq: 3n, problem: "entry 3 was altered" } },
+      },
       "audit chain",
       "fail",
     ],
@@ -327,6 +331,7 @@ test.each([
   ["configuration", "document", "pmctl policy set"],
 ])("what is not on record of %s is mended by a command that the remedy names", (name, place, command) => {
   const facts: RecordFacts = {
+    keyName: "ACME_AUDIT_KEY",
     tail: { checked: 10 },
     anchors: { newest: undefined, faults: [], unwritable: [], setBack: undefined },
     treasuryMicro: 1n,
@@ -362,6 +367,7 @@ test("whatever fails or warns says what to do", () => {
 test("of many lines that count for nothing the number is told, and the first few", () => {
   const faults = Array.from({ length: 9 }, (_, index) => `a.ndjson:${index + 1} has a bad signature`);
   const [, anchors] = evaluateRecord({
+    keyName: "ACME_AUDIT_KEY",
     tail: { checked: 10 },
     anchors: { newest: ANCHOR, faults, unwritable: [], setBack: undefined },
     treasuryMicro: 1000n,

@@ -10,6 +10,7 @@ import type { Check } from "../../src/app/doctor/check.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { makePair } from "../support/certificates.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { withServer } from "../support/tenant-text.ts";
 
 interface Diagnosis {
   ok: boolean;
@@ -20,7 +21,7 @@ let operator: Operator;
 beforeAll(async () => {
   operator = await newOperator({ cluster: "none" });
   await operator.run("init", "acme");
-  await operator.edit("acme", (text) => `${text}\nserver: { port: 0, opsPort: 0, trustProxy: [127.0.0.1] }\n`);
+  await operator.edit("acme", (text) => withServer(text, "port: 0, opsPort: 0, trustProxy: [127.0.0.1]"));
 });
 afterAll(() => operator.close());
 
@@ -173,7 +174,7 @@ describe("of an applied tenant", () => {
 
   test("what another hand wrote beside the log is a discrepancy: 8, and what mends it", async () => {
     const sql = postgres({ ...embeddedCluster(operator.directory).connection("acme"), max: 1 });
-    await sql`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1)`;
+    await sql`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1, '*', '')`;
     const { exitCode, statusOf, checks } = await doctor();
     await sql`delete from api_key where name = 'thief'`;
     await sql.end();

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auditStatus } from "../../src/cli/audit/audit.ts";
 import { runAuditList } from "../../src/cli/audit/audit-list.ts";
-import { positionList } from "../../src/cli/commands/position.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
-import { tradeInput, tradePlace } from "../../src/cli/commands/trade.ts";
+import { positionList, tradeBuy, tradeInput } from "../../src/cli/commands/trade.ts";
 import { policyShow, runPolicySet } from "../../src/cli/config/policy.ts";
 import { marketResume, marketSuspend, runMarketCreate, runMarketShow } from "../../src/cli/market/market.ts";
 import { marketInput } from "../../src/cli/market/market-input.ts";
@@ -112,7 +111,7 @@ describe.each(doors)("commands through the %s door", (name, open) => {
     const id = await create("Will they trade?");
     await door.deposit("usr_trade", 100);
     const trade = { market: id, side: "yes", amount: 25, user: "usr_trade" } as const;
-    const placed = await json((io) => tradePlace.run(tradeInput(trade), door.api("usr_trade"), io));
+    const placed = await json((io) => tradeBuy.run(tradeInput(trade), door.api("usr_trade"), io));
     expect(placed).toMatchObject({ exit: 0, data: { marketId: id, side: "yes", amount: 25, fee: 0.25 } });
     expect(await latestEntry()).toMatchObject({
       type: "trade.executed",
@@ -126,7 +125,7 @@ describe.each(doors)("commands through the %s door", (name, open) => {
     const id = await create("Who did it?");
     await door.deposit("usr_actor", 100);
     const trade = { market: id, side: "no", amount: 5, user: "usr_actor" } as const;
-    await json((io) => tradePlace.run(tradeInput(trade), door.api("usr_actor", "asked by phone"), io));
+    await json((io) => tradeBuy.run(tradeInput(trade), door.api("usr_actor", "asked by phone"), io));
     expect(await latestEntry()).toMatchObject({
       type: "trade.executed",
       actor: door.actor,
@@ -154,7 +153,7 @@ describe.each(doors)("commands through the %s door", (name, open) => {
       });
     await json((io) => marketSuspend.run({ id }, api, io));
     const trade = { market: id, side: "no", amount: 5, user: "usr_x" } as const;
-    expect(await refused((io) => tradePlace.run(tradeInput(trade), door.api("usr_x"), io))).toMatchObject({
+    expect(await refused((io) => tradeBuy.run(tradeInput(trade), door.api("usr_x"), io))).toMatchObject({
       exit: 7,
       stdout: "",
       error: "Market is suspended",
@@ -198,7 +197,7 @@ describe.each(doors)("commands through the %s door", (name, open) => {
 
     test("a second settle is refused with 7", async () => {
       const id = await create("Twice?");
-      const settle = { id, outcome: "yes", yes: true } as const;
+      const settle = { id, outcome: "yes", yes: true, early: true } as const;
       expect((await json((io) => runMarketSettle(settle, api, io))).exit).toBe(0);
       const again = await json((io) => runMarketSettle(settle, api, io));
       expect(again).toMatchObject({ exit: 7, stdout: "" });
@@ -207,6 +206,8 @@ describe.each(doors)("commands through the %s door", (name, open) => {
   });
 
   describe("policy", () => {
+    const accepted = { acceptLoosening: true, reason: "as agreed" };
+
     test("set changes the stated fields and leaves the others", async () => {
       const before = (await json((io) => policyShow.run({}, api, io))).data as WireResult<"getPolicy">;
       const set = { patch: { feeBps: 120, jurisdictions: { blocked: ["NO"] } }, yes: true };
@@ -217,14 +218,16 @@ describe.each(doors)("commands through the %s door", (name, open) => {
         jurisdictions: { allowed: before.jurisdictions.allowed, blocked: ["NO"] },
       });
       expect(await latestEntry()).toMatchObject({ type: "policy.updated", actor: door.actor });
-      await json((io) => runPolicySet({ patch: { feeBps: 100, jurisdictions: { blocked: [] } }, yes: true }, api, io));
+      await json((io) =>
+        runPolicySet({ patch: { feeBps: 100, jurisdictions: { blocked: [] } }, yes: true, ...accepted }, api, io),
+      );
     });
 
     test("a change for a time is recorded with its end, and a change for good takes its place", async () => {
       const set = (maxTradeUsd: number, ttlSec?: number) =>
         json((io) =>
           runPolicySet(
-            { patch: { maxTradeUsd }, yes: true },
+            { patch: { maxTradeUsd }, yes: true, ...accepted },
             door.api(undefined, undefined, { policyTtlSec: ttlSec }),
             io,
           ),
@@ -242,9 +245,10 @@ describe.each(doors)("commands through the %s door", (name, open) => {
 
     test("on a terminal the change is shown, and a no changes nothing", async () => {
       const io = testIo({ answers: [false] });
-      const ending = await end(io, () => runPolicySet({ patch: { maxTradeUsd: 900 } }, api, io));
+      const ending = await end(io, () => runPolicySet({ patch: { maxTradeUsd: 900 }, reason: "busier" }, api, io));
       expect(ending).toMatchObject({ exit: 3, stdout: "" });
       expect(ending.stderr).toContain("maxTradeUsd: 500 -> 900");
+      expect(io.questions).toEqual(["This LOOSENS maxTradeUsd. Change the policy?"]);
       expect((await json((io) => policyShow.run({}, api, io))).data).toMatchObject({ maxTradeUsd: 500 });
     });
   });

@@ -121,7 +121,6 @@ describe("embed snippet", () => {
     beforeAll(async () => {
       browser = await openBrowser();
     });
-    afterAll(() => browser?.close());
 
     test("runs under exactly the policy that was printed", async () => {
       const { stdout } = await run("snippet", "--url", tenant.url, "--market", MARKET, "-o", "json");

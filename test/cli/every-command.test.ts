@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EXAMPLES } from "../../src/cli/output/examples/examples.ts";
 import { completeProgram, main, type Streams } from "../../src/cli/program.ts";
 import { NOUNS } from "../../src/cli/registry.ts";
+import { withServer } from "../support/tenant-text.ts";
 import { type Leaf, LONG_RUNNING, leavesOf, NEEDS_STREAMS } from "./support/leaves.ts";
 import { MAIN, operatorDirectory, pmctl, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
@@ -119,7 +120,7 @@ describe("without anybody at the terminal", () => {
     await pmctlHere(["init", "acme"], directory);
     const file = join(directory.cwd, "tenants/acme/tenant.yaml");
     // No server of somebody else's on the usual ports may answer.
-    await writeFile(file, `${await readFile(file, "utf8")}\nserver: { port: 0, opsPort: 0 }\n`);
+    await writeFile(file, withServer(await readFile(file, "utf8"), "port: 0, opsPort: 0, expected: true"));
     expect((await pmctlHere(["apply"], directory)).code).toBe(0);
   });
   afterAll(() => directory.remove());
@@ -158,6 +159,7 @@ describe("without anybody at the terminal", () => {
       "tenant show",
       "key list",
       "doctor",
+      "status",
       "inbox",
     ],
     ...[

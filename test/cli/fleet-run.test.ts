@@ -6,8 +6,6 @@ import { afterAll, describe, expect, test } from "vitest";
 import { carryOut } from "../../src/app/fleet/carry-out.ts";
 import { type FleetRun, newRun, type Outcome, type Steps, type WavePlan } from "../../src/app/fleet/fleet-run.ts";
 import { currentRun, readRun, runFile, whileAlone, writeRun } from "../../src/app/fleet/kept-run.ts";
-import { countsIn, evaluateSoak } from "../../src/app/fleet/soak.ts";
-import { Metrics } from "../../src/server/observe/metrics.ts";
 
 // In memory where there is such a folder: thousands of states are kept, each with two flushes.
 const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "pmctl-fleet-"));
@@ -241,71 +239,5 @@ describe("a run of the fleet", () => {
     await whileAlone(fleet.directory, async () => {
       await expect(whileAlone(fleet.directory, async () => {})).rejects.toMatchObject({ code: "REFUSED" });
     });
-  });
-});
-
-describe("a soak", () => {
-  const metrics = (figures: { ok: number; failed: number; slow: number }, start = 1) =>
-    countsIn(
-      [
-        `pmctl_process_start_time_seconds ${start}`,
-        `pmctl_http_requests_total{route="/v1/trade",method="POST",status="200"} ${figures.ok}`,
-        `pmctl_http_requests_total{route="/v1/trade",method="POST",status="503"} ${figures.failed}`,
-        `pmctl_http_requests_total{tenant="other",route="/v1/trade",method="POST",status="503"} 1000`,
-        `pmctl_http_request_duration_seconds_bucket{route="/v1/trade",method="POST",le="0.1"} ${figures.ok + figures.failed - figures.slow}`,
-        `pmctl_http_request_duration_seconds_bucket{route="/v1/trade",method="POST",le="0.5"} ${figures.ok + figures.failed}`,
-        `pmctl_http_request_duration_seconds_bucket{route="/v1/trade",method="POST",le="+Inf"} ${figures.ok + figures.failed}`,
-      ].join("\n"),
-      "acme",
-      "here",
-    );
-  const before = metrics({ ok: 1000, failed: 50, slow: 50 });
-  const verdicts = (after: ReturnType<typeof metrics>[], from = [before], minRequests = 1) =>
-    evaluateSoak(from, after, { errorRate: 0.01, p99Ms: 200, minRequests, soakMs: 60_000 }).map(
-      ({ check, ok, found }) => [check, ok, found],
-    );
-
-  test("counts what was answered meanwhile: 5xx against errorRate, the histogram's estimate against p99", () => {
-    expect(verdicts([metrics({ ok: 1099, failed: 51, slow: 51 })])).toEqual([
-      ["errorRate", true, "1 % of 100 requests, at most 1 %"],
-      ["p99", true, "100 ms of 100 requests, at most 200 ms"],
-    ]);
-    expect(verdicts([metrics({ ok: 1098, failed: 52, slow: 54 })])).toEqual([
-      ["errorRate", false, "2 % of 100 requests, at most 1 %"],
-      ["p99", false, "400 ms of 100 requests, at most 200 ms"],
-    ]);
-  });
-
-  test("that saw too few requests does not pass, unless the file says that none are enough", () => {
-    const found = (after: typeof before, minRequests?: number) => {
-      const [errorRate, p99] = verdicts([after], [before], minRequests);
-      expect(p99?.slice(1)).toEqual(errorRate?.slice(1));
-      return errorRate?.slice(1);
-    };
-    expect(found(before)).toEqual([false, "no requests in 60 s tell nothing: the gate asks for minRequests: 1"]);
-    expect(found(before, 0)).toEqual([true, "no requests in 60 s"]);
-    const few = metrics({ ok: 1003, failed: 50, slow: 50 });
-    expect(found(few, 4)).toEqual([false, "3 requests in 60 s tell nothing: the gate asks for minRequests: 4"]);
-    expect(verdicts([few], [before], 3).map(([, ok]) => ok)).toEqual([true, true]);
-  });
-
-  test("reads what a server tells of itself", async () => {
-    const served = new Metrics();
-    const route = served.requests.forRoute("/v1/markets", "GET", false);
-    for (const status of [200, 200, 404, 500]) route.observe(status, 0.03, undefined);
-    const counts = countsIn(await served.text(), "acme", "here");
-    expect(counts).toMatchObject({ requests: 4, errors: 1, server: expect.stringMatching(/^here \d+/) });
-    expect([counts.atMost.get(0.025), counts.atMost.get(0.05), counts.atMost.get(Number.POSITIVE_INFINITY)]).toEqual([
-      0, 4, 4,
-    ]);
-  });
-
-  test("does not pass where nothing tells the figures, a server was started again, or a house closed the tenant", () => {
-    const [restarted, closed] = [metrics({ ok: 1, failed: 0, slow: 0 }, 2), metrics({ ok: 1, failed: 0, slow: 0 })];
-    for (const after of [[], [restarted], [closed]])
-      expect(verdicts(after).map(([, ok]) => ok)).toEqual([false, false]);
-    expect(verdicts([restarted])[0]?.[2]).toContain("a server was stopped or started again");
-    expect(verdicts([closed])[0]?.[2]).toMatch(/its house closed the idle tenant .* --idle-seconds/);
-    expect(verdicts([before], []).map(([, ok]) => ok)).toEqual([false, false]);
   });
 });

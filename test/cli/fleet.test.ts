@@ -1,4 +1,4 @@
-import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyInRun, rollBackInRun } from "../../src/app/fleet/change-tenant.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
     lone: "{}",
   })) {
     await run("init", tenant);
-    await appendFile(join(operator.directory, "tenants", tenant, "tenant.yaml"), `\nlabels: ${labels}\n`);
+    await operator.edit(tenant, (text) => `${text.replace("expected: true", "expected: false")}\nlabels: ${labels}\n`);
   }
   await fleetFile(FLEET);
   expect((await run("apply", "lab", "acme-eu")).exitCode).toBe(0);
@@ -91,7 +91,7 @@ describe("the fleet", () => {
 
   test("in the plan drift is refused as an apply would, a tenant that cannot be planned hides no other, and 10 says so", async () => {
     await run("policy", "set", "-t", "lab", "feeBps=1", "--yes");
-    await fleetFile(`${FLEET}tenants: { acme-us: { url: http://127.0.0.1:1 } }\n`);
+    await fleetFile(`${FLEET}tenants: { acme-us: { url: https://127.0.0.1:1 } }\n`);
     const shown = await operator.runWith({ ACME_EU_AUDIT_KEY: "" }, "fleet", "plan", "-o", "json");
     expect(shown.exitCode, shown.stderr).toBe(10);
     const { waves, totals } = JSON.parse(shown.stdout);
@@ -100,7 +100,7 @@ describe("the fleet", () => {
     ]);
     expect(waves[1].tenants).toMatchObject([
       { tenant: "acme-eu", state: "refused", problem: expect.stringContaining("ACME_EU_AUDIT_KEY") },
-      { tenant: "acme-us", state: "unreachable", url: "http://127.0.0.1:1", problem: expect.any(String) },
+      { tenant: "acme-us", state: "unreachable", url: "https://127.0.0.1:1", problem: expect.any(String) },
     ]);
     expect(totals).toEqual({ tenants: 3, changed: 0, unchanged: 0, refused: 2, unreachable: 1 });
     const elsewhere = await operator.runWith(
@@ -300,7 +300,7 @@ waves:
 
   test("a tenant refused by drift, and one that cannot be reached, end their wave: 3, as nothing was written", async () => {
     await run("policy", "set", "-t", "acme-eu", "feeBps=3", "--yes");
-    const url = "tenants: { acme-us: { url: http://127.0.0.1:1 } }\n";
+    const url = "tenants: { acme-us: { url: https://127.0.0.1:1 } }\n";
     await fleetFile(waves("true") + url);
     const refused = await apply();
     expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining("nothing was written") });
@@ -357,6 +357,9 @@ waves:
       return work(session).finally(() => session.close());
     };
     const choices = { onDrift: "fail", acceptLoosening: true } as const;
+    beforeAll(async () => {
+      expect((await run("apply", "lab", "--on-drift", "overwrite", "--accept-loosening")).exitCode).toBe(0);
+    });
     const attempt = async (earlier?: Standing) => {
       let stood = earlier;
       const stands: Stands = (standing) => {

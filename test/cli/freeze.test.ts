@@ -21,6 +21,7 @@ const fee = (bps: number) => operator.edit("acme", (text) => text.replace(/feeBp
 beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
+  await operator.edit("acme", (text) => text.replace("expected: true", "expected: false"));
   await done("apply", "acme");
 });
 afterAll(() => operator?.close());
@@ -69,7 +70,7 @@ describe("freeze", () => {
     }
     expect((await run("apply", "acme")).stderr).toContain('"FROZEN"');
     await done("policy", "set", "maxTradeUsd=450", "--yes", "--reason", "calmer");
-    await done("policy", "set", "maxTradeUsd=500", "--yes", "--reason", "as before");
+    await done("policy", "set", "maxTradeUsd=500", "--yes", "--accept-loosening", "--reason", "as before");
   });
 
   test("the inbox shows it, and a fleet takes the tenant for refused", async () => {

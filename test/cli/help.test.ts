@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { runHelp, runHelpErrors } from "../../src/cli/commands/help.ts";
 import { EXIT } from "../../src/cli/errors.ts";
-import { HELP_GROUPS, helpGroupOf } from "../../src/cli/output/help-groups.ts";
 import { EXIT_MEANINGS, TOPICS } from "../../src/cli/output/help-topics.ts";
 import { completeProgram } from "../../src/cli/program.ts";
-import { NOUNS } from "../../src/cli/registry.ts";
+import { HELP_GROUPS, helpGroupOf, NOUNS } from "../../src/cli/registry.ts";
 import { FAULT_CODES, Fault } from "../../src/domain/fault.ts";
 import { end, testIo } from "./support/io.ts";
 
@@ -92,7 +91,7 @@ describe("help errors", () => {
       status: 400,
       exit: 7,
       meaning: "the market is suspended",
-      next: "pmctl market resume <market>",
+      next: "pmctl story <market>",
     });
   });
 

@@ -9,14 +9,14 @@ import { Agent, fetch as fetchThrough } from "undici";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { makePair, type TestPair } from "../support/certificates.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
-import { withRateLimit } from "../support/tenant-text.ts";
+import { withRateLimit, withServer } from "../support/tenant-text.ts";
 import { MAIN } from "./support/pmctl.ts";
 
 let operator: Operator;
 beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
-  await operator.edit("acme", (text) => withRateLimit(text, 10_000));
+  await operator.edit("acme", (text) => `${withRateLimit(text, 10_000)}sandbox: true\n`);
   expect((await operator.run("apply", "acme")).exitCode).toBe(0);
 });
 afterAll(() => operator.close());
@@ -80,17 +80,15 @@ describe("serve --https without a certificate in the file", () => {
     expect(placed).toMatchObject({ status: 200, body: { side: "yes", amount: 5 } });
   });
 
-  test("the commands of its directory find it and trust it: over HTTP, with the address too, and in doctor", async () => {
+  test("the commands of its directory find it without the certificate, which by its address none believes", async () => {
     const found = await operator.run("market", "list", "--via", "http", "-o", "json");
     expect(found).toMatchObject({ exitCode: 0, stderr: "" });
-    for (const url of [server.url, server.url.replace("127.0.0.1", "localhost")])
-      expect((await operator.run("market", "list", "--url", url, "-o", "json")).stdout).toBe(found.stdout);
+    expect(await operator.run("market", "list", "--url", server.url)).toMatchObject({
+      exitCode: 9,
+      stderr: expect.stringContaining("to trust it, set NODE_EXTRA_CA_CERTS"),
+    });
     const { stdout } = await operator.run("doctor", "acme", "-o", "json");
     expect(JSON.parse(stdout).checks).toContainEqual(expect.objectContaining({ check: "health", status: "ok" }));
-    const checked = await operator.run("embed", "check", "--url", server.url, "-o", "json");
-    expect(JSON.parse(checked.stdout).checks).toContainEqual(
-      expect.objectContaining({ check: "script", result: "ok" }),
-    );
   });
 
   test("market watch follows the stream over TLS", async () => {
@@ -155,10 +153,7 @@ describe("a certificate of the tenant file", () => {
     first = await makePair({ names: ["predict.acme.example"] });
     await mkdir(folder());
     await put(first);
-    await operator.edit(
-      "acme",
-      (text) => `${text}\nserver: { tls: { cert: tls/site.crt, key: { file: tls/site.key } } }\n`,
-    );
+    await operator.edit("acme", (text) => withServer(text, "tls: { cert: tls/site.crt, key: { file: tls/site.key } }"));
   });
 
   test("is served without a flag, trusted by the commands under the address of the machine, and renewed while serving", async () => {

@@ -12,8 +12,8 @@ const REPEATABLE = [
   ...["key create", "key rotate", "key revoke"],
   ...["market create", "market suspend", "market resume", "market settle"],
   ...["webhook replay", "webhook enable"],
-  ...["trade place", "suitability submit", "user restrict", "user release", "user revoke"],
-  ...["funding request", "funding approve", "funding reject", "funding credit"],
+  ...["trade buy", "trade sell", "suitability submit", "user restrict", "user release", "user revoke"],
+  ...["funding request", "funding approve", "funding reject", "funding credit", "funding debit"],
 ];
 
 let cwd: string;

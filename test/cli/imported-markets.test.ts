@@ -42,7 +42,7 @@ test.each(["db", "http"] as const)(
     for (const question of QUESTIONS) ids.push(await create(question, "--meta", '{"on":"yes","a":{"n":1.5}}'));
     await create("A market with a key?", "--key", "its-own");
     const settled = await create("Settled?");
-    await done("market", "settle", settled, "--outcome", "yes", "--yes");
+    await done("market", "settle", settled, "--outcome", "yes", "--reason", "test", "--early", "--yes");
     await done("market", "suspend", ids[0] ?? "", "--yes");
     const market = await done("market", "show", ids[0] ?? "");
     const house = await done("report", "house");

@@ -6,13 +6,16 @@ import type { InboxItem } from "../../src/app/inbox/inbox-item.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { marketThatCloses, newOperator, type Operator } from "../support/operator.ts";
+import { withServer } from "../support/tenant-text.ts";
 
 let operator: Operator;
 beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
   const expires = new Date(Date.now() + 5 * 86_400_000).toISOString();
-  await operator.edit("acme", (text) => text.replace("_PUBLIC_KEY }", `_PUBLIC_KEY }, expires: ${expires}`));
+  await operator.edit("acme", (text) =>
+    withServer(text.replace("_PUBLIC_KEY }", `_PUBLIC_KEY }, expires: ${expires}`)),
+  );
 });
 afterAll(() => operator.close());
 
@@ -76,10 +79,10 @@ describe("of an applied tenant", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 6, stderr: expect.stringContaining("market.held") });
   });
 
-  test("a command of an item, run as it stands, takes the item out", async () => {
+  test("a command of an item, with the reason that a person gives, takes the item out", async () => {
     const { items } = await inbox("--kind", "market.closed");
     const [, ...words] = items[0]?.commands[0]?.split(" ") ?? [];
-    expect((await operator.run(...words, "--yes")).exitCode).toBe(0);
+    expect((await operator.run(...words, "--reason", "the source says so", "--yes")).exitCode).toBe(0);
     expect((await inbox("--kind", "market.closed")).items).toEqual([]);
   });
 
@@ -104,6 +107,7 @@ describe("of an applied tenant", () => {
       ["audit", "verify"],
       ["audit", "list"],
       ["audit", "accept-rollback", "--yes", "--reason", "x"],
+      ["audit", "accept-finding", "1", "--yes", "--reason", "x"],
       ["user", "list"],
       ["story", market.id, "--out", page],
       ["db", "backup", "--out", backup],

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -86,5 +86,34 @@ describe("without a terminal", () => {
     const { code, stderr } = await pmctlHere(["init"], { cwd: directory });
     expect(code).toBe(6);
     expect(stderr).toContain("pmctl init acme");
+  });
+});
+
+describe("--update", () => {
+  const workflow = () => join(directory, ".github/workflows/pmctl-acme.yml");
+
+  test("shows how a workflow that is there differs, and writes it anew after a yes", async () => {
+    await init([], { yes: true, ci: "github" }, ["acme"]);
+    const current = readFileSync(workflow(), "utf8");
+    expect(await init(undefined, { update: true }, ["acme"])).toMatchObject({
+      exit: 0,
+      stdout: expect.stringContaining("kept"),
+    });
+    const former = current.replaceAll("npx --no-install pmctl", "npx pmctl");
+    writeFileSync(workflow(), former);
+    const refused = await init(["no"], { update: true }, ["acme"]);
+    expect(refused).toMatchObject({ exit: 3 });
+    expect(refused.stderr).toMatch(
+      /^- +- run: npx pmctl validate -- acme\n\+ +- run: npx --no-install pmctl validate -- acme$/m,
+    );
+    expect(readFileSync(workflow(), "utf8")).toBe(former);
+    expect(await init(undefined, { update: true }, ["acme"])).toMatchObject({ exit: 6 });
+    expect(await init(undefined, { update: true, yes: true }, ["acme"])).toMatchObject({ exit: 0 });
+    expect(readFileSync(workflow(), "utf8")).toBe(current);
+  });
+
+  test("of a directory without a workflow is refused", async () => {
+    await init([], { yes: true }, ["acme"]);
+    expect(await init(undefined, { update: true, yes: true }, ["acme"])).toMatchObject({ exit: 5 });
   });
 });

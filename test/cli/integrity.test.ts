@@ -137,12 +137,12 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
   }
 
   test("what is not on record is counted and not told in dollars", async () => {
-    await owner`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1)`;
+    await owner`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1, '*', '')`;
     await owner`insert into trader values ('eve', 'verified', false, null, 1, null, null, 1, 1)`;
     const io = testIo({ format: "json" });
     const { exit, stderr } = await end(io, () => runReconcile({}, door.api(), io));
     expect(exit).toBe(8);
-    expect(stderr).toContain("2 places off (keys, kyc); --explain shows where");
+    expect(stderr).toContain("3 places off (keys, kyc, users); --explain shows where");
     await owner`delete from api_key where name = 'thief'`;
     await owner`delete from trader where id = 'eve'`;
   });

@@ -10,6 +10,7 @@ import { serverLogin } from "../../src/postgres/embedded/settings.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { withServer } from "../support/tenant-text.ts";
 import { DB_STATUS_FIELDS } from "./support/pmctl.ts";
 
 const LOGIN = serverLogin("acme");
@@ -24,7 +25,7 @@ beforeAll(async () => {
   operator = await newOperator();
   for (const tenant of ["acme", "beta"]) {
     await operator.run("init", tenant);
-    await operator.edit(tenant, (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
+    await operator.edit(tenant, (text) => withServer(text));
     const applied = await operator.run("apply", tenant, "--yes");
     expect(applied.exitCode, applied.stderr).toBe(0);
   }
@@ -185,7 +186,7 @@ describe("the login of a tenant's server", () => {
 
   test("a tenant of an older pmctl is not served before an apply has granted its login what it needs", async () => {
     await operator.run("init", "gamma");
-    await operator.edit("gamma", (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
+    await operator.edit("gamma", (text) => withServer(text));
     await cluster.createDatabase("gamma");
     const sql = connect(cluster.connection("gamma"), { name: "test", max: 1 });
     await migrate(sql, { grants: GRANTS });

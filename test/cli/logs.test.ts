@@ -8,6 +8,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import { Journal, type JournalLine } from "../../src/server/observe/journal.ts";
 import { accessLine, eventLine } from "../../src/server/observe/journal-lines.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
+import { withServer } from "../support/tenant-text.ts";
 
 let folder = "";
 let operator: Operator;
@@ -15,7 +16,7 @@ beforeAll(async () => {
   folder = await mkdtemp("/tmp/pmctl-logs-");
   operator = await newOperator();
   await operator.run("init", "acme");
-  await operator.edit("acme", (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
+  await operator.edit("acme", (text) => withServer(text));
   expect((await operator.run("apply", "acme")).exitCode).toBe(0);
 });
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keepLastMarket } from "../../src/app/tenant/last-market.ts";
-import { risk } from "../../src/cli/commands/risk.ts";
+import { risk } from "../../src/cli/commands/exposure.ts";
 import { resolveId } from "../../src/cli/input/names.ts";
 import { chooseMarket } from "../../src/cli/market/market-choice.ts";
 import { runMarketList } from "../../src/cli/market/market-list.ts";
@@ -148,6 +148,7 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
     expect(line).toMatch(/open +in \d+ days +[0-9a-f]{8,}/);
     expect(Math.max(...narrow.map((each) => stripVTControlCharacters(each).length))).toBeLessThanOrEqual(80);
     expect(narrow.find((each) => each.startsWith("Will over win?"))).toMatch(/closed +\d+ days ago/);
+    expect((await table(90))[0]).toMatch(/QUESTION.*STATUS.*CLOSES.*ID.*YES/);
     expect((await table(160)).find((each) => each.startsWith(LONG))).toBeDefined();
   });
 

@@ -25,6 +25,11 @@ test.each(nextSteps)("what %s hints at exists, with every option that is named",
   }
 });
 
+test("no hint changes anything: a refusal is a rule at work, and lifting it is a person's decision", () => {
+  for (const [, hint] of nextSteps)
+    expect(hint).not.toMatch(/ (send|release|resume|approve|credit|settle|set|apply|revoke|create)\b/);
+});
+
 test("a person at a terminal reads what to try next; a script reads the message alone", () => {
   const refusal = new Fault("MARKET_NOT_FOUND", "Market not found");
   const [person, script] = [testIo({ terminal: 80 }), testIo()];
@@ -40,12 +45,12 @@ test("a hint is ready to be pasted: it names the tenant, the user and the market
     code: "ACCOUNT_RESTRICTED",
     requestId: "req_1",
     exit: 4,
-    fix: "pmctl -t acme user release 'o'\\''neil'",
+    fix: "pmctl -t acme user story 'o'\\''neil'",
   });
   expect(hintsFor(restricted, { directory: "/srv/a b" })).toBe("Why: pmctl -C '/srv/a b' why req_1\n");
   expect(errorRecord(restricted).fix).toBeNull();
   const suspended = new Fault("MARKET_SUSPENDED", "Market is suspended");
-  expect(errorRecord(suspended, { market: "mkt_1" }).fix).toBe("pmctl market resume mkt_1");
+  expect(errorRecord(suspended, { market: "mkt_1" }).fix).toBe("pmctl story mkt_1");
 });
 
 test("an error that is no refusal hints at nothing", () => {

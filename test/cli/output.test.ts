@@ -201,6 +201,20 @@ describe("tables", () => {
     expect(piped.stdout.text).not.toContain("\u001b");
   });
 
+  test.each(["json", "ndjson", "table", undefined] as const)(
+    "what a server answers reaches a terminal without control characters, as an error, a hint, a text or a name (%s)",
+    async (format) => {
+      const evil = "a\u001b[2J\u009b31mb\u202ec\u007f\u2028d";
+      const io = testIo({ terminal: 80, debug: true, ...(format && { format }) });
+      const { output, stdout, stderr } = io;
+      output.fail(new Fault("ACCOUNT_RESTRICTED", evil, { detail: { requestId: evil } }), evil);
+      output.list([evil]);
+      await output.print({ evil }, { kind: "text", text: () => evil });
+      for (const { text } of [stdout, stderr])
+        expect(text.replaceAll(/\r?\n/g, "")).not.toMatch(/[\p{Cc}\u202e\u2028]/u);
+    },
+  );
+
   test("a question cannot repaint the operator's terminal", async () => {
     const { output, stdout } = testIo({ format: "table" });
     const evil = "a\u001b[2J\u001b]0;owned\u0007b\u202ec\rd\u009b31me";
@@ -219,6 +233,20 @@ describe("tables", () => {
     if (format === "csv") expect(piped.stdout.text).toContain(evil);
     else if (format === "json")
       expect([shown, piped].map(({ stdout }) => JSON.parse(stdout.text))).toEqual([[item], [item]]);
+  });
+
+  test("tsv is a header and a line per row, cut by tabs, and no value breaks a line or a column", async () => {
+    const { output, stdout } = testIo({ format: "tsv", fields: ["id", "text", "nested"] });
+    const rows = [
+      { id: "x", text: "a\tb\nc", nested: { amount: 0, codes: ["US"] } },
+      { id: "y", text: "=1+1", nested: { amount: 1e21, codes: [] } },
+    ];
+    await output.print(rows, view);
+    expect(stdout.text).toBe(
+      ["id\ttext\tnested", 'x\ta b c\t{"amount":0,"codes":["US"]}', 'y\t=1+1\t{"amount":1e+21,"codes":[]}', ""].join(
+        "\n",
+      ),
+    );
   });
 
   test("nor in lines that are streamed, which a pipe gets as they are", async () => {

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
-import { withRateLimit } from "../support/tenant-text.ts";
+import { withRateLimit, withServer } from "../support/tenant-text.ts";
 import {
   DB_STATUS_FIELDS,
   MAIN,
@@ -46,7 +46,7 @@ beforeAll(async () => {
   await data(["init", "acme"]);
   const file = join(directory.cwd, "tenants/acme/tenant.yaml");
   const text = await readFile(file, "utf8");
-  await writeFile(file, `${withRateLimit(text, 100_000)}server: { port: 0, opsPort: 0 }\n`);
+  await writeFile(file, withServer(withRateLimit(text, 100_000)));
   await data(["apply", "acme"]);
   server = spawn(process.execPath, [MAIN, "serve", "acme", "-o", "ndjson"], {
     cwd: directory.cwd,
@@ -86,8 +86,11 @@ describe("exit codes", () => {
   });
 
   test.each([
-    ["an unknown command", ["markte"], "Did you mean market?"],
-    ["an unknown verb", ["market", "lst"], "Did you mean list?"],
+    ["an unknown command", ["markte"], "did you mean market?"],
+    ["an unknown verb", ["market", "lst"], "did you mean list?"],
+    ["a word of other tools", ["login"], "did you mean key list?"],
+    ["a verb of other tools", ["market", "get"], "did you mean show?"],
+    ["a word that nothing is near to", ["market", "frobnicate"], "pmctl market --help shows those there are"],
     ["an unknown option", ["market", "list", "--categroy", "x"], "Did you mean --category?"],
     ["a missing option", ["trade", "place"], "--market"],
     ["a bad value", ["market", "list", "--limit", "many"], "whole number"],
@@ -95,7 +98,11 @@ describe("exit codes", () => {
     ["no tenant named where there are two", ["market", "list"], "PMCTL_TENANT"],
     ["a file that is not there", ["market", "create", "-f", "nowhere.yaml"], "does not exist"],
     ["a reason of several lines", ["-t", "acme", "market", "list", "--reason", "a\nb"], "--reason"],
-    ["a confirmation that nobody can give", ["market", "settle", "mkt_1", "--outcome", "yes"], "--yes"],
+    [
+      "a confirmation that nobody can give",
+      ["market", "settle", "mkt_1", "--outcome", "yes", "--reason", "test"],
+      "--yes",
+    ],
     ["a policy change that nobody confirms", ["policy", "set", "feeBps=1"], "--yes"],
   ])("6 for %s", async (_what, args, hint) => {
     const { code, stdout, stderr } = await run(args);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { positionList } from "../../src/cli/commands/position.ts";
+import { risk } from "../../src/cli/commands/exposure.ts";
 import { reportFunding, reportHouse, reportTraders, runReportOverview } from "../../src/cli/commands/report.ts";
-import { risk } from "../../src/cli/commands/risk.ts";
+import { positionList } from "../../src/cli/commands/trade.ts";
 import { runPortfolio } from "../../src/cli/commands/user-account.ts";
 import { marketDepth, marketHistory, marketTrending } from "../../src/cli/market/market.ts";
 import type { Api } from "../../src/contract/operations.ts";
@@ -98,6 +98,16 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
     const io = testIo({ format: "csv" });
     const { stdout } = await end(io, () => positionList.run({}, door.api("usr_1"), io));
     expect(stdout.split("\n")[0]).toContain("currentPrice,unrealizedPnl,sellValue,sellPnl");
+  });
+
+  test.each(["csv", "tsv", "ndjson", "markdown"] as const)("totals stand beside rows in %s", async (format) => {
+    for (const [report, totals] of [
+      [reportTraders, "30 days: 1 traders, 1 trades, volume 25.00, P&L"],
+      [reportHouse, "30 days: fees 0.25, market making"],
+    ] as const) {
+      const io = testIo({ format });
+      expect((await end(io, () => report.run({}, api, io))).stderr).toContain(totals);
+    }
   });
 
   test("a period that is too long is refused with the field's name", async () => {

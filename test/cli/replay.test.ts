@@ -174,7 +174,7 @@ describe("pmctl replay", () => {
   test.each([
     {
       what: "account",
-      id: "ann",
+      id: "wallet:ann",
       field: "balanceUsd",
       forge: () => owner()`update account set balance_micro = balance_micro + 1000000 where id = 'wallet:ann'`,
       mend: () => owner()`update account set balance_micro = balance_micro - 1000000 where id = 'wallet:ann'`,
@@ -202,8 +202,8 @@ describe("pmctl replay", () => {
     },
     {
       what: "transfer",
-      id: "cat",
-      field: "balanceUsd",
+      id: "external:payments to wallet:cat",
+      field: "amountUsd",
       forge: () => owner()`update transfer set amount_micro = amount_micro + 5 where ${first("wallet:cat")}`,
       mend: () => owner()`update transfer set amount_micro = amount_micro - 5 where ${first("wallet:cat")}`,
     },
@@ -252,7 +252,7 @@ describe("pmctl replay", () => {
     const [row] = await tenant.sql`delete from account where id = 'wallet:bob' returning *`;
     const { state } = await replay();
     await tenant.sql`insert into account ${tenant.sql(row ?? {})}`;
-    const found = expect.objectContaining({ what: "account", id: "bob", table: null });
+    const found = expect.objectContaining({ what: "account", id: "wallet:bob", table: null });
     expect(state.differences).toEqual([found]);
   });
 

@@ -1,4 +1,4 @@
-import { copyFile } from "node:fs/promises";
+import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator } from "../support/operator.ts";
@@ -41,6 +41,7 @@ describe("a rollback", () => {
       gitCommit: null,
       fileSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
       changes: [expect.objectContaining({ field: "policy.maxTradeUsd", live: 400, desired: 500, mark: "LOOSENS" })],
+      recorded: ["policy.maxTradeUsd"],
       migrations: [],
       to: first,
       left: [],
@@ -52,7 +53,10 @@ describe("a rollback", () => {
 
   test("brings back a value that the apply kept although the file said otherwise", async () => {
     await run("policy", "set", "maxTradeUsd=30", "--yes");
-    await run("apply", "acme", "--on-drift", "adopt");
+    const [applied] = await json("apply", "acme", "--on-drift", "adopt");
+    const [told] = await json("history", "acme");
+    expect(applied).toMatchObject({ changes: [], recorded: ["policy.maxTradeUsd"] });
+    expect(told.changes).toEqual({ policy: 1, markets: 0, keys: 0, settings: 0 });
     const kept = await newest();
     await replace("maxTradeUsd: 500", "maxTradeUsd: 200");
     await run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");
@@ -98,6 +102,18 @@ describe("a rollback", () => {
     expect(left).toEqual(expect.arrayContaining(LEFT));
     const table = await run("rollback", "acme", "--to", String(before), "--accept-loosening", "-o", "table");
     expect(table.stdout).toContain("treasury.capitalUsd");
+  });
+
+  test("tells no market whose file is there that it is in none", async () => {
+    const before = await newest();
+    const markets = join(operator.directory, "tenants/acme/markets");
+    const example = await readFile(join(markets, "example.yaml"), "utf8");
+    await writeFile(join(markets, "later.yaml"), example.replace(/^key: .*/m, "key: later"));
+    await run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");
+    const done = await run("rollback", "acme", "--to", String(before), "--accept-loosening", "--on-drift", "adopt");
+    expect(done.stderr).toContain("markets.later came after the apply to go back to; the market goes on");
+    expect(done.stderr).not.toContain("in no file");
+    await rm(join(markets, "later.yaml"));
   });
 
   test("a text search configuration comes back with it, and one that the database lacks is refused at its place", async () => {

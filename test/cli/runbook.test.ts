@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { EXIT } from "../../src/cli/errors.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { FAULT_CODES, faultFacts } from "../../src/domain/fault.ts";
+import { newOperator } from "../support/operator.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const runbook = readFileSync(new URL("docs/runbook.md", ROOT), "utf8");
@@ -40,4 +43,48 @@ test("the runbook says of each metric of ours and each exit code what it means",
   expect(untold).toEqual([]);
   const exits = new Set([...FAULT_CODES.map((code) => faultFacts(code).exit), ...Object.values(EXIT)]);
   expect([...exits].filter((exit) => exit !== 0 && !runbook.includes(`\n| ${exit} | `))).toEqual([]);
+});
+
+/** The commands of a row of the table of secrets. */
+function commandsOf(kind: string): string[][] {
+  const row = runbook.split("\n").find((line) => line.startsWith(`| ${kind} |`)) ?? "";
+  return [...row.matchAll(/`pmctl ([^`]*)`/g)]
+    .map(([, line = ""]) => line.split(" "))
+    .filter((words) => !words.includes("NAME"));
+}
+
+test("what the runbook says of the only admin key, rotated and leaked, is done with its lines against a server", async () => {
+  const operator = await newOperator();
+  try {
+    const { directory, run } = operator;
+    await run("init", "acme");
+    expect(await run("apply", "acme")).toMatchObject({ exitCode: 0 });
+    const server = await operator.serve("acme");
+    const asked = (key = "", path = "/v1/keys") => fetch(server.url + path, { headers: { "x-api-key": key } });
+    const adminKey = async () => (await operator.secrets()).ACME_ADMIN_KEY ?? "";
+    for (const [kind, statusOfOld] of [
+      ["admin and public keys", 200],
+      ["leaked key", 401],
+    ] as const) {
+      const old = await adminKey();
+      const stream = await asked(old, "/v1/stream");
+      for (const words of commandsOf(kind)) {
+        const { exitCode, stdout, stderr } = await run(...words, "-o", "json");
+        expect([exitCode, words, stderr]).toEqual([0, words, expect.anything()]);
+        if (!words.includes("rotate")) continue;
+        const file = join(directory, ".env");
+        await writeFile(file, (await readFile(file, "utf8")).replace(old, JSON.parse(stdout).key));
+        await expect.poll(async () => (await asked(await adminKey())).status).toBe(200);
+        await expect.poll(async () => (await asked(old)).status).toBe(statusOfOld);
+      }
+      // Left open, a stream goes on for as long as its key.
+      if (statusOfOld === 401) expect(await stream.text()).toContain("credentials");
+      else await stream.body?.cancel();
+    }
+    const { stdout } = await run("plan", "acme", "-o", "json");
+    expect(JSON.parse(stdout)[0].items ?? []).toEqual([]);
+    await server.kill("SIGTERM");
+  } finally {
+    await operator.close();
+  }
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Ended, inProcess } from "../support/in-process.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
-import { withRateLimit } from "../support/tenant-text.ts";
+import { withRateLimit, withServer } from "../support/tenant-text.ts";
 
 const VALUES = {
   ACME_READ_KEY: `sk_${"r".repeat(43)}`,
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await operator.run("init", "acme");
   await operator.edit("acme", (text) => {
     const own = text.replace(/admin: \[(.*)\] #.*/, `admin:\n    - $1${OWN_KEYS}`);
-    return `${withRateLimit(own, 100_000)}server: { port: 0, opsPort: 0 }\n`;
+    return withServer(withRateLimit(own, 100_000));
   });
   const lines = Object.entries(VALUES).map(([name, value]) => `${name}=${value}\n`);
   await appendFile(join(operator.directory, ".env"), `\n${lines.join("")}`);
@@ -93,10 +93,10 @@ describe("a pipeline that holds a key of scope read and no other secret", () => 
 
   test("changes nothing: 4 and the scope that it lacks, or 6 for an apply, which needs the values", async () => {
     for (const [scope, ...words] of [
-      ["settle", "market", "settle", "mkt_1", "--outcome", "yes", "--yes"],
+      ["settle", "market", "settle", "mkt_1", "--outcome", "yes", "--reason", "test", "--early", "--yes"],
       ["config", "policy", "set", "feeBps=1", "--yes"],
       ["keys", "key", "create", "more", "--type", "public"],
-      ["funds", "funding", "credit", "--user", "u", "--amount", "1", "--reason", "x", "--yes"],
+      ["funds", "funding", "credit", "--user", "u", "--amount", "1", "--reason", "x", "--new-user", "--yes"],
       ["users", "user", "restrict", "u", "--yes"],
     ]) {
       const { code, stderr } = await ci(...words);
@@ -228,9 +228,9 @@ describe("keys on the command line", () => {
     expect(await here("key", "list", "--via", "db", "--key", "cii")).toMatchObject({ exitCode: 6 });
   });
 
-  test("from elsewhere are refused with 4, and a named one falls back to no database", async () => {
+  test("from elsewhere are refused with 4 where an address counts, and a named one falls back to no database", async () => {
     for (const words of [["plan"], ["key", "list"]]) {
-      const ended = await here(...words, "--key", "far");
+      const ended = await here(...words, "--key", "far", "--url", url);
       expect([words, ended.exitCode, ended.stdout]).toEqual([words, 4, ""]);
     }
   });

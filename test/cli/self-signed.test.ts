@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { selfSigned, selfSignedFile } from "../../src/app/doors/self-signed.ts";
+import { selfSigned, selfSignedFile } from "../../src/app/serve/self-signed.ts";
 
 const DAY_MS = 86_400_000;
 const now = Date.now();

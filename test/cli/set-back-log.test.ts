@@ -10,7 +10,7 @@ import type { AnchorLine } from "../../src/domain/audit/anchor.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { administer } from "../../src/postgres/database.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
-import { quoted } from "../../src/postgres/embedded/identifier.ts";
+import { quoted } from "../../src/postgres/embedded/connection.ts";
 import { dropDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 import { withRateLimit } from "../support/tenant-text.ts";

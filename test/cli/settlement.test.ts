@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runMarketSettle, type SettleOptions } from "../../src/cli/market/market-settle.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { connect } from "../../src/postgres/connect.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { end, type TestIoOptions, testIo } from "./support/io.ts";
@@ -38,7 +39,7 @@ describe.each(doors)("settling through the %s door", (_name, open) => {
     const seen = JSON.parse(preview.stdout);
     expect(seen).toMatchObject({ payouts: 2, totalUsd: total, largest: { userId: "ann", amountUsd: ann } });
     const before = await balances();
-    await settle({ id, outcome: "yes", yes: true, expectPayouts: 2, expectTotal: total });
+    await settle({ id, outcome: "yes", yes: true, early: true, expectPayouts: 2, expectTotal: total });
     const after = await balances();
     expect(after.reduce((sum, balance, index) => sum + balance - (before[index] ?? 0), 0)).toBeCloseTo(total, 6);
     const [entry] = (await api.listAudit({ limit: 1 })).entries;
@@ -62,11 +63,39 @@ describe.each(doors)("settling through the %s door", (_name, open) => {
   ])("with --yes a mismatch in %s pays nothing and ends with 7", async (_what, expectation) => {
     const { id } = await traded();
     const before = await balances();
-    const refused = await settle({ id, outcome: "yes", yes: true, ...expectation });
+    const refused = await settle({ id, outcome: "yes", yes: true, early: true, ...expectation });
     expect(refused).toMatchObject({ exit: 7, stdout: "" });
     expect(JSON.parse(refused.stderr)).toMatchObject({ code: "EXPECTATION_NOT_MET" });
     expect(await balances()).toEqual(before);
     expect((await api.getMarket({ id })).status).toBe("open");
+  });
+
+  describe("with --yes, what is most likely a mistake is refused with 7 and pays nothing", () => {
+    /** The market after its closing time. */
+    const closed = async ({ id }: { id: string }) => {
+      const owner = connect(door.database.connection, { name: "owner", max: 1 });
+      await owner`update market set close_at = 1 where id = ${id}`;
+      await owner.end({ timeout: 5 });
+      return { id };
+    };
+
+    test.each([
+      ["before it closes", "yes", async () => traded()],
+      ["against the price", "no", async () => closed(await traded())],
+    ] as const)("%s", async (_when, outcome, market) => {
+      const { id } = await market();
+      const before = await balances();
+      const refused = await settle({ id, outcome, yes: true });
+      expect(refused).toMatchObject({ exit: 7, stdout: "", stderr: expect.stringContaining("--early") });
+      expect(JSON.parse(refused.stderr)).toMatchObject({ code: "SETTLEMENT_UNEXPECTED" });
+      expect(await balances()).toEqual(before);
+      expect((await settle({ id, outcome, yes: true, early: true })).exit).toBe(0);
+    });
+
+    test("what is due and expected needs no more than --yes", async () => {
+      const { id } = await closed(await traded());
+      expect((await settle({ id, outcome: "yes", yes: true })).exit).toBe(0);
+    });
   });
 
   test("on a terminal a mismatch is told before anything is typed", async () => {

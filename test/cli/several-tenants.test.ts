@@ -26,6 +26,7 @@ describe("a line for several tenants", () => {
         "1",
         "--reason",
         "x",
+        "--new-user",
         "--yes",
         "-t",
         tenant,

@@ -7,7 +7,7 @@ import { type Story, tellMarket, tellUser } from "../../src/app/story/tell-story
 import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { anyMarket } from "../support/market.ts";
-import { doors, type TestDoor } from "./support/doors.ts";
+import { AUDIT_SECRET, doors, type TestDoor } from "./support/doors.ts";
 import { operatorDirectory, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
 const KEY = auditKey("an audit secret of the stories, long enough");
@@ -58,6 +58,29 @@ describe.each(doors)("a story through the %s door", (_name, open) => {
     expect(amounts(story)).toEqual([position?.amountUsd]);
     await expect(tellUser("acme", "nobody", door.api())).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(tellMarket("acme", "mkt_nowhere", door.api())).rejects.toMatchObject({ code: "MARKET_NOT_FOUND" });
+  });
+
+  test("that is to be signed is told of sealed entries alone, whenever the whole log was last walked", async () => {
+    const keys = [auditKey(AUDIT_SECRET)];
+    const tell = {
+      market: () => tellMarket("acme", market, door.api(), keys),
+      user: () => tellUser("acme", "bob", door.api(), keys),
+    };
+    const before = { market: await tell.market(), user: await tell.user() };
+    expect(before.market).toEqual(await tellMarket("acme", market, door.api()));
+    expect(before.user).toEqual(await tellUser("acme", "bob", door.api()));
+    await door.sql`update market set question = 'Will it snow?' where id = ${market}`;
+    expect({ market: await tell.market(), user: await tell.user() }).toMatchObject({
+      market: { lines: before.market.lines },
+      user: { lines: before.user.lines },
+    });
+    const altered = await door.sql`
+      update audit set payload = replace(payload, '"amount":"5"', '"amount":"500"')
+       where type = 'trade.executed' and payload like '%"amount":"5"%'`;
+    expect(altered.count).toBe(1);
+    const refused = { code: "INTEGRITY", message: expect.stringMatching(/^Nothing is signed over it: entry \d+ /) };
+    await expect(tell.market()).rejects.toMatchObject(refused);
+    await expect(tell.user()).rejects.toMatchObject(refused);
   });
 });
 

@@ -149,7 +149,7 @@ describe("a running server and its embedded database", () => {
     expect(await eventually(health, ({ status }) => status === 200)).toMatchObject({ status: 200 });
   });
 
-  test("SIGTERM ends it with 0, and its run file goes with it", async () => {
+  test("SIGTERM ends it with 0, and its socket goes with it", async () => {
     expect(await server.kill("SIGTERM")).toBe(0);
     const listed = await operator.run("market", "list", "-o", "json");
     expect(listed.exitCode, listed.stderr).toBe(0);

@@ -8,6 +8,7 @@ import { chooseMarket, marketArgument, marketsIn } from "../../src/cli/market/ma
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
+import { withServer } from "../support/tenant-text.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { testIo } from "./support/io.ts";
 import { operatorDirectory, pmctl, pmctlHere, shell, type TestDirectory } from "./support/pmctl.ts";
@@ -76,7 +77,7 @@ describe("a terminal", () => {
     directory = await operatorDirectory();
     await pmctlHere(["init", "acme"], directory);
     const file = join(directory.cwd, "tenants/acme/tenant.yaml");
-    await writeFile(file, `${await readFile(file, "utf8")}\nserver: { port: 0, opsPort: 0 }\n`);
+    await writeFile(file, withServer(await readFile(file, "utf8")));
     expect((await pmctlHere(["apply"], directory)).code).toBe(0);
   });
   afterAll(() => directory.remove());

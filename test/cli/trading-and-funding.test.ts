@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hedge } from "../../src/cli/commands/exposure.ts";
 import {
   type CreditOptions,
   creditInput,
@@ -7,9 +8,8 @@ import {
   fundingReject,
   runFundingList,
 } from "../../src/cli/commands/funding.ts";
-import { hedge } from "../../src/cli/commands/hedge.ts";
 import { suitabilityShow, suitabilitySubmit } from "../../src/cli/commands/suitability.ts";
-import { tradeInput, tradePlace, tradeQuote } from "../../src/cli/commands/trade.ts";
+import { tradeBuy, tradeInput, tradeQuote, tradeSell } from "../../src/cli/commands/trade.ts";
 import { userRelease, userRestrict, userShow } from "../../src/cli/commands/user.ts";
 import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
@@ -39,50 +39,51 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
   });
   afterAll(() => door.close());
 
-  const market = async () => (await api.createMarket(anyMarket({ kind: "lmsr" }))).id;
+  const newMarket = async () => (await api.createMarket(anyMarket({ kind: "lmsr" }))).id;
 
   const latest = async () => (await api.listAudit({ limit: 1 })).entries[0];
 
-  test("a held quote is printed with its end, executes as it is, and is used once", async () => {
-    const marketId = await market();
+  test("a trade with the quote's figures as bounds executes at them or better, or is refused with 7", async () => {
+    const market = await newMarket();
     await door.deposit("ann", 100);
-    const terms = tradeInput({ market: marketId, side: "yes", amount: 25 });
-    expect(await json((io) => tradeQuote.run({ ...terms, hold: true }, api, io))).toMatchObject({
-      exit: 4,
-      data: { code: "USER_REQUIRED" },
+    const ann = door.api("ann");
+    const terms = { market, side: "yes", amount: 25 } as const;
+    const { shares } = (await json((io) => tradeQuote.run(tradeInput(terms), ann, io))).data;
+    const place = (minShares: number) => json((io) => tradeBuy.run(tradeInput({ ...terms, minShares }), ann, io));
+    expect(await place(Number(shares) + 0.01)).toMatchObject({ exit: 7, data: { code: "SLIPPAGE" } });
+    expect(await place(Number(shares))).toMatchObject({ exit: 0, data: { shares } });
+    const sale = { market, side: "yes", shares: 10 } as const;
+    const { amount, fee } = (await json((io) => tradeQuote.run(tradeInput(sale), ann, io))).data;
+    const proceeds = Math.round((Number(amount) - Number(fee)) * 1e6) / 1e6;
+    const sell = (minProceeds: number) => json((io) => tradeSell.run(tradeInput({ ...sale, minProceeds }), ann, io));
+    expect(await sell(proceeds + 0.01)).toMatchObject({ exit: 7, data: { code: "SLIPPAGE" } });
+    expect(await sell(proceeds)).toMatchObject({ exit: 0, data: { amount, fee } });
+    expect(await json((io) => tradeQuote.run(tradeInput({ ...terms, minProceeds: 1 }), ann, io))).toMatchObject({
+      exit: 6,
     });
-    const shown = await table((io) => tradeQuote.run({ ...terms, hold: true }, door.api("ann"), io));
-    expect(shown).toMatch(/price impact +0\.\d+.*quote +\S{100,}.*holds until +\d{4}-/s);
-    const { data } = await json((io) => tradeQuote.run({ ...terms, hold: true }, door.api("ann"), io));
-    const { amount, shares, fee, avgPrice, yesPriceAfter, quote } = data;
-    const place = (given: unknown) =>
-      json((io) => tradePlace.run({ ...terms, quote: String(given) }, door.api("ann"), io));
-    expect(await place("forged")).toMatchObject({ exit: 7, data: { code: "QUOTE_INVALID" } });
-    expect(await place(quote)).toMatchObject({ exit: 0, data: { amount, shares, fee, avgPrice, yesPriceAfter } });
-    expect(await place(quote)).toMatchObject({ exit: 7, data: { code: "QUOTE_MOVED" } });
   });
 
   test("a quote is what the trade then comes to, and --shares sells", async () => {
-    const id = await market();
+    const id = await newMarket();
     await door.deposit("ann", 100);
     const terms = { market: id, side: "yes", amount: 25 } as const;
     const quote = await json((io) => tradeQuote.run(tradeInput(terms), api, io));
-    const placed = await json((io) => tradePlace.run(tradeInput(terms), door.api("ann"), io));
+    const placed = await json((io) => tradeBuy.run(tradeInput(terms), door.api("ann"), io));
     const { ts, yesPriceBefore, priceImpact, ...same } = quote.data;
     expect(placed.data).toMatchObject(same);
     expect(Number(quote.data.yesPriceAfter) - Number(yesPriceBefore)).toBeCloseTo(Number(priceImpact), 9);
     const sale = { market: id, side: "yes", shares: 10, user: "ann" } as const;
     expect(await json((io) => tradeQuote.run(tradeInput(sale), door.api("ann"), io))).toMatchObject({ exit: 0 });
-    const sold = await json((io) => tradePlace.run(tradeInput(sale), door.api("ann"), io));
+    const sold = await json((io) => tradeSell.run(tradeInput(sale), door.api("ann"), io));
     expect(sold).toMatchObject({ exit: 0, data: { action: "sell", shares: 10 } });
     expect(await latest()).toMatchObject({ type: "trade.executed", actor: door.actor });
-    expect(await table((io) => tradePlace.run(tradeInput({ ...sale, shares: 1 }), door.api("ann"), io))).toContain(
+    expect(await table((io) => tradeSell.run(tradeInput({ ...sale, shares: 1 }), door.api("ann"), io))).toContain(
       "yes, sold",
     );
   });
 
   test("a quote for a user is judged as the user's, and bounds end with 7", async () => {
-    const terms = { market: await market(), side: "no", amount: 25 } as const;
+    const terms = { market: await newMarket(), side: "no", amount: 25 } as const;
     expect(await json((io) => tradeQuote.run(tradeInput(terms), door.api("poor"), io))).toMatchObject({
       exit: 7,
       data: { code: "INSUFFICIENT_FUNDS" },
@@ -160,7 +161,7 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
   });
 
   test("the hedge book is the interface's, and reads as dollars", async () => {
-    const id = await market();
+    const id = await newMarket();
     await door.deposit("han", 100);
     const hedgeRef = { symbol: "BTC", direction: "long", notional: 12_345, externalRef: "p" } as const;
     await door.api("han").placeOrder({ marketId: id, selection: { outcome: 1 }, amount: 20, hedgeRef });

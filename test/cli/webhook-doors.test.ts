@@ -37,6 +37,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     const events = ["wallet.credited"] as const;
     worker = new DeliveryWorker({
       pool: door.services.background,
+      isSealed: door.services.isSealed,
       receivers: [
         { name: "crm", url: good.url, events, secrets: [SECRET] },
         { name: "gone.example", url: gone.url, events, secrets: [SECRET] },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
-import { withRateLimit } from "../support/tenant-text.ts";
+import { withRateLimit, withServer } from "../support/tenant-text.ts";
 import { shell } from "./support/pmctl.ts";
 
 const PAYMENTS_SECRET = `whsec_${randomBytes(32).toString("base64")}`;
@@ -21,7 +21,8 @@ beforeAll(async () => {
     text.replace("  inbound:", "  inbound:\n    payments: { secrets: [{ file: payments.secret }], scheme: v2 }"),
   );
   await writeFile(join(operator.directory, "tenants/acme/payments.secret"), PAYMENTS_SECRET, { mode: 0o600 });
-  await operator.edit("acme", (text) => `${withRateLimit(text, 1000)}server: { port: 0, opsPort: 0 }\n`);
+  await operator.edit("acme", (text) => withServer(withRateLimit(text, 1000)));
+  await operator.edit("acme", (text) => `${text}sandbox: true\n`);
   expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
   server = await operator.serve("acme");
   secret = (await operator.secrets()).ACME_WEBHOOK_SECRET ?? "";
@@ -58,6 +59,48 @@ describe("pmctl webhook", () => {
     const { exitCode, stderr } = await run("webhook", "send", "deposit.completed", "--set", "amountUsd=-1");
     expect([exitCode, stderr]).toEqual([6, expect.stringContaining("amountUsd")]);
     expect((await run("webhook", "send", "deposit.done")).exitCode).toBe(6);
+  });
+
+  describe("outside of a sandbox", () => {
+    beforeAll(() => operator.edit("acme", (text) => text.replace("sandbox: true", "sandbox: false")));
+    afterAll(() => operator.edit("acme", (text) => text.replace("sandbox: false", "sandbox: true")));
+
+    test.each(["kyc.passed", "kyc.failed", "deposit.completed", "stripe:charge.refunded", "oracle-price"])(
+      "%s is sent only by who stands in for the provider, with a reason and a yes",
+      async (event) => {
+        const before = await user();
+        const send = ["webhook", "send", event];
+        for (const [words, named] of [
+          [[], "--as-provider and --reason"],
+          [["--yes", "--reason", "ticket 7"], "--as-provider and --reason"],
+          [["--as-provider", "--yes"], "add --reason"],
+          [["--as-provider", "--yes", "--reason", " "], "add --reason"],
+          [["--as-provider", "--reason", "ticket 7"], "add --yes"],
+        ] as const) {
+          const { exitCode, stderr } = await run(...send, ...words);
+          expect([exitCode, stderr]).toEqual([6, expect.stringContaining(named)]);
+        }
+        expect(await user()).toEqual(before);
+      },
+    );
+
+    test("what an operator says in a provider's place is on record as the operator's, with provider and reason", async () => {
+      const standIn = ["--as-provider", "--yes", "--reason", "their letter of 3 May"];
+      const set = (...assignments: string[]) => assignments.flatMap((each) => ["--set", each]);
+      const sent = [
+        ["kyc.passed", ...set("userId=usr_8", "provider=idv")],
+        ["deposit.completed", ...set("userId=usr_8", "amountUsd=3")],
+        ["stripe:payment_intent.succeeded", ...set("metadata.userId=usr_8", "amount_received=500")],
+      ];
+      for (const words of sent) expect((await run("webhook", "send", ...words, ...standIn)).exitCode).toBe(0);
+      const { stdout } = await run("audit", "list", "--user", "usr_8", "-o", "json");
+      const { entries } = JSON.parse(stdout) as {
+        entries: { actor: string; payload: { reason: string; provider: string } }[];
+      };
+      const known = entries.map(({ actor, payload }) => [actor, payload.reason, payload.provider]);
+      const operatorsOwn = (provider: string) => ["admin:ops", "their letter of 3 May", provider];
+      expect(known).toEqual(["stripe", "payments", "idv"].map(operatorsOwn));
+    });
   });
 
   test("sign and verify agree with openssl's HMAC, over the exact bytes", async () => {

@@ -97,6 +97,42 @@ describe("database.url", () => {
     });
   });
 
+  describe("with a password", () => {
+    const url = (query: string, host = "db.example:5432") => `postgres://app:hunter2@${host}/acme${query}`;
+    const read = (ACME_DATABASE_URL: string, operator?: string) =>
+      resolved(
+        "{ url: { env: ACME_DATABASE_URL } }",
+        { ACME_DATABASE_URL },
+        directoryWith(operator === undefined ? {} : { "pmctl.yaml": operator }),
+      );
+    const allowed = (host: string) => `version: 1\nsecrets: { destinations: { "env ACME_DATABASE_URL": ["${host}"] } }`;
+
+    test.each(["", "?sslmode=disable", "?sslmode=allow", "?sslmode=prefer"])(
+      "that would travel to another machine without TLS is refused before anything is connected: '%s'",
+      (query) => {
+        for (const host of ["db.example:5432", "127.0.0.1:1,10.0.0.7:5432"]) {
+          const error = configErrorOf(() => read(url(query, host)));
+          expect(error).toMatchObject({ code: "CONFIG_INVALID", exitCode: 6 });
+          expect(error.message).toMatch(
+            /tenant\.yaml:\d+:\d+ {2}database\.url {2}the password in env ACME_DATABASE_URL/,
+          );
+          expect(error.message).toContain('"env ACME_DATABASE_URL": ["HOST:PORT?sslmode=disable"]');
+          expect(error.message).not.toMatch(/hunter2|db\.example|10\.0/);
+        }
+      },
+    );
+
+    test("travels over TLS, to this machine, or to the hosts that pmctl.yaml allows", () => {
+      for (const query of ["?sslmode=require", "?sslmode=verify-ca", "?sslmode=verify-full"])
+        expect(read(url(query))).toContain("hunter2");
+      for (const host of ["127.0.0.1:5432", "localhost", "[::1]:1", "%2Frun%2Fpostgresql"])
+        expect(read(url("?sslmode=disable", host))).toContain("hunter2");
+      expect(read(url("?sslmode=disable"), allowed("db.example:5432?sslmode=disable"))).toContain("hunter2");
+      for (const entry of ["db.example:5432", "db.example:5432?sslmode=require", "other.example:5432?sslmode=disable"])
+        expect(() => read(url("?sslmode=disable"), allowed(entry))).toThrow(/without TLS/);
+    });
+  });
+
   test("finds its certificates from the tenant's folder", () => {
     const directory = directoryWith({ "tenants/acme/root.pem": "" });
     const url = "postgres://a/db?sslmode=verify-full&sslrootcert=root.pem";

@@ -18,9 +18,8 @@ waves:
     parallelism: 1
     gate:
       doctor: true
-      soak: 0s
-      errorRate: 1%
-      p99: 500ms
+      reconcile: true
+      chain: true
       command: [./smoke.sh]
       commandTimeout: 60s
     onFailure: stop
@@ -41,9 +40,6 @@ describe("fleet.yaml", () => {
             doctor: true,
             reconcile: true,
             chain: true,
-            soak: 0,
-            errorRate: 0.01,
-            p99: 500,
             command: ["./smoke.sh"],
             commandTimeout: 60_000,
           },
@@ -54,7 +50,7 @@ describe("fleet.yaml", () => {
     const [wave] = readFleetFile(fleet("version: 1\nwaves: [{ name: all, tenants: ['*'] }]\n")).waves;
     expect(wave).toMatchObject({
       parallelism: 1,
-      gate: { doctor: true, reconcile: true, chain: true, soak: 0, commandTimeout: 60_000 },
+      gate: { doctor: true, reconcile: true, chain: true, commandTimeout: 60_000 },
       onFailure: "stop",
     });
   });
@@ -76,8 +72,11 @@ describe("fleet.yaml", () => {
     [waves("name: a, tenants: [../x]"), "3:26 waves[0].tenants[0] must be a tenant's id, or a pattern"],
     [waves("name: a, select: a, parallelism: 0"), "3:40 waves[0].parallelism must be at least 1"],
     [waves("name: a, select: a, onFailure: retry"), "3:38 waves[0].onFailure must be one of stop, rollback"],
-    [waves("name: a, select: a, gate: { soak: 5 }"), "3:41 waves[0].gate.soak must be a text"],
-    [waves("name: a, select: a, gate: { sok: 5s }"), '3:35 waves[0].gate.sok unknown key; did you mean "soak"?'],
+    [waves("name: a, select: a, gate: { commandTimeout: 5 }"), "3:51 waves[0].gate.commandTimeout must be a text"],
+    [
+      waves("name: a, select: a, gate: { chian: false }"),
+      '3:35 waves[0].gate.chian unknown key; did you mean "chain"?',
+    ],
     [
       `${waves("name: a, select: a")}tenants: { gamma: { url: https://x.example } }\n`,
       "4:12 tenants.gamma there is no",

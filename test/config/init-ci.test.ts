@@ -52,7 +52,8 @@ function runScript(
   const told = Object.entries(answers).map(([words, text]) => `${words}) echo '${text}' ;;`);
   const gh = `gh() { { printf '[gh]'; printf '[%s]' "$@"; echo; } >> argv.log; case "$*" in ${told.join(" ")} *) : ;; esac; }`;
   const cases = Object.entries(exits).map(([words, exit]) => `${words}) return ${exit} ;;`);
-  const npx = `npx() { shift; printf '[%s]' "$@" >> argv.log; echo >> argv.log; case "$*" in ${cases.join(" ")} *) : ;; esac; }`;
+  // Without the flag npx may fetch a package of the same name from a stranger.
+  const npx = `npx() { if [ "$1 $2" != "--no-install pmctl" ]; then return 99; fi; shift 2; printf '[%s]' "$@" >> argv.log; echo >> argv.log; case "$*" in ${cases.join(" ")} *) : ;; esac; }`;
   const [program = "bash", ...args] = shell;
   const { exitCode, stderr } = execaSync(program, [...args, `${npx}\n${gh}\n${script}`], {
     reject: false,
@@ -80,6 +81,7 @@ describe("the GitHub workflow", () => {
     expect(yaml.permissions).toEqual({ contents: "read" });
     const given = Object.entries(yaml.jobs as Record<string, Yaml>).filter(([, { permissions }]) => permissions);
     expect(Object.fromEntries(given.map(([job, { permissions }]) => [job, permissions]))).toEqual({
+      plan: { contents: "read", "pull-requests": "read" },
       comment: { contents: "read", "pull-requests": "write" },
       nightly: { contents: "read", issues: "write" },
     });
@@ -95,7 +97,7 @@ describe("the GitHub workflow", () => {
       Object.fromEntries(names.map((name) => [`MY_SHOP_${name}`, `\${{ secrets.MY_SHOP_${name} }}`]));
     const url = { PMCTL_URL_MY_SHOP: `\${{ vars.PMCTL_URL_MY_SHOP }}` };
     const wanted: Record<string, Yaml> = {
-      plan: { ...url, ...held(["READ_KEY"]) },
+      plan: { ...url, ...held(["READ_KEY"]), ACCEPTED: `\${{ steps.accepted.outputs.loosening }}` },
       apply: { ...url, ...held(SECRETS), ACCEPT_LOOSENING: `\${{ inputs.accept-loosening }}` },
       nightly: { ...url, ...held(["READ_KEY", "AUDIT_KEY"]) },
     };
@@ -133,8 +135,39 @@ describe("the GitHub workflow", () => {
     ] as const)
       expect(runScript(script, { exits: { "plan*": exit } }).exitCode).toBe(expected);
     expect(runScript(script).lines).toEqual([
-      "[plan][--via][http][--detailed-exitcode][--replay][30d][--out][plan.json][--][my-shop]",
+      "[plan][--via][http][--detailed-exitcode][--out][plan.json][--][my-shop]",
     ]);
+  });
+
+  test("makes the plan with what loosens once the pull request has the label, on main too, where the very plan is applied", () => {
+    const plan = (ACCEPTED: string) => runScript(githubScript("plan", "pmctl plan"), { env: { ACCEPTED } }).lines;
+    for (const other of ["", "false", "--allow-exec"])
+      expect(plan(other)).toEqual(["[plan][--via][http][--detailed-exitcode][--out][plan.json][--][my-shop]"]);
+    expect(plan("true")).toEqual([
+      "[plan][--via][http][--detailed-exitcode][--accept-loosening][--out][plan.json][--][my-shop]",
+    ]);
+    const accepted = (env: Record<string, string>, answers: Record<string, string> = {}) =>
+      runScript(`${githubScript("plan", "Accepted")}\ncat out >> argv.log`, {
+        env: { GITHUB_OUTPUT: "out", GITHUB_REPOSITORY: "a/b", GITHUB_SHA: "c0", ...env },
+        answers,
+      }).lines.at(-1);
+    expect(accepted({ GITHUB_EVENT_NAME: "pull_request", LABELLED: "true" })).toBe("loosening=true");
+    expect(accepted({ GITHUB_EVENT_NAME: "pull_request", LABELLED: "false" })).toBe("loosening=false");
+    // On main the label is that of the pull request that the commit came with.
+    const push = { GITHUB_EVENT_NAME: "push", LABELLED: "false" };
+    expect(accepted(push, { "*commits/c0/pulls*": "true" })).toBe("loosening=true");
+    expect(accepted(push)).toBe("loosening=");
+    // The token is gone before any code of the repository runs.
+    const [first, ...rest] = stepsOf("plan");
+    expect(first?.name).toBe("Accepted");
+    expect(JSON.stringify(rest)).not.toContain("github.token");
+  });
+
+  test("runs only for changes that concern the tenants, pmctl or itself, and when a label changes", () => {
+    const { pull_request, push } = yaml.on;
+    expect(pull_request.types).toEqual(expect.arrayContaining(["synchronize", "labeled", "unlabeled"]));
+    expect(push.paths).toEqual(pull_request.paths);
+    expect(push.paths).toEqual(expect.arrayContaining(["tenants/**", "package-lock.json", path]));
   });
 
   test("has one comment for a plan: the first run makes it, the next ones change it; a push without a request has none", () => {
@@ -228,8 +261,15 @@ describe("the GitLab pipeline", () => {
       "[test][-o][table][--junit][cases.xml][--][acme][zeta]",
     ]);
     expect(runScript(gitlabScript("plan")).lines).toEqual([
-      "[plan][--via][http][--detailed-exitcode][--replay][30d][--out][plan.json][--][acme][zeta]",
+      "[plan][--via][http][--detailed-exitcode][--out][plan.json][--][acme][zeta]",
     ]);
+    for (const env of [{ CI_MERGE_REQUEST_LABELS: "bug,accept-loosening" }, { ACCEPTED: "accept-loosening" }])
+      expect(runScript(gitlabScript("plan"), { env }).lines).toEqual([
+        "[plan][--via][http][--detailed-exitcode][--accept-loosening][--out][plan.json][--][acme][zeta]",
+      ]);
+    expect(runScript(gitlabScript("plan"), { env: { CI_MERGE_REQUEST_LABELS: "no-accept-loosening" } }).lines).toEqual(
+      runScript(gitlabScript("plan")).lines,
+    );
     expect(yaml.plan.artifacts).toEqual({ when: "always", paths: ["plan.json", "plan.md"] });
     expect(runScript(gitlabScript("apply"), { env: { CI_PIPELINE_SOURCE: "push" } }).lines).toEqual([
       "[apply][--yes][--][plan.json]",
@@ -317,8 +357,8 @@ describe("the folder of a tenant with a name that is an option, a program or two
     expect(order).toEqual([
       "Names of tenants",
       "npm ci",
-      "npx pmctl validate -- my-shop",
-      "npx pmctl test -o github -- my-shop",
+      "npx --no-install pmctl validate -- my-shop",
+      "npx --no-install pmctl test -o github -- my-shop",
     ]);
   });
 });

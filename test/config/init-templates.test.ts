@@ -81,7 +81,7 @@ describe.each(["minimal", "full"] as const)("init with the %s template", (templa
 test("the full template shows every section of the file", () => {
   const full = planInit({ tenant: "acme", template: "full" })[0]?.content ?? "";
   const minimal = planInit({ tenant: "acme", template: "minimal" })[0]?.content ?? "";
-  const sections = ["server", "database", "kyc", "treasury", "oracle", "network", "embed", "cors", "sandbox"];
+  const sections = ["database", "kyc", "treasury", "oracle", "network", "embed", "cors", "sandbox"];
   for (const section of sections) {
     expect(full).toMatch(new RegExp(`^${section}:`, "m"));
     expect(minimal).not.toMatch(new RegExp(`^${section}:`, "m"));

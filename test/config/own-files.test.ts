@@ -17,7 +17,7 @@ describe("below .pmctl", () => {
   beforeEach(() => {
     directory = directoryWith({
       ".pmctl/demo.env": "DEMO_AUDIT_KEY=chosen\n",
-      [`.pmctl/servers/demo-${process.pid}.json`]: "{}",
+      [`.pmctl/servers/demo.${process.pid}-1`]: "",
       ".pmctl/completion/acme.json": seen({ rain: Date.now(), "--yes": Date.now(), "a\u001b[2Jb": Date.now() }),
     });
     at = (path) => join(directory, ".pmctl", path);
@@ -36,7 +36,7 @@ describe("below .pmctl", () => {
     expect(demoRuns(directory)).toBe(false);
     expect(new SeenValues(directory, "acme").list("markets", "")).toEqual([]);
     lchownSync(at("completion"), STRANGER, STRANGER);
-    await new SeenValues(directory, "acme").note({ markets: ["snow"] });
+    new SeenValues(directory, "acme").note({ markets: ["snow"] });
     lchownSync(at("completion/acme.json"), 0, 0);
     expect(new SeenValues(directory, "acme").list("markets", "")).toEqual(["rain"]);
   });

@@ -128,15 +128,27 @@ describe("text that is not sound YAML", () => {
     [
       "a bracket that never closes",
       "kyc: { required: true\n",
-      "14:22",
+      "14:6",
       "the mapping that begins with { must end with }, further right than its key",
     ],
-    ["a quote that never closes", 'name: "Acme\n', "14:12", "a text in quotes must end with the quote"],
+    ["a quote that never closes", 'name: "Acme\n', "14:7", "a text in quotes must end with the quote"],
     [
       "a line that is indented too far",
       "kyc:\n  required: true\n    provider: x\n",
-      "15:13",
-      "a key must stand on one line, with a colon and a space after it",
+      "16:5",
+      "is indented further than the lines that it belongs with",
+    ],
+    [
+      "a bracket that never closes, above other lines",
+      "kyc: { required: true\npolicy:\n  feeBps: 1\n",
+      "14:6",
+      "the mapping that begins with { must end with }, further right than its key",
+    ],
+    [
+      "a quote that never closes, above other lines",
+      'name: "Acme\nkyc:\n  required: true\n',
+      "14:7",
+      "a text in quotes must end with the quote",
     ],
     [
       "a line that is indented too little",
@@ -171,7 +183,7 @@ describe("text that is not sound YAML", () => {
     ["a key that is a list", "? [a]\n: 1\n", "1:1", "keys must be plain text"],
   ])("%s is refused with a sentence and a place", (_what, tail, place, message) => {
     const problems = problemsOf(HEAD + tail);
-    expect(problems.map((each) => `${each.line}:${each.column} ${each.message}`)).toContain(`${place} ${message}`);
+    expect(problems.map((each) => `${each.line}:${each.column} ${each.message}`)).toEqual([`${place} ${message}`]);
   });
 
   test("a version 1.1 directive is refused, because NO would be false then", () => {

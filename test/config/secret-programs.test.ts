@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { SecretReference } from "../../src/config/schema/scalars.ts";
@@ -14,8 +14,8 @@ const CANARY = "canary-0123456789abcdef";
 function folderWith(program: string, script: string, files: Record<string, string> = {}) {
   const directory = directoryWith({ [`bin/${program}`]: `#!/bin/sh\n${script}\n`, ...files });
   chmodSync(join(directory, "bin", program), 0o755);
-  const environment = { PATH: `${join(directory, "bin")}:/usr/bin:/bin`, PMCTL_ALLOW_EXEC: "1", TOKEN: "t-1" };
-  return { directory, environment, where: WHERE };
+  const own = { PATH: `${join(directory, "bin")}:/usr/bin:/bin` };
+  return { directory, own, environment: { ...own, PMCTL_ALLOW_EXEC: "1", TOKEN: "t-1" }, where: WHERE };
 }
 
 function refusal(reference: SecretReference, context: Parameters<typeof resolveSecret>[1]): Fault {
@@ -28,9 +28,33 @@ function refusal(reference: SecretReference, context: Parameters<typeof resolveS
 }
 
 describe("a secret by exec", () => {
-  test("is what the program prints, trimmed; it gets its arguments untouched by any shell, and the variables of .env", () => {
-    const context = folderWith("vault", `printf '  %s|%s|%s  \\n\\n' "$1" "$2" "$TOKEN"`);
-    expect(resolveSecret({ exec: ["vault", "$(id) `id` ; id", "a b"] }, context)).toBe("$(id) `id` ; id|a b|t-1");
+  test("is what the program prints, trimmed; it gets its arguments untouched by any shell", () => {
+    const context = folderWith("vault", `printf '  %s|%s  \\n\\n' "$1" "$2"`);
+    expect(resolveSecret({ exec: ["vault", "$(id) `id` ; id", "a b"] }, context)).toBe("$(id) `id` ; id|a b");
+  });
+
+  test("comes of a program that gets its tenant's and a few of the process's variables, and none of .env or of others", () => {
+    const {
+      directory: above,
+      own,
+      environment,
+    } = folderWith("vault", "env", {
+      "tenants/acme/tenant.yaml": "",
+      "tenants/acme-eu/tenant.yaml": "",
+      "pmctl.yaml": "version: 1\nprograms: { env: [VAULT_ADDR] }\n",
+    });
+    const process = { HOME: "/h", ACME_KEY: "1", ACME_EU_KEY: "2", ZOE_KEY: "3", VAULT_ADDR: "v", AWS_SECRET: "s" };
+    const context = { directory: join(above, "tenants/acme"), environment, own: { ...own, ...process } };
+    const seen = resolveSecret({ exec: ["vault"] }, context)
+      .split("\n")
+      .map((line) => line.split("=")[0] ?? "");
+    const ofTheShell = ["PWD", "SHLVL", "_", "OLDPWD"];
+    expect(seen.filter((name) => !ofTheShell.includes(name)).toSorted()).toEqual([
+      "ACME_KEY",
+      "HOME",
+      "PATH",
+      "VAULT_ADDR",
+    ]);
   });
 
   test("runs in the tenant's folder", () => {
@@ -75,9 +99,24 @@ describe("a secret by exec", () => {
 describe("a secret by sops", () => {
   const SOPS = 'printf "%s\\n" "$@" > arguments; echo decrypted';
 
-  test("is what sops extracts, needs no leave, and a file that begins with a dash is no option", () => {
-    const { directory, environment, where } = folderWith("sops", SOPS, { "-i.yaml": "" });
-    const context = { directory, where, environment: { PATH: environment.PATH } };
+  test("is refused without --allow-exec; the program is not run", () => {
+    const { own, ...context } = folderWith("sops", SOPS);
+    const fault = refusal({ sops: "a.yaml", path: "b" }, { ...context, own, environment: own });
+    expect(fault).toMatchObject({ exitCode: 6, message: expect.stringContaining("add --allow-exec") });
+    expect(() => readFileSync(join(context.directory, "arguments"))).toThrow();
+  });
+
+  test("needs no leave where pmctl.yaml says which program decrypts, whatever the PATH has", () => {
+    const { directory } = folderWith("sops", SOPS, { "tenants/acme/a.yaml": "", "pmctl.yaml": "" });
+    const path = join(directory, "bin", "sops");
+    writeFileSync(join(directory, "pmctl.yaml"), `version: 1\nprograms: { sops: ${path} }\n`);
+    const context = { directory: join(directory, "tenants/acme"), environment: {}, own: { PATH: "/usr/bin:/bin" } };
+    expect(resolveSecret({ sops: "a.yaml", path: "b" }, context)).toBe("decrypted");
+  });
+
+  test("is what sops extracts, and a file that begins with a dash is no option", () => {
+    const context = folderWith("sops", SOPS, { "-i.yaml": "" });
+    const { directory } = context;
     expect(resolveSecret({ sops: "-i.yaml", path: "stripe.keys[0].secret" }, context)).toBe("decrypted");
     expect(readFileSync(join(directory, "arguments"), "utf8").split("\n")).toEqual([
       "decrypt",

@@ -24,7 +24,7 @@ const VALUES: Record<string, string> = {
   ACME_PUBLIC_KEY: `pk_${"B".repeat(43)}`,
   ACME_JWT_SECRET: "j".repeat(32),
   ACME_AUDIT_KEY: "a".repeat(32),
-  ACME_OLD_AUDIT: "o".repeat(16),
+  ACME_OLD_AUDIT: "an-old-audit-key-of-32-bytes-or-more",
   ACME_IN: "i".repeat(32),
   ACME_STRIPE: `whsec_${"s".repeat(24)}`,
   ACME_KYC: "k".repeat(32),
@@ -92,7 +92,7 @@ describe("the shape of a value", () => {
     ["ACME_OLD_JWT", "j".repeat(31), "auth.jwt.previous[0]", /at least 32 bytes/],
     ["ACME_ANCHOR", "short", "audit.anchors.secret", /base64 of at least 24 bytes/],
     ["ACME_AUDIT_KEY", "a".repeat(31), "audit.key", /at least 32 bytes/],
-    ["ACME_OLD_AUDIT", "a".repeat(15), "audit.previous[0]", /at least 16 bytes/],
+    ["ACME_OLD_AUDIT", "a".repeat(31), "audit.previous[0]", /at least 32 bytes/],
     ["ACME_JWT_SECRET", "j".repeat(31), "auth.jwt.secret", /at least 32 bytes/],
   ])("%s %j is refused at %s, and is not shown", (variable, value, path, complaint) => {
     const found = complaints(tenant(), { ...VALUES, [variable]: value });

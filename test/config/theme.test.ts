@@ -88,7 +88,7 @@ describe("the looks of the widget", () => {
     [theme("{ words: { yes: 'a name of over twenty' } }"), "embed.theme.words.yes: must have at most 20 characters"],
     [theme("{ words: { yes: 'No' } }"), "embed.theme.words.yes: must not be a word of the other side, no"],
     [theme("{ words: { no: { de: 'ja ' } } }"), "embed.theme.words.no.de: must not be a word of the other side, yes"],
-    [theme('{ words: { yes: "\\u200b" } }'), "embed.theme.words.yes: must have a character that can be seen"],
+    [theme('{ words: { yes: "\\u200b" } }'), "embed.theme.words.yes: must not be blank"],
     [
       theme("{ logo: { url: 'https://l.example;frame-ancestors/x.png', alt: A } }"),
       "embed.theme.logo.url: must have a host such as cdn.acme.example",

@@ -51,10 +51,11 @@ test("the scopes of the operations are the documented ones", () => {
     OPERATION_SCOPES.map((scope) => [scope, changes.flatMap(([own, id]) => (own === scope ? [id] : [])).sort()]),
   );
   expect(byScope).toEqual({
-    read: ["listLatestPrices", "previewPolicy", "reconcile"],
+    read: ["reconcile"],
+    "config:read": ["listLatestPrices", "previewPolicy"],
     markets: ["createMarket", "resumeMarket", "suspendMarket"],
     settle: ["checkFeeds", "settleMarket", "sweepOracle"],
-    funds: ["approveWithdrawal", "creditWallet", "rejectWithdrawal"],
+    funds: ["approveWithdrawal", "creditWallet", "debitWallet", "rejectWithdrawal"],
     users: ["releaseUser", "restrictUser", "revokeUser"],
     config: ["applyConfig", "enableWebhookReceiver", "freezeConfig", "replayWebhook", "unfreezeConfig", "updatePolicy"],
     keys: ["createKey", "revokeKey", "rotateKey"],

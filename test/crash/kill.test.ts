@@ -263,7 +263,7 @@ class DurableRecord {
     );
     expect(log).toMatchObject({ first: "1", last: log?.count, head: log?.count });
     expect(await verifyChain(readerOf(this.#sql), this.#keys)).toMatchObject({ verified: true });
-    const off = (await reconcileLedger(this.#sql)).filter(({ differenceMicro }) => differenceMicro !== 0n);
+    const off = (await reconcileLedger(this.#sql, this.#keys)).filter(({ differenceMicro }) => differenceMicro !== 0n);
     expect(off).toEqual([]);
   }
 

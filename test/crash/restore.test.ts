@@ -30,7 +30,7 @@ async function lastEntries(): Promise<Entry[]> {
 }
 
 const credit = (amount: string) =>
-  operator.run("funding", "credit", "--user", "usr_1", "--amount", amount, "--reason", "test", "--yes");
+  operator.run("funding", "credit", "--user", "usr_1", "--amount", amount, "--reason", "test", "--new-user", "--yes");
 
 test(`a restore that is killed leaves the old database, or the new one with its entry, ${ROUNDS} times`, async () => {
   await credit("5");

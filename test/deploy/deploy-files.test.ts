@@ -143,10 +143,15 @@ describe("deploy render", () => {
     const other = await deployDirectory({
       "tenants/acme/tenant.yaml": tenantText({
         extends: "../base.yaml",
+        server: "{ expected: true }",
         audit: "{ key: { file: ../../shared/audit } }",
       }),
       "tenants/base.yaml": "labels: { tier: gold }\n",
-      "tenants/bolt/tenant.yaml": tenantText({ tenant: "bolt", audit: "{ key: { file: secrets/audit } }" }),
+      "tenants/bolt/tenant.yaml": tenantText({
+        tenant: "bolt",
+        server: "{ expected: true }",
+        audit: "{ key: { file: secrets/audit } }",
+      }),
       "pmctl.yaml": "version: 1\nsecrets: { files: [shared], env: [ACME_*] }\ntenants: { bolt: { env: [] } }\n",
     });
     const bolt = join(other.cwd, "tenants/bolt/tenant.yaml");
@@ -170,6 +175,7 @@ describe("deploy render", () => {
   test("a tenant that insists on more standbys than the rendered database has is told of", async () => {
     const other = await deployDirectory({
       "tenants/acme/tenant.yaml": tenantText({
+        server: "{ expected: true }",
         database: "{ url: { env: ACME_DATABASE_URL }, require: { synchronousStandbys: 1 } }",
       }),
     });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   urls = { ACME_DATABASE_URL: database.serverUrl, ACME_OWNER_URL: database.url };
   directory = await deployDirectory({
     "tenants/acme/tenant.yaml": tenantText({
-      server: "{ port: 0, opsPort: 0, drainSeconds: 1 }",
+      server: "{ port: 0, opsPort: 0, drainSeconds: 1, expected: true }",
       database: "{ url: { env: ACME_DATABASE_URL }, ownerUrl: { env: ACME_OWNER_URL } }",
     }),
   });

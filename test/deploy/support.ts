@@ -9,7 +9,7 @@ export const NODES = "a=10.0.0.1,b=10.0.0.2,c=10.0.0.3";
 /** One tenant with everything that deployments look at, and one with the word for "false" of YAML 1.1 as its name. */
 const FILES: Record<string, string> = {
   "tenants/acme/tenant.yaml": tenantText({
-    server: "{ drainSeconds: 12, memoryMb: 600, port: 8085, host: 0.0.0.0 }",
+    server: "{ expected: true, drainSeconds: 12, memoryMb: 600, port: 8085, host: 0.0.0.0 }",
     database:
       "{ url: { hosts: [database-rw], name: acme, user: acme-server, password: { env: ACME_DATABASE_PASSWORD } }, ownerUrl: { env: ACME_OWNER_URL } }",
     audit: "{ key: { env: ACME_AUDIT_KEY }, anchors: [{ file: ../../anchors/acme.jsonl }] }",
@@ -31,7 +31,7 @@ closeAt: 2099-01-01T00:00:00Z
     keys: "{ admin: [{ name: ops, secret: { env: NO_ADMIN_KEY } }] }",
     auth: "{ jwt: { algorithm: HS256, secret: { env: NO_JWT_SECRET } } }",
     audit: "{ key: { env: NO_AUDIT_KEY } }",
-    server: "{ port: 443 }",
+    server: "{ expected: true, port: 443 }",
   }),
   "anchors/README": "The server appends to acme.jsonl.\n",
   "pmctl.yaml":

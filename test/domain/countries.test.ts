@@ -1,22 +1,12 @@
 import { iso31661, iso31662 } from "iso-3166";
 import { expect, test } from "vitest";
 import { PlaceCode } from "../../src/contract/resources/policy.ts";
-import { isoCountries } from "../../src/domain/policy/countries.ts";
 import { countryMeant, placeOf, problemOfCountry } from "../../src/domain/policy/jurisdictions.ts";
 
-test("the kept list has every country and subdivision of the package, and no other", () => {
-  const listed = [...isoCountries()].flatMap(([country, { subdivisions }]) => [
-    country,
-    ...[...subdivisions].map((subdivision) => `${country}-${subdivision}`),
-  ]);
+test("every country and subdivision of ISO 3166 is a code, and three letters mean their country", () => {
   const published = [...iso31661.map(({ alpha2 }) => alpha2), ...iso31662.map(({ code }) => code)];
-  expect(listed.toSorted()).toEqual(published.toSorted());
-});
-
-test("and the three letters of each country", () => {
-  expect([...isoCountries()].map(([country, { alpha3 }]) => `${country} ${alpha3}`).toSorted()).toEqual(
-    iso31661.map(({ alpha2, alpha3 }) => `${alpha2} ${alpha3}`).toSorted(),
-  );
+  expect(published.filter((code) => problemOfCountry(code) !== undefined)).toEqual([]);
+  expect(iso31661.filter(({ alpha2, alpha3 }) => placeOf(alpha3) !== alpha2)).toEqual([]);
 });
 
 test.each([

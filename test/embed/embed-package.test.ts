@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (const id of ["mkt_a", "mkt_b"]) await stage.tenant.openMarket(id, { question: `Will ${id} come true?` });
   await execa(process.execPath, ["bin/embed-package.js"], { cwd: ROOT });
   const { stdout } = await execa("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", place], {
-    cwd: join(ROOT, "embed"),
+    cwd: join(ROOT, "dist/embed-package"),
     env: { NODE_OPTIONS: "" },
   });
   [packed] = Object.values(JSON.parse(stdout)) as [typeof packed];
@@ -57,7 +57,7 @@ test("holds modules and types for three exports and nothing else, needs no other
   expect(names.sort()).toEqual(
     ["README.md", "package.json", "dist/chunk.js", "dist/protocol.d.ts", "dist/types.d.ts", ...modules].sort(),
   );
-  const manifest = JSON.parse(await readFile(join(ROOT, "embed/package.json"), "utf8"));
+  const manifest = JSON.parse(await readFile(join(ROOT, "src/embed/host/package/package.json"), "utf8"));
   expect(manifest).not.toHaveProperty("dependencies");
   expect(manifest).not.toHaveProperty("scripts");
   const bytes = new Uint8Array(await readFile(join(place, packed.filename)));

@@ -1,18 +1,10 @@
-import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LOADER_PATH, readAssets } from "../../src/server/pages/assets.ts";
-import { userToken } from "../server/support/harness.ts";
 import { openPage } from "../support/browser.ts";
 import { openStage, type Stage } from "./support/stage.ts";
-
-const RELEASES = new URL("../../src/embed/host/releases/", import.meta.url);
-const releases: { file: string; released: string }[] = JSON.parse(
-  readFileSync(new URL("releases.json", RELEASES), "utf8"),
-);
 
 /** Pages of another origin, by path, each with the headers that it wants. */
 const pages = new Map<string, { html: string; headers?: Record<string, string> }>();
@@ -29,7 +21,6 @@ beforeAll(async () => {
   await once(site, "listening");
   host = `http://localhost:${(site.address() as AddressInfo).port}`;
   stage = await openStage({ embed: { allowedOrigins: [host] } });
-  await stage.tenant.deposit("usr_1", 500);
   await stage.tenant.openMarket("mkt_a", { question: "Will it rain?" });
 });
 afterAll(async () => {
@@ -42,52 +33,8 @@ async function openSite(path: string, html: string, headers?: Record<string, str
   pages.set(path, { html, ...(headers ? { headers } : {}) });
   const opened = await openPage(stage.browser);
   await opened.page.goto(host + path);
-  return { ...opened, seen: () => opened.page.evaluate("window.seen") };
+  return opened;
 }
-
-describe("loaders of releases", () => {
-  test.each(readdirSync(RELEASES).filter((name) => name.endsWith(".js")))("%s has the bytes of its name", (name) => {
-    const digest = createHash("sha384")
-      .update(readFileSync(new URL(name, RELEASES)))
-      .digest("hex");
-    expect(name).toBe(`embed-${digest.slice(0, 16)}.js`);
-    expect(releases.map(({ file }) => file)).toContain(name);
-  });
-
-  test.each(releases)("$file is served byte for byte, and may be kept for ever", async ({ file }) => {
-    const response = await fetch(`${stage.tenant.url}/assets/${file}`);
-    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-    expect(response.headers.get("access-control-allow-origin")).toBe("*");
-    expect(Buffer.from(await response.arrayBuffer())).toEqual(readFileSync(new URL(file, RELEASES)));
-  });
-
-  test.each(releases)(
-    "$file shows and themes a frame of today, hands it the user's token and passes events on",
-    async ({ file }) => {
-      const bytes = readFileSync(new URL(file, RELEASES));
-      const integrity = `sha384-${createHash("sha384").update(bytes).digest("base64")}`;
-      const token = JSON.stringify(await userToken());
-      const { page, complaints, seen, close } = await openSite(
-        `/${file}`,
-        `<script src="${stage.tenant.url}/assets/${file}" integrity="${integrity}" crossorigin="anonymous"></script>
-<script>window.seen = []; embedded = PredictionMarkets.embed("#place", { view: "portfolio", autoHeight: true, getToken: () => window.token,
-  onEvent: ({ name }) => seen.push(name) })</script>`,
-      );
-      const frame = page.frameLocator("iframe");
-      await frame.locator("#app:not([data-static]) main").waitFor();
-      await page.evaluate("embedded.setTheme('light')");
-      await frame.locator("html[data-theme=light]").waitFor();
-      await frame.getByRole("button", { name: "Sign in" }).click();
-      // Pages that were written for that loader know this name.
-      await expect.poll(seen).toEqual(["ready", "auth-required"]);
-      const asUser = page.waitForRequest((request) => request.headers().authorization !== undefined);
-      await page.evaluate(`window.token = ${token}; embedded.refreshToken()`);
-      await asUser;
-      expect(complaints).toEqual([]);
-      await close();
-    },
-  );
-});
 
 describe("the loader", () => {
   const address = () => stage.tenant.url + LOADER_PATH;

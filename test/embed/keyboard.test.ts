@@ -27,7 +27,7 @@ test("a trade from the keyboard alone", async () => {
   // A key that is held down repeats, and confirms nothing.
   await page.keyboard.down("Enter");
   await page.keyboard.up("Enter");
-  await frame.locator('[data-pm="timer"]').waitFor();
+  await frame.locator('[data-pm="change-order"]').waitFor();
   await page.keyboard.press("Enter");
   const done = frame.getByRole("heading", { name: /You bought .* No/ });
   await expect.poll(() => done.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);

@@ -218,25 +218,6 @@ describe("storage", () => {
   });
 });
 
-test("a page whose loader is of before hears the former names, and of moves only those that a reader makes", async () => {
-  const { page, close } = await openHost();
-  await page.evaluate(`(() => {
-    const iframe = document.createElement("iframe");
-    const query = new URLSearchParams({ theme: "dark", frame: "pm1", host: location.origin });
-    iframe.src = ${JSON.stringify(stage.tenant.url)} + "/embed/portfolio?" + query;
-    window.told = [];
-    addEventListener("message", ({ data }) => {
-      told.push(data.name ?? data.type);
-      if (data.type === "token-needed") iframe.contentWindow.postMessage({ channel: data.channel, id: "pm1", type: "token", token: null }, "*");
-    });
-    document.body.append(iframe);
-  })()`);
-  await page.frameLocator("iframe").getByRole("button", { name: "Sign in" }).click();
-  await expect.poll(() => page.evaluate("told.at(-1)")).toBe("auth-required");
-  expect(await page.evaluate("told.includes('navigate')")).toBe(false);
-  await close();
-});
-
 test("a server that is away leaves a quiet card, is asked again, and the widget comes by itself", async () => {
   // The script's waits, fifty times as fast; a frame that loads still has all the time.
   const hasty = `{ const later = window.setTimeout;

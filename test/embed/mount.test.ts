@@ -32,9 +32,8 @@ test("a page of another origin with a strict policy mounts a view: three request
   const { page, frame, complaints, requests, close } = await stage.open({ view: "market", marketId: "mkt_a" });
   page.on("request", (request) => foreign.push(request.url()));
   await frame.getByText("live", { exact: true }).waitFor();
-  // The stream is the worker's own request, which the page does not see.
   expect(requests.slice(0, 3)).toEqual(["/assets/embed.js", "/embed/market", "/assets/frame.js"]);
-  await expect.poll(() => requests.slice(3).sort()).toEqual(["/assets/plot.js", "/assets/stream.js"]);
+  await expect.poll(() => requests.slice(3).sort()).toEqual(["/assets/plot.js", "/assets/stream.js", "/embed/stream"]);
   expect(complaints).toEqual([]);
   expect(foreign.filter((url) => !url.startsWith(stage.tenant.url))).toEqual([]);
   const sandbox = await page.locator("iframe").getAttribute("sandbox");
@@ -53,7 +52,12 @@ test.each(["market", "markets", "portfolio"] as const)(
     await frame.waitForSelector("h1");
     expect(requests.slice(0, 3)).toEqual(["/assets/embed.js", `/embed/${view}`, "/assets/frame.js"]);
     // A ticket asks whether its user may trade, beside what is shown already.
-    const later = ["/assets/stream.js", "/embed/data/portfolio", ...(view === "market" ? ["/v1/quote"] : [])];
+    const later = [
+      "/assets/stream.js",
+      "/embed/data/portfolio",
+      "/embed/stream",
+      ...(view === "market" ? ["/v1/quote"] : []),
+    ];
     await expect
       .poll(() =>
         requests

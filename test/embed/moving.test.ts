@@ -2,7 +2,7 @@ import type { Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { userToken } from "../server/support/harness.ts";
 import { openStage, type Stage } from "./support/stage.ts";
-import { confirmed, hold } from "./support/ticket.ts";
+import { ask, confirmed } from "./support/ticket.ts";
 
 const PHONE = { viewport: { width: 375, height: 667 } };
 const MARKETS = 12;
@@ -148,7 +148,7 @@ test("what belongs to a user ends with them: a receipt, a portfolio, and answers
     await held;
     await route.fulfill({ response });
   });
-  await hold(frame);
+  await ask(frame);
   await part("submit").click();
   await expect.poll(() => stage.tenant.balance("wallet:usr_2")).toBeLessThan(700_000_000n);
   await become(ann);

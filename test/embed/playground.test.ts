@@ -21,7 +21,6 @@ beforeAll(async () => {
   await tenant.deposit("bob", 500);
 });
 afterAll(async () => {
-  await browser?.close();
   await tenant?.close();
 });
 

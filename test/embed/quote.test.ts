@@ -1,8 +1,16 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type MarketKind, pricesOf, type Side } from "../../src/domain/market/market.ts";
-import { feeOn } from "../../src/domain/money.ts";
-import { estimate, feeBpsOf, poolAt, sellableNow, sellValueAt } from "../../src/embed/ticket/quote.ts";
+import { feeOn, usdFromMicro } from "../../src/domain/money.ts";
+import {
+  estimate,
+  feeBpsOf,
+  isWorse,
+  poolAt,
+  sellableNow,
+  sellValueAt,
+  shownResult,
+} from "../../src/embed/ticket/quote.ts";
 import type { TradeResult } from "../../src/engine/trade.ts";
 import { marketOf, openWorld, saleOf, tradeOf, usd, type World } from "../engine/world.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
@@ -41,7 +49,7 @@ const CODES = {
 
 /** What the page would show of this fill. */
 function quoteOf({ amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: TradeResult, yesPriceBefore: number) {
-  const [amount, fee, shares] = [amountMicro, feeMicro, sharesMicro].map((micro) => Number(micro) / 1e6);
+  const [amount, fee, shares] = [usdFromMicro(amountMicro), usdFromMicro(feeMicro), usdFromMicro(sharesMicro)];
   return { amount, fee, shares, avgPrice, yesPriceBefore, yesPriceAfter };
 }
 
@@ -118,6 +126,65 @@ describe("the quote that the page computes", () => {
       }),
       { numRuns: 200, seed: 11 },
     );
+  });
+});
+
+describe("what a ticket shows", () => {
+  const other = fc.record({ side, micro: fc.integer({ min: 1, max: 200_000_000 }) });
+  const change = fc.record({
+    isPurchase: fc.boolean(),
+    others: fc.array(other, { maxLength: 4 }),
+    raisesFee: fc.boolean(),
+  });
+
+  test("is the least that its trade gives, or nothing is traded; what others trade ends it only by taking from what is shown", () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(scene, change, (each, { isPurchase, others, raisesFee }) => {
+        const world = worldOf(each);
+        const bought = tradeOf({ side: each.wanted.side, amountMicro: BigInt(each.wanted.cents) * 10_000n });
+        if (world.refusal(bought) !== "accepted") return;
+        const action = isPurchase ? "buy" : "sell";
+        const order = isPurchase
+          ? bought
+          : saleOf({ side: bought.side, sharesMicro: world.run(bought).result.sharesMicro });
+        if (world.refusal(order) !== "accepted") return;
+        const told = quoteOf(world.decide(order).result, 0);
+        const shown = shownResult(action, told);
+        expect(shown).toBeLessThanOrEqual(isPurchase ? told.shares : told.amount - told.fee + 1e-9);
+        if (shown === 0) return;
+        for (const { side: theirs, micro } of others) {
+          const theirTrade = tradeOf({ traderId: "bob", side: theirs, amountMicro: BigInt(micro) });
+          if (world.refusal(theirTrade) === "accepted") world.run(theirTrade);
+        }
+        if (raisesFee) world.policy({ feeBps: Math.min(1000, each.feeBps + 50) });
+        const now = world.refusal(order) === "accepted" ? quoteOf(world.decide(order).result, 0) : undefined;
+        const micro = BigInt(Math.round(shown * 1e6));
+        const bounded = { ...order, ...(isPurchase ? { minSharesMicro: micro } : { minProceedsMicro: micro }) };
+        const outcome = world.refusal(bounded);
+        seen.add(outcome);
+        if (now === undefined) {
+          expect(outcome).not.toBe("accepted");
+          return;
+        }
+        // Accepted exactly where the figures that would be shown now are those that were, or better.
+        expect(outcome).toBe(shownResult(action, now) >= shown ? "accepted" : "SLIPPAGE");
+        // The page gives a ticket back only for what the server would refuse.
+        if (isWorse(action, now, told)) expect(outcome).toBe("SLIPPAGE");
+      }),
+      { numRuns: 500, seed: 23 },
+    );
+    expect(seen).toContain("accepted");
+    expect(seen).toContain("SLIPPAGE");
+  });
+
+  test("outlives a trade of others of a ten-thousandth of a dollar", () => {
+    const world = worldOf({ kind: "cpmm", p0Ppm: 500_000, feeBps: 100, before: [], wanted: { side: "yes", cents: 1 } });
+    const order = tradeOf({ side: "yes", amountMicro: usd(25) });
+    const shown = shownResult("buy", quoteOf(world.decide(order).result, 0.5));
+    world.run(tradeOf({ traderId: "bob", side: "yes", amountMicro: 100n }));
+    const { sharesMicro } = world.run({ ...order, minSharesMicro: BigInt(Math.round(shown * 1e6)) }).result;
+    expect(Number(sharesMicro) / 1e6).toBeGreaterThanOrEqual(shown);
   });
 });
 

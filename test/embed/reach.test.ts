@@ -4,7 +4,7 @@ import { userToken } from "../server/support/harness.ts";
 import { accessibilityProblems } from "../support/browser.ts";
 import { fillTenant } from "./support/scenery.ts";
 import { openStage, type Stage } from "./support/stage.ts";
-import { hold, part } from "./support/ticket.ts";
+import { ask, part } from "./support/ticket.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -45,7 +45,7 @@ test("from the keyboard alone a reader buys and sells all of it again, in sight 
   await page.keyboard.type("10");
   await tabTo("submit");
   await page.keyboard.press("Enter");
-  await part(frame, "timer").waitFor();
+  await part(frame, "change-order").waitFor();
   await check();
   await page.keyboard.press("Enter");
   await part(frame, "receipt").waitFor();
@@ -60,7 +60,7 @@ test("from the keyboard alone a reader buys and sells all of it again, in sight 
   await page.keyboard.press("Enter");
   await tabTo("submit");
   await page.keyboard.press("Enter");
-  await part(frame, "timer").waitFor();
+  await part(frame, "change-order").waitFor();
   await check();
   await page.keyboard.press("Enter");
   await part(frame, "receipt").waitFor();
@@ -80,7 +80,7 @@ test("at 200 % and 400 % of a window of 1280 pixels nothing scrolls sideways, fr
   );
   await frame.locator(".is-live").waitFor();
   expect(await frame.evaluate("document.documentElement.dir")).toBe("rtl");
-  await hold(frame);
+  await ask(frame);
   for (const locale of ["ar", "en"])
     for (const options of [
       { view: "market", marketId: "mkt_0" },

@@ -4,7 +4,7 @@ import { readAssets } from "../../src/server/pages/assets.ts";
 import { configOf } from "../engine/world.ts";
 import { userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
-import { confirmed, hold, part } from "./support/ticket.ts";
+import { ask, confirmed, part } from "./support/ticket.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -102,7 +102,7 @@ describe("who may not trade is told before the first press, and the way out is t
       await expect.poll(() => refusal(opened)).toMatch(words);
       await lift();
       // What was refused can be tried again where it stands.
-      await hold(opened.frame);
+      await ask(opened.frame);
       await part(opened.frame, "change-order").click();
     },
   );
@@ -195,7 +195,7 @@ describe("when the network fails", () => {
       await route.fetch();
       await route.abort();
     });
-    await hold(frame);
+    await ask(frame);
     await part(frame, "submit").click();
     await frame.getByText(/it is never made twice/).waitFor();
     expect(await refusals(opened)).toEqual([["OUTCOME_UNKNOWN", "trade"]]);
@@ -238,7 +238,7 @@ test("too many requests: the form counts down and takes nothing until then, and 
   await useUp("/v1/markets");
   await part(opened.frame, "submit").click();
   await expect.poll(() => refusal(opened)).toBe("Too many requests in a short time.");
-  const left = async () => Number(/\d+/.exec(await opened.frame.locator("[role=timer]").innerText())?.[0]);
+  const left = async () => Number(/\d+/.exec(await part(opened.frame, "timer").innerText())?.[0]);
   const first = await left();
   expect(first).toBeGreaterThan(0);
   expect(first).toBeLessThanOrEqual(60);

@@ -4,9 +4,6 @@ import { userToken } from "../server/support/harness.ts";
 import { openStage, type Stage } from "./support/stage.ts";
 import { confirmed } from "./support/ticket.ts";
 
-/** What the frames have where the browser has no shared workers. */
-const WITHOUT_WORKERS = "delete window.SharedWorker";
-
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
@@ -25,33 +22,32 @@ async function streams(): Promise<number> {
 const live = (frames: readonly Frame[]): Promise<unknown> =>
   Promise.all(frames.map((frame) => frame.locator(".is-live").waitFor()));
 
-test.each([
-  { count: 20, way: "in a shared worker", scripts: [] },
-  { count: 4, way: "held by one of the frames, where there are no shared workers", scripts: [WITHOUT_WORKERS] },
-])(
-  "$count widgets of a page and another page have one stream $way: they trade, and it ends with them",
-  async ({ count, scripts }) => {
-    const token = await userToken();
-    const options = { view: "market", count, marketId: "mkt_0", height: 120, token } as const;
-    const opened = await stage.open(options, { viewport: { width: 800, height: 3000 } }, scripts);
-    const frames = () => opened.page.frames().slice(1);
-    await live(frames());
-    await expect.poll(streams).toBe(1);
-    const other = await opened.page.context().newPage();
-    for (const content of scripts) await other.addInitScript({ content });
-    await other.goto(stage.hostUrl({ view: "market", marketId: "mkt_1", token }));
-    await other.frameLocator("iframe").locator(".is-live").waitFor();
-    await expect.poll(streams).toBe(1);
-    await confirmed(frames()[2] as Frame);
-    await expect.poll(() => frames().at(-1)?.locator('[data-pm="position"]').count()).toBe(1);
-    await opened.page.close();
-    await other.frameLocator("iframe").locator(".is-live").waitFor();
-    await expect.poll(streams).toBe(1);
-    await other.close();
-    await expect.poll(streams).toBe(0);
-    await opened.close();
-  },
-);
+test("20 widgets of a page and another page have one stream, which one of the frames holds: they trade, and it ends with them", async () => {
+  const token = await userToken();
+  const options = { view: "market", count: 20, marketId: "mkt_0", height: 120, token } as const;
+  const opened = await stage.open(options, { viewport: { width: 800, height: 3000 } });
+  const frames = () => opened.page.frames().slice(1);
+  await live(frames());
+  await expect.poll(streams).toBe(1);
+  const other = await opened.page.context().newPage();
+  await other.goto(stage.hostUrl({ view: "market", marketId: "mkt_1", token }));
+  await other.frameLocator("iframe").locator(".is-live").waitFor();
+  await expect.poll(streams).toBe(1);
+  await confirmed(frames()[2] as Frame);
+  await expect.poll(() => frames().at(-1)?.locator('[data-pm="position"]').count()).toBe(1);
+  // Nothing of it is stored.
+  expect(await frames()[0]?.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([
+    0,
+    0,
+    "",
+  ]);
+  await opened.page.close();
+  await other.frameLocator("iframe").locator(".is-live").waitFor();
+  await expect.poll(streams).toBe(1);
+  await other.close();
+  await expect.poll(streams).toBe(0);
+  await opened.close();
+});
 
 test("two users and a visitor without one in the same browser: two streams, and what one trades only they are told of", async () => {
   const [ann, ben] = await Promise.all([userToken({ sub: "usr_1" }), userToken({ sub: "usr_2" })]);

@@ -40,8 +40,8 @@ async function visit(page: Page, options: HostOptions): Promise<Fetched> {
       return [new URL(request.url()).pathname.replace(/-\w+\.js$/, ""), responseBodySize];
     }),
   );
-  // From the browser's cache there are no bytes, less the headers that would have come.
-  return fetched.filter(([, bytes]) => bytes > 0);
+  // From the browser's cache there are no bytes, less the headers that would have come. The stream is read after the contents.
+  return fetched.filter(([path, bytes]) => bytes > 0 && path !== "/assets/stream");
 }
 
 const bytesOf = (fetched: Fetched, wanted: string): number => fetched.find(([path]) => path === wanted)?.[1] ?? 0;

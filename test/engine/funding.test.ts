@@ -62,6 +62,32 @@ describe("withdrawals", () => {
   });
 });
 
+test("an operator credits at most what the policy says, and debits at most what the wallet holds of a user that exists", () => {
+  const credit = (amountMicro: bigint) =>
+    world.refusal({ type: "creditWallet", id: "crd_1", traderId: "ann", amountMicro });
+  expect(credit(usd(1000) + 1n)).toBe("MAX_CREDIT_EXCEEDED");
+  expect(credit(usd(1000))).toBe("accepted");
+  world.policy({ maxCreditUsd: 5 });
+  expect(credit(usd(6))).toBe("MAX_CREDIT_EXCEEDED");
+  world.run({ type: "creditWallet", id: "crd_2", traderId: "ann", amountMicro: usd(5) });
+  const debit = { type: "debitWallet", id: "deb_1", traderId: "ann" } as const;
+  expect(world.refusal({ ...debit, amountMicro: usd(106) })).toBe("INSUFFICIENT_FUNDS");
+  expect(world.refusal({ ...debit, traderId: "nobody", amountMicro: 1n })).toBe("NOT_FOUND");
+  const { draft, result } = world.run({ ...debit, amountMicro: usd(100) });
+  expect(draft.transfers).toEqual([
+    { debit: "wallet:ann", credit: "external:operator", amountMicro: usd(100), entry: 0 },
+  ]);
+  expect([result.balanceMicro, draft.audit]).toEqual([
+    usd(5),
+    [
+      {
+        type: "wallet.debited",
+        payload: { debitId: "deb_1", userId: "ann", amount: "100", receivable: "0", provider: "operator" },
+      },
+    ],
+  ]);
+});
+
 test("an operator's credit comes from outside, and the record names the user, not the operator", () => {
   const { draft, result } = world.run({ type: "creditWallet", id: "crd_1", traderId: "ann", amountMicro: usd(5) });
   expect(draft.transfers).toEqual([

@@ -132,6 +132,7 @@ describe("createMarket", () => {
           p0: "0.001",
           closeAt: new Date(CLOSE).toISOString(),
           resolutionRef: "manual",
+          meta: {},
           liquidity: "1000",
         },
       },

@@ -83,6 +83,9 @@ describe("the caller's own bounds", () => {
     const sale = world.decide(saleOf()).result;
     expect(world.refusal(saleOf({ minAvgPrice: sale.avgPrice }))).toBe("accepted");
     expect(world.refusal(saleOf({ minAvgPrice: sale.avgPrice + 0.000001 }))).toBe("SLIPPAGE");
+    const proceedsMicro = sale.amountMicro - sale.feeMicro;
+    expect(world.refusal(saleOf({ minProceedsMicro: proceedsMicro }))).toBe("accepted");
+    expect(world.refusal(saleOf({ minProceedsMicro: proceedsMicro + 1n }))).toBe("SLIPPAGE");
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Scope } from "../../src/domain/access/scopes.ts";
 import { DEFAULT_POLICY } from "../../src/domain/policy/policy.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { configOf, marketOf, NOW, openWorld, usd, World } from "./world.ts";
@@ -190,4 +191,26 @@ test("a reconciliation goes on record with what it found, and moves nothing", ()
   expect(result).toEqual({ checkedAt: NOW });
   expect([...draft.writes()]).toEqual([]);
   expect(draft.audit).toEqual([{ type: "reconcile.run", payload: { ok: false, discrepancy: "1.5" } }]);
+});
+
+test("an apply that ends identity verification asks for the scope of users beside its own", () => {
+  const world = new World();
+  world.run(configOf({ kycRequired: true }));
+  const ends = (heldScopes: Scope[]) => world.refusal(configOf({ kycRequired: false, heldScopes }));
+  expect(ends(["config"])).toBe("SCOPE_REQUIRED");
+  expect(ends(["config", "users"])).toBe("accepted");
+  world.run(configOf({ kycRequired: false }));
+  expect(world.refusal(configOf({ kycRequired: false, heldScopes: ["config"] }))).toBe("accepted");
+});
+
+test("the end of the review of identity checks asks for the scope of users, by the policy and by an apply", () => {
+  const world = new World();
+  world.run(configOf());
+  const put = (heldScopes: Scope[], kycReview = false) =>
+    world.refusal({ type: "updatePolicy", patch: { kycReview }, heldScopes });
+  const apply = (heldScopes: Scope[]) => world.refusal(configOf({ policy: { kycReview: false }, heldScopes }));
+  expect([put(["config"]), apply(["config"])]).toEqual(["SCOPE_REQUIRED", "SCOPE_REQUIRED"]);
+  expect([put(["config"], true), put(["config", "users"]), apply(["config", "users"])]).toEqual(
+    Array(3).fill("accepted"),
+  );
 });

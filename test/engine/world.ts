@@ -1,4 +1,5 @@
 import { walletOf } from "../../src/domain/accounts.ts";
+import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
 import type { Command, Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
@@ -124,7 +125,7 @@ export function configOf(change: Partial<Command<"applyConfig">> = {}): Command<
     liquidityMicro: usd(1000),
     capitalMicro: usd(100_000),
     keys: [],
-    document: JSON.stringify({ policy }),
+    document: canonicalJson({ policy }),
     documentSha256: "0".repeat(64),
     gitCommit: undefined,
     ...change,

@@ -155,7 +155,11 @@ function planTarget(inFile: (input: Buffer) => string): FileTarget {
   };
   const item = { field: "policy.feeBps", kind: "change", live: 1, desired: 2, last: null, mark: "LOOSENS", by: null };
   const seeds = [{ ...plan }, { ...plan, items: [item], settings: ["server.port"] }].map((each) =>
-    JSON.stringify({ format: "pmctl-plan-v1", plans: [each] }, null, 2),
+    JSON.stringify(
+      { format: "pmctl-plan-v2", plans: [{ ...each, accepted: { loosening: true, rules: [] } }] },
+      null,
+      2,
+    ),
   );
   const words = [
     '"items":',
@@ -223,7 +227,7 @@ function backupTarget(inFile: (input: Buffer) => string): FileTarget {
   return { name: "backup-file", seeds: [`t${text}`, packed, age], words, run };
 }
 
-/** Both cursors that were made up and places that an older version may have signed. */
+/** Both cursors that were made up and places that another build may have signed. */
 function cursorTarget(): FileTarget {
   const cursors = new Cursors([KEY]);
   const run = (input: Buffer) => {

@@ -16,6 +16,7 @@ import { parseArgs } from "node:util";
 import { Random } from "../model/random.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair, type Replica } from "../support/replica.ts";
+import { withServer } from "../support/tenant-text.ts";
 import { checkBooks, compareTrades } from "./judge.ts";
 import { Load } from "./load.ts";
 import { openTenant } from "./tenant.ts";
@@ -72,7 +73,7 @@ async function run({ primary, standby, url }: Pair, here: Operator): Promise<voi
   for (const login of logins) await primary.ask(`create role ${login} superuser login`);
   await appendFile(join(here.directory, ".env"), `ACME_DATABASE_URL=${url("acme")}\n`);
   const marketIds = await openTenant(here);
-  await here.edit("acme", (text) => `${text}server: { memoryMb: 128 }\n`);
+  await here.edit("acme", (text) => withServer(text, "memoryMb: 128"));
   const start = (login: string) => {
     process.env.ACME_DATABASE_URL = url("acme").replace("//admin@", `//${login}@`);
     // The environment is read before the first await.

@@ -8,7 +8,7 @@ import { execa } from "execa";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schemaDocument } from "../../src/app/schema-documents.ts";
-import { packageVersion } from "../../src/cli/input/package-version.ts";
+import { packageVersion } from "../../src/config/package-version.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MOST_BYTES = 5_000_000;
@@ -41,7 +41,7 @@ const STRAYS = [
   ...["node_modules/left/index.js", "test/output/x", "server.log"],
 ];
 const CONTENTS =
-  /^(package\.json|README\.md|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(adr\/|tour\/)?[\w-]+\.md)$/;
+  /^(package\.json|README\.md|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/(deploy\/(\w+\/)?)?[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(adr\/|tour\/)?[\w-]+\.md)$/;
 
 interface Packed {
   filename: string;

@@ -265,27 +265,6 @@ describe("a commit writes every value exactly", () => {
   });
 });
 
-describe("a statement of an older version, which knows no running sums,", () => {
-  beforeEach(open);
-  afterEach(() => live.close());
-
-  test.each([
-    ["book", "market_id, status, yes_micro, no_micro, volume_micro, closing_recorded", "market_id"],
-    ["position", "trader_id, market_id, side, shares_micro, cost_micro", "trader_id, market_id, side"],
-  ])("is refused, and writes nothing: %s", async (table, columns, key) => {
-    await journal.commit(opening());
-    const before = await dump(live.owner);
-    const older = live.owner.unsafe(`
-      with swapped as (update head set seq = seq + 1 returning seq),
-      hour as (insert into market_hour select 'm1', 0, 1, 500000, 1 from swapped)
-      insert into ${table} (${columns}, version)
-      select ${columns}, version + 1 from ${table}
-          on conflict (${key}) do update set version = excluded.version`);
-    await expect(older).rejects.toMatchObject({ code: "23502", table_name: table });
-    expect(await dump(live.owner)).toEqual(before);
-  });
-});
-
 describe("a settlement of a market with many holders", () => {
   let crowd: Live;
   beforeAll(async () => {

@@ -48,7 +48,7 @@ function anyCommand(random: Random, index: number): Command {
 
 /** What must hold of the database, whatever was sent: and all of what was heard is true. */
 async function expectTruth(live: Live, heard: Heard[]): Promise<void> {
-  const checks = await reconcileLedger(live.owner);
+  const checks = await reconcileLedger(live.owner, [KEY]);
   expect(checks.length).toBeGreaterThanOrEqual(6);
   expect(checks.filter(({ rows }) => rows > 0)).toEqual([]);
   expect(await verifyChain(readerOf(live.owner), [KEY])).toMatchObject({ verified: true });

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import { config, DOLLAR, deposit, type Live, market, openLive, sale, trade } from "./sequencer/live.ts";
+import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade } from "./sequencer/live.ts";
 
 export const HEDGE = { symbol: "BTC", direction: "long", notional: 500, externalRef: "x-1" } as const;
 
@@ -31,7 +31,7 @@ export async function foundIn(live: Live, tamper: (sql: Sql) => PromiseLike<unkn
   const attempt = live.owner.begin(async (transaction) => {
     const sql = transaction as unknown as Sql;
     await tamper(sql);
-    const checks = await reconcileLedger(sql);
+    const checks = await reconcileLedger(sql, [KEY]);
     differences = Object.fromEntries(
       checks.filter(({ differenceMicro }) => differenceMicro !== 0n).map((each) => [each.name, each.differenceMicro]),
     );

@@ -33,15 +33,6 @@ test("a market's key is the last one that an entry up to the head gave it", asyn
   expect(await keyNow()).toBe("storm");
 });
 
-test("the database refuses another market under such a key, whichever version writes it", async () => {
-  const insert = (id: string, key: string) => live.owner`
-    insert into market select (jsonb_populate_record(m, jsonb_build_object('id', ${id}::text, 'file_key', ${key}::text))).*
-      from market m where id = 'm1'`;
-  for (const key of ["rain", "storm"])
-    await expect(insert("m2", key)).rejects.toMatchObject({ constraint_name: "market_file_key" });
-  await expect(insert("m3", "snow")).resolves.toBeDefined();
-});
-
 test("keys are looked up by their indexes", async () => {
   await live.owner`set enable_seqscan = off`;
   const plan = await live.owner`

@@ -6,7 +6,7 @@ import type { Trader } from "../../src/engine/rows.ts";
 import { loadRows } from "../../src/ledger/load.ts";
 import { listApiKeys } from "../../src/ledger/load-standing.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
-import { explainLedger, reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
+import { reconcileLedger, reconcileStanding } from "../../src/queries/reconcile/reconcile.ts";
 import { foundIn } from "./ledger.ts";
 import { config, DOLLAR, KEY, type Live, openLive } from "./sequencer/live.ts";
 import { Random } from "./sequencer/random.ts";
@@ -79,19 +79,23 @@ const traderAfter = (id: string, tamper: (sql: Sql) => PromiseLike<unknown>) =>
 const keysAfter = (tamper: (sql: Sql) => PromiseLike<unknown>) => within(tamper, (sql) => listApiKeys(sql, isSealed));
 
 test("every change made through the services has its audit entry", async () => {
-  const checks = await reconcileLedger(live.owner);
+  const checks = await reconcileLedger(live.owner, [KEY]);
   expect(checks.filter(({ differenceMicro }) => differenceMicro !== 0n)).toEqual([]);
   expect((await listApiKeys(live.owner, isSealed)).every(({ onRecord }) => onRecord)).toBe(true);
 });
 
 describe("reconciliation finds and names what was written to a table without an audit entry", () => {
   test.each<[string, string, Record<string, bigint>]>([
-    ["a key", `insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1)`, { keys: DOLLAR }],
+    ["a key", `insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1, '*', '')`, { keys: DOLLAR }],
     ["a key's type", "update api_key set type = 'admin' where name = 'app'", { keys: DOLLAR }],
     ["a key's end", "update api_key set expires_at = expires_at + 1 where name = 'app'", { keys: DOLLAR }],
     ["a key that was revoked", "update api_key set expires_at = null where name = 'gone'", { keys: DOLLAR }],
     ["a key that is gone", "delete from api_key where name = 'app'", { keys: DOLLAR }],
-    ["a verified user", "insert into trader values ('eve','verified',false,null,1,null,null,1,1)", { kyc: DOLLAR }],
+    [
+      "a verified user",
+      "insert into trader values ('eve','verified',false,null,1,null,null,1,1)",
+      { kyc: DOLLAR, users: DOLLAR },
+    ],
     ["an identity state", "update trader set kyc = 'verified' where id = 'bob'", { kyc: DOLLAR }],
     ["a jurisdiction", "update trader set jurisdiction = 'FR' where id = 'ann'", { kyc: DOLLAR }],
     ["the time of a check", "update trader set kyc_at = 9223372036854775807 where id = 'bob'", { kyc: DOLLAR }],
@@ -101,7 +105,7 @@ describe("reconciliation finds and names what was written to a table without an 
     [
       "a user that is gone",
       "delete from trader where id = 'ann'",
-      { kyc: DOLLAR, restrictions: DOLLAR, suitability: DOLLAR },
+      { kyc: DOLLAR, restrictions: DOLLAR, suitability: DOLLAR, users: DOLLAR },
     ],
     ["a limit", "update tenant set policy = jsonb_set(policy::jsonb, '{feeBps}', '0')::text", { policy: DOLLAR }],
     ["an override", "update tenant set overrides = '[]'", { policy: DOLLAR }],
@@ -114,22 +118,16 @@ describe("reconciliation finds and names what was written to a table without an 
 
   test("a policy that is no JSON is a difference in every field, and no error", async () => {
     const { policy = 0n, ...rest } = await found((sql) => sql`update tenant set policy = 'gone'`);
-    expect(rest).toEqual({});
+    expect(rest).toEqual({ configuration: 4n * DOLLAR });
     expect(policy).toBeGreaterThanOrEqual(7n * DOLLAR);
   });
 
   test("an unreadable entry is a difference, and no error", async () => {
     for (const text of ["gone", "", "{", "null", "[1]", '"x"', '{"keys":[1]}', '{"keys":{"a":1}}', '{"userId":{}}'])
-      for (const [type, check] of [
-        ["key.created", "keys"],
-        ["key.revoked", "keys"],
-        ["kyc.updated", "kyc"],
-        ["user.restricted", "restrictions"],
-        ["suitability.submitted", "suitability"],
-        ["policy.updated", "policy"],
-      ] as const) {
-        const differences = await found((sql) => sql`update audit set payload = ${text} where type = ${type}`);
-        expect(differences[check], `${type} ${text}`).toBeGreaterThanOrEqual(DOLLAR);
+      for (const type of ["key.created", "kyc.updated", "policy.updated"]) {
+        const tamper = (sql: Sql) => sql`update audit set payload = ${text} where type = ${type}`;
+        expect(await found(tamper), `${type} ${text}`).toEqual({ record: DOLLAR });
+        await within(tamper, (sql) => reconcileStanding(sql));
       }
   });
 
@@ -140,27 +138,27 @@ describe("reconciliation finds and names what was written to a table without an 
              '{"provider":"idv","status":"passed","userId":"bob","verifiedAt":"2026-01-01T00:00:00.000Z"}',
              max(ts), 'k', 'h' from audit`;
     expect(await traderAfter("bob", forge)).toMatchObject({ kyc: "rejected" });
-    expect(await found(forge)).toEqual({ head: DOLLAR });
+    expect(await found(forge)).toEqual({ head: DOLLAR, record: DOLLAR });
   });
 
   test("a difference shows in words what the table holds and what the log says", async () => {
     const tamper = (sql: Sql) =>
       sql.unsafe(`update api_key set type = 'admin' where name = 'app';
-                  insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1);
+                  insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1, '*', '');
                   update trader set kyc = 'verified', restricted = true where id = 'bob';
                   update tenant set kyc_required = true;
                   update tenant set policy = jsonb_set(policy::jsonb, '{feeBps}', '0')::text`);
-    const checks = await within(tamper, (sql) => explainLedger(sql));
+    const checks = await within(tamper, (sql) => reconcileLedger(sql, [KEY]));
     const places = checks.flatMap(({ name, places }) =>
-      places.map(({ place, held, said }) => [name, place, held?.slice(0, 14), said?.slice(0, 14)]),
+      places.map(({ place, held, said }) => [name, place, held?.slice(0, 16), said?.slice(0, 16)]),
     );
     expect(places).toEqual([
       ["configuration", "kyc.required", "true", "false"],
-      ["keys", "app", "admin key app ", "public key app"],
-      ["keys", "thief", "admin key thie", undefined],
-      ["kyc", "bob", "verified by 19", "rejected by 19"],
+      ["keys", "app", "type admin", "type public"],
+      ["keys", "thief", "name thief, type", undefined],
+      ["kyc", "bob", "kyc verified", "kyc rejected"],
       ["policy", "policy.feeBps", "0", "120"],
-      ["restrictions", "bob", "restricted", "not restricted"],
+      ["restrictions", "bob", "restricted true", "restricted false"],
     ]);
   });
 });
@@ -168,7 +166,7 @@ describe("reconciliation finds and names what was written to a table without an 
 describe("what no entry says counts for nothing", () => {
   test("a key that was put into the table is not on record, whatever else it copies", async () => {
     const keys = await keysAfter((sql) =>
-      sql.unsafe(`insert into api_key select '${hashOf("9")}', name, 'admin', created_at, null, version from api_key
+      sql.unsafe(`insert into api_key select '${hashOf("9")}', name, 'admin', created_at, null, version, scopes, networks from api_key
                    where name = 'app'`),
     );
     expect(keys.filter(({ onRecord }) => !onRecord).map(({ hash }) => hash)).toEqual([hashOf("9")]);
@@ -234,7 +232,9 @@ describe("what no entry says counts for nothing", () => {
 
 describe("a key whose row is gone", () => {
   const differences = async () =>
-    (await reconcileLedger(live.owner)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
+    (await reconcileLedger(live.owner, [KEY]))
+      .filter(({ differenceMicro }) => differenceMicro !== 0n)
+      .map(({ name }) => name);
 
   test.each<[string, Command]>([
     ["revoking", { type: "revokeKey", name: "web" }],
@@ -251,7 +251,9 @@ describe("a key whose row is gone", () => {
 
 describe("a tenant's row that was forged while the server runs", () => {
   const differences = async () =>
-    (await reconcileLedger(live.owner)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
+    (await reconcileLedger(live.owner, [KEY]))
+      .filter(({ differenceMicro }) => differenceMicro !== 0n)
+      .map(({ name }) => name);
   const feeBps = async () => (await live.owner`select policy::jsonb ->> 'feeBps' as bps from tenant`)[0]?.bps;
   const last = async () =>
     (
@@ -302,7 +304,7 @@ describe("a tenant's row that was forged while the server runs", () => {
       update audit set payload = jsonb_set(payload::jsonb, '{state,capital}', '"much"')::text
        where seq = (select max(seq) from audit where type in ('config.applied', 'policy.updated'))`;
     await live.run({ type: "updatePolicy", patch: { feeBps: 130 } });
-    expect([await feeBps(), await differences()]).toEqual(["130", []]);
+    expect([await feeBps(), await differences()]).toEqual(["130", ["record"]]);
   });
 });
 
@@ -346,19 +348,6 @@ describe("an entry counts only while its seal holds", () => {
     expect(await traderAfter("ann", unlinked)).toMatchObject({ kyc: "unverified" });
     const headless = (sql: Sql) => sql`delete from head`;
     expect(await keysAfter(headless)).toEqual(await listApiKeys(live.owner, isSealed));
-  });
-
-  test("an apply does not treat a key as one of an older version because an entry lost its statement", async () => {
-    const past = (sql: Sql) => loadRows(sql, [{ table: "pastRecord", key: "" }], isSealed);
-    const known = { complete: false, made: [], ended: [], applied: { keys: [] } };
-    const robbed = edit("config.applied", '"state"', '"stole"');
-    expect((await within(robbed, past))[0]?.row).toMatchObject(known);
-    const older = (sql: Sql) => sql`delete from audit where type in ('config.applied', 'state.recorded')`;
-    const forged = async (sql: Sql) => {
-      await older(sql);
-      await sql`update audit set type = 'state.recorded', payload = '{}' where type = 'policy.updated'`;
-    };
-    expect((await within(forged, past))[0]?.row).toMatchObject(known);
   });
 
   test("keys that sealed earlier entries still vouch for them, and others vouch for none", async () => {

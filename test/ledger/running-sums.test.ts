@@ -79,7 +79,7 @@ describe("hours and days with their running part", () => {
 
   /** What each hour and day must hold, from the trades alone. */
   async function expectExact(): Promise<void> {
-    const checks = await reconcileLedger(live.owner);
+    const checks = await reconcileLedger(live.owner, [KEY]);
     expect(checks.filter(({ differenceMicro, rows }) => differenceMicro !== 0n || rows > 0)).toEqual([]);
     const sql = live.owner;
     const dated = sql`extract(epoch from a.ts::timestamptz) * 1000`;
@@ -169,28 +169,5 @@ describe("hours and days with their running part", () => {
         select b.hour, b.yes_price_ppm = t.yes_price_ppm as is_last
           from book b, trade t where t.seq = (select max(seq) from trade)`,
     ).toEqual([{ hour: String(MIDNIGHT), is_last: true }]);
-  });
-
-  test("are exact on the day of an upgrade, which leaves the day's first part in its table", async () => {
-    const both = (traderId: string) => (["yes", "no"] as const).map((side) => trade("m1", traderId, { side }));
-    await commit(0, [config()], MIDNIGHT);
-    await commit(0, [market("m1", { closeAt: LATER }), deposit("ann", 100n * DOLLAR, "tx_a")], MIDNIGHT);
-    await commit(0, both("ann"), MIDNIGHT + HOUR_MS);
-    // As the older version and the migration left it.
-    await live.owner.unsafe(`
-      insert into trader_day
-      select day, trader_id, market_id, sum(day_volume_micro), sum(day_trades), sum(day_realized_micro)
-        from position group by 1, 2, 3;
-      update position set day_volume_micro = 0, day_trades = 0, day_realized_micro = 0`);
-    for (const { memory } of memories) memory.forget();
-    await expectExact();
-    await commit(1, both("ann"), MIDNIGHT + 2 * HOUR_MS);
-    await expectExact();
-    // Both sides' day is over in one batch.
-    await commit(1, both("ann"), MIDNIGHT + DAY_MS);
-    await expectExact();
-    expect(await live.owner`select volume_micro, trades from trader_day`).toEqual([
-      { volume_micro: "4000000", trades: 4 },
-    ]);
   });
 });

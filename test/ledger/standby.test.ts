@@ -9,7 +9,7 @@ import { connect } from "../../src/postgres/connect.ts";
 import { OutcomeUnknown, openPool } from "../../src/postgres/pool.ts";
 import { readVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
 import { DurabilityWatch } from "../../src/services/tenant/durability-watch.ts";
-import { patientPool } from "../../src/services/tenant/promising-pool.ts";
+import { withoutVainWrites } from "../../src/services/tenant/standby-guards.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 import { openPair, type Pair } from "../support/replica.ts";
 import { withRateLimit } from "../support/tenant-text.ts";
@@ -315,7 +315,7 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
   });
   // Background work sends no commit into a wait that has no end: its sessions would pile up.
   const watch = new DurabilityWatch({ reader: pool, placeOf: () => "", required: 0 });
-  const patient = patientPool(pool, () => watch.waitsInVain());
+  const patient = withoutVainWrites(pool, () => watch.waitsInVain());
   await expect(confirmLog(patient)).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
   const confirmed = confirmLog(pool).catch((error: unknown) => error);
   await cancelUntil(confirmed);

@@ -17,7 +17,8 @@ describe("the codec of a table", () => {
 
   test.each(Object.values(TABLES))("names every column of $name, its type and its primary key", async (codec) => {
     const columns = await sql<{ name: string; type: string }[]>`
-      select column_name as name, data_type as type from information_schema.columns where table_name = ${codec.name}`;
+      select column_name as name, data_type as type from information_schema.columns
+       where table_name = ${codec.name} and is_generated = 'NEVER'`;
     const sent = codec.columns.map(({ name, type }) => ({ name, type: type === "line" ? "text" : type }));
     const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
     expect(sent.sort(byName)).toEqual([...columns].sort(byName));

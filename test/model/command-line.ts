@@ -57,13 +57,20 @@ export function wordsOf({ request }: Prepared, { wish, door }: Call): string[] {
           "settle",
           String(body.marketId),
           ...flags({ outcome: wish.outcome, "expect-payouts": wish.expectPayouts }),
+          "--reason=model",
+          "--early",
         ];
       case "approveWithdrawal":
         return ["funding", "approve", String(params.id), "--reason=checked"];
       case "rejectWithdrawal":
         return ["funding", "reject", String(params.id), "--reason=checked"];
       case "creditWallet":
-        return ["funding", "credit", ...flags({ user: wish.user, amount: wish.amount, reason: wish.reason })];
+        return [
+          "funding",
+          "credit",
+          ...flags({ user: wish.user, amount: wish.amount, reason: wish.reason }),
+          "--new-user",
+        ];
       case "submitSuitability":
         return ["suitability", "submit", ...flags({ user: wish.user, answers: JSON.stringify(wish.answers) })];
       case "restrictUser":
@@ -71,7 +78,13 @@ export function wordsOf({ request }: Prepared, { wish, door }: Call): string[] {
       case "releaseUser":
         return ["user", "release", wish.user];
       case "updatePolicy":
-        return ["policy", "set", ...Object.entries(wish.patch).map(([field, value]) => `${field}=${String(value)}`)];
+        return [
+          "policy",
+          "set",
+          ...Object.entries(wish.patch).map(([field, value]) => `${field}=${String(value)}`),
+          "--accept-loosening",
+          "--reason=model",
+        ];
       case "createKey":
         return ["key", "create", ...flags({ type: wish.type, name: wish.name })];
       case "rotateKey":

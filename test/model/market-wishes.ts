@@ -23,7 +23,7 @@ export class MarketWishes {
     else terms.amount = this.#amount();
     if (selling ? random.chance(0.1) : random.chance(0.05))
       terms[selling ? "minAvgPrice" : "maxAvgPrice"] = random.integer(1, 99) / 100;
-    if (!selling && random.chance(0.03)) terms.minShares = random.dollars(0.01, 100);
+    if (random.chance(0.03)) terms[selling ? "minProceeds" : "minShares"] = random.dollars(0.01, 100);
     if (!selling && random.chance(0.1))
       terms.hedgeRef = {
         symbol: random.pick(["btcusd", "XAU"]),

@@ -1,5 +1,5 @@
 import { anyId, Between } from "./match.ts";
-import { decimal, ONE, smaller, usd } from "./model-numbers.ts";
+import { decimal, microOf, ONE, smaller, usd } from "./model-numbers.ts";
 import {
   amountOf,
   type ExpectedEntry,
@@ -68,6 +68,7 @@ export function judgeCredit(state: State, { body, params, actor, during }: Reque
   const amount = amountOf(body.amount, BILLION);
   if (amount === undefined || typeof body.reason !== "string" || body.reason.trim() === "")
     return refuse("BAD_REQUEST");
+  if (amount > (microOf(state.policy.maxCreditUsd) ?? 0n)) return refuse("MAX_CREDIT_EXCEEDED");
   const balance = (state.users[id]?.balance ?? 0n) + amount;
   const answer = { userId: id, amount: usd(amount), balanceUsd: usd(balance), ts: new Between(during.from, during.to) };
   const commit = (): ExpectedEntry[] => {
@@ -111,7 +112,11 @@ export function moved(state: State, { type, user, amount, about, extra, named }:
     actor,
     payload,
     logged: ({ seq, ts }) => {
-      if (amount !== 0n) state.movements.push({ user, seq, ts, type, amount, about });
+      const wallet = amount === 0n ? [] : [{ user, seq, ts, type, amount, about }];
+      // What a payment repays goes before the rest of it, what a refund leaves owed after what it took.
+      const owed = type === "wallet.debited" ? stated + amount : type === "wallet.credited" ? amount - stated : 0n;
+      const debt = owed === 0n ? [] : [{ user, seq, ts, type, amount: 0n, owed, about }];
+      state.movements.push(...(owed < 0n ? [...debt, ...wallet] : [...wallet, ...debt]));
     },
   };
 }
@@ -154,20 +159,33 @@ export function isRepeated(state: State, delivery: string): boolean {
   return repeated;
 }
 
-/** A result counts when it was verified later than the one before, whatever came first. */
+/** A result counts when it was verified later than the one before, and a failure also up to five minutes before a pass. */
 export function judgeKyc(state: State, { body, bytes = "", actor, during }: Request): Outcome[] {
-  const { userId, status, verifiedAt, jurisdiction } = body as Record<string, string>;
+  const { userId, status = "", verifiedAt, jurisdiction } = body as Record<string, string>;
   const at = Date.parse(verifiedAt ?? "");
   if (Number.isNaN(at) || userId === undefined) return refuse("BAD_REQUEST");
   const commit = (): ExpectedEntry[] => {
-    if (isRepeated(state, `kyc ${bytes}`) || (status !== "passed" && status !== "failed")) return [];
-    const known = state.users[userId];
-    if (known && known.kycAt !== null && at <= known.kycAt) return [];
+    if (isRepeated(state, `kyc ${bytes}`)) return [];
+    const isKnown = status === "passed" || status === "failed";
+    const knownAt = state.users[userId]?.kycAt ?? Number.NEGATIVE_INFINITY;
+    const before = state.users[userId]?.kyc ?? "unverified";
+    const isConflict = status === "failed" && before === "verified" && at < knownAt && at >= knownAt - 300_000;
+    if (isKnown && at <= knownAt && !isConflict) return [];
     const user = userOf(state, userId, during);
+    const entry = (type: string, of: string, time: number): ExpectedEntry => {
+      return { type, actor, payload: { userId, status: of, verifiedAt: new Date(time).toISOString() } };
+    };
+    if (!isKnown) {
+      const seen = entry("kyc.unrecognised", status, at);
+      if (!state.policy.kycReview || at <= knownAt || before === "rejected") return [seen];
+      user.kyc = "review";
+      user.kycAt = at;
+      return [seen, entry("kyc.updated", "review", at)];
+    }
     user.kyc = status === "passed" ? "verified" : "rejected";
-    user.kycAt = at;
+    user.kycAt = Math.max(at, knownAt);
     user.jurisdiction = jurisdiction?.toUpperCase() ?? user.jurisdiction;
-    return [{ type: "kyc.updated", actor, payload: { userId, status, verifiedAt: new Date(at).toISOString() } }];
+    return [entry("kyc.updated", status, user.kycAt)];
   };
   return [{ answer: received, commit }];
 }

@@ -48,6 +48,8 @@ function isPatch(body: Record<string, unknown>): boolean {
     feeBps: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000,
     maxTradeUsd: limit,
     maxUserExposureUsd: limit,
+    maxCreditUsd: limit,
+    kycReview: (value) => typeof value === "boolean",
     suitabilityRequired: (value) => typeof value === "boolean",
     resolution_url: (value) => value === null || value === "",
     jurisdictions: (value) => fits(value, { allowed: codes, blocked: codes }),

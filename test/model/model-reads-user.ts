@@ -13,6 +13,7 @@ function walletOf(state: State, user: string) {
     balanceUsd: usd(state.users[user]?.balance ?? 0n),
     exposureUsd: usd(exposureOf(state, user)),
     pendingWithdrawalsUsd: usd(sum(pending.map(({ amount }) => amount))),
+    owedUsd: usd(state.users[user]?.owed ?? 0n),
   };
 }
 
@@ -127,9 +128,10 @@ function statementOf(state: State, user: string) {
   const lines = state.movements
     .filter((movement) => movement.user === user)
     .toSorted((a, b) => a.seq - b.seq)
-    .map(({ seq, ts, type, amount, about }) => {
+    .map(({ seq, ts, type, amount, owed, about }) => {
       balance += amount;
-      return { seq, ts, type, amount: usd(amount), balance: usd(balance), ...about };
+      const line = { seq, ts, type, amount: usd(amount), balance: usd(balance), ...about };
+      return owed === undefined ? line : { ...line, owed: usd(owed) };
     });
   return lines.toReversed();
 }

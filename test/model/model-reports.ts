@@ -1,9 +1,9 @@
 import { InAnyOrder, InRange, OneOf } from "./match.ts";
 import { millionths, yesMillionths } from "./model-makers.ts";
 import { heldOf, stakesOf, worth } from "./model-markets.ts";
-import { larger, ONE, smaller, sum, usd } from "./model-numbers.ts";
+import { larger, ONE, sum, usd } from "./model-numbers.ts";
 import { saleValueOf, sumOf } from "./model-sale-values.ts";
-import type { Market, State, Trade } from "./model-state.ts";
+import type { HedgeRef, Market, State, Trade } from "./model-state.ts";
 
 /** All that happened lies within the 30 days of a report, so they are sums over everything. */
 
@@ -96,7 +96,7 @@ function resultOf(state: State, userId: string, own: Trade[]) {
   return result;
 }
 
-export function funding({ flows, withdrawals }: State) {
+export function funding({ flows, withdrawals, users }: State) {
   const inflow = (amounts: bigint[]) => sum(amounts.filter((amount) => amount > 0n));
   const outflow = (amounts: bigint[]) => -sum(amounts.filter((amount) => amount < 0n));
   const all = flows.map(({ amount }) => amount);
@@ -109,6 +109,7 @@ export function funding({ flows, withdrawals }: State) {
     inflows: usd(inflow(all)),
     outflows: usd(outflow(all)),
     pendingWithdrawals: usd(sum(pending)),
+    owedUsd: usd(sum(Object.values(users).map(({ owed }) => owed))),
     netMovement: usd(sum(all)),
     byProvider: new InAnyOrder(byProvider),
   };
@@ -121,27 +122,23 @@ export function risk(state: State, { id, question }: Market) {
   return { marketId: id, question, maxLiability: usd(maxLiability), yesPayout: usd(yes), noPayout: usd(no) };
 }
 
-/** Tags of purchases since their position was last empty; what is left of its cost is shared among its tags in proportion. */
+/** Tags of purchases since their position was last empty; each sale takes the same part from them as from the position's cost. */
 export function hedgeBook(state: State) {
-  const sharesAfter = new Map<string, bigint>();
-  let tagged: typeof state.trades = [];
-  for (const trade of state.trades) {
-    const position = JSON.stringify([trade.user, trade.marketId, trade.side]);
-    const left = (sharesAfter.get(position) ?? 0n) + (trade.action === "buy" ? trade.shares : -trade.shares);
-    sharesAfter.set(position, left);
-    if (trade.hedgeRef !== null) tagged.push(trade);
-    if (left === 0n)
-      tagged = tagged.filter((each) => JSON.stringify([each.user, each.marketId, each.side]) !== position);
+  const positions = new Map<string, { left: bigint; cost: bigint; tags: { hedge: HedgeRef; active: bigint }[] }>();
+  const isOpen = (id: string) => state.markets.find((market) => market.id === id)?.status !== "settled";
+  for (const { user, marketId, side, action, amount, fee, shares, realized, hedgeRef } of state.trades) {
+    const key = JSON.stringify([isOpen(marketId), user, marketId, side]);
+    const position = positions.get(key) ?? { left: 0n, cost: 0n, tags: [] };
+    positions.set(key, position);
+    const given = action === "sell" ? amount - fee - (realized ?? 0n) : 0n;
+    for (const tag of position.tags)
+      if (given > 0n) tag.active = (tag.active * (position.cost - given)) / position.cost;
+    position.left += action === "buy" ? shares : -shares;
+    position.cost += action === "buy" ? amount : -given;
+    if (hedgeRef !== null) position.tags.push({ hedge: hedgeRef, active: amount * FINE });
+    if (position.left === 0n) position.tags = [];
   }
-  const open = tagged.flatMap((trade) => {
-    const market = state.markets.find(({ id }) => id === trade.marketId);
-    const isOwn = (each: { user: string; marketId: string; side: string }) =>
-      each.user === trade.user && each.marketId === trade.marketId && each.side === trade.side;
-    const held = state.positions.find((position) => isOwn(position) && position.shares > 0n);
-    if (!held || market?.status === "settled" || !trade.hedgeRef) return [];
-    const all = sum(tagged.filter(isOwn).map(({ amount }) => amount));
-    return [{ hedge: trade.hedgeRef, active: (trade.amount * smaller(held.cost, all) * FINE) / all }];
-  });
+  const open = [...positions].flatMap(([key, { tags }]) => (key.startsWith("[true") ? tags : []));
   return [...new Set(open.map(({ hedge }) => hedge.symbol))].toSorted().map((symbol) => {
     const own = open.filter(({ hedge }) => hedge.symbol === symbol);
     const count = (direction: string) => own.filter(({ hedge }) => hedge.direction === direction).length;

@@ -35,7 +35,9 @@ export interface Policy {
   feeBps: number;
   maxTradeUsd: number;
   maxUserExposureUsd: number;
+  maxCreditUsd: number;
   jurisdictions: { allowed: string[]; blocked: string[] };
+  kycReview: boolean;
   suitabilityRequired: boolean;
   suitabilityThresholds: { blockBelow: number; tiers: { minScore: number; capUsd: number | null }[] };
   resolution_url: string | null;
@@ -63,7 +65,7 @@ export interface Market {
 }
 
 export interface User {
-  kyc: "unverified" | "verified" | "rejected";
+  kyc: "unverified" | "verified" | "rejected" | "review";
   /** `verifiedAt` of the result that counts. */
   kycAt: number | null;
   restricted: boolean;
@@ -124,6 +126,8 @@ export interface Movement {
   ts: string;
   type: string;
   amount: bigint;
+  /** Of a line of its own: how much more the user owes, below 0 for what was repaid. */
+  owed?: bigint;
   about: { marketId?: string; tradeId?: string; withdrawalId?: string; reference?: string };
 }
 

@@ -39,6 +39,7 @@ interface Terms {
   shares: bigint;
   maxAvgPrice?: number;
   minAvgPrice?: number;
+  minProceeds?: bigint;
   minShares?: bigint;
   hedgeRef: HedgeRef | null;
 }
@@ -69,7 +70,7 @@ function termsOf({ operation, body }: Request): Terms | undefined {
   if (typeof marketId !== "string" || (bySide !== "yes" && bySide !== "no")) return undefined;
   const selling = action === "sell";
   const own = amountOf(selling ? rest.shares : rest.amount);
-  const foreign = selling ? ["amount", "maxAvgPrice", "minShares"] : ["shares", "minAvgPrice"];
+  const foreign = selling ? ["amount", "maxAvgPrice", "minShares"] : ["shares", "minAvgPrice", "minProceeds"];
   if (own === undefined || foreign.some((field) => rest[field] !== undefined) || (selling && hedgeRef))
     return undefined;
   const price = (value: unknown) => value === undefined || (typeof value === "number" && value > 0 && value <= 1);
@@ -82,6 +83,7 @@ function termsOf({ operation, body }: Request): Terms | undefined {
     shares: selling ? own : 0n,
     ...(rest.maxAvgPrice === undefined ? {} : { maxAvgPrice: Number(rest.maxAvgPrice) }),
     ...(rest.minAvgPrice === undefined ? {} : { minAvgPrice: Number(rest.minAvgPrice) }),
+    ...(rest.minProceeds === undefined ? {} : { minProceeds: microOf(Number(rest.minProceeds)) ?? 0n }),
     ...(rest.minShares === undefined ? {} : { minShares: microOf(Number(rest.minShares)) ?? 0n }),
     hedgeRef: hedgeRef ? { ...hedgeRef, symbol: hedgeRef.symbol.toUpperCase() } : null,
   };
@@ -166,7 +168,8 @@ function afterBounds(state: State, request: Request, market: Market, terms: Term
     (average) =>
       average > (terms.maxAvgPrice ?? Number.POSITIVE_INFINITY) ||
       average < (terms.minAvgPrice ?? 0) ||
-      (terms.minShares !== undefined && shares < terms.minShares),
+      (terms.minShares !== undefined && shares < terms.minShares) ||
+      (terms.minProceeds !== undefined && amount - fee < terms.minProceeds),
   );
   const filled = slips.includes(false)
     ? [execution(state, request, market, { ...terms, amount, shares }, fee, fill)]

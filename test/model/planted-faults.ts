@@ -87,8 +87,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "an older KYC result overrides a newer one",
     file: "src/engine/traders.ts",
-    right: "if (isKnown && verifiedAt <= Number(trader.kycAt)) return;",
-    wrong: "if (isKnown && verifiedAt === Number(trader.kycAt)) return;",
+    right: "const isNewer = verifiedAt > kycAt;",
+    wrong: "const isNewer = verifiedAt !== kycAt;",
   },
   {
     name: "a deposit's reference counts per amount",

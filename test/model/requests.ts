@@ -58,6 +58,7 @@ function other(body: Record<string, unknown>): Record<string, unknown> {
   if (typeof body.question === "string") return { question: "Another question" };
   if (typeof body.outcome === "string") return { outcome: body.outcome === "yes" ? "no" : "yes" };
   if (typeof body.answers === "object") return { answers: { q0: 1, q1: 1 } };
+  if (typeof body.name === "string") return { name: `${body.name}-other` };
   return { note: "changed" };
 }
 

@@ -27,9 +27,11 @@ function tenantOf(random: Random, servers: TenantPlan["servers"]): TenantPlan {
     feeBps: random.pick([0, 1, 50, 100, 100, 333, random.integer(0, 1000), 1000]),
     maxTradeUsd: random.pick([500, 5000, 1_000_000, 2 ** 33]),
     maxUserExposureUsd: random.pick([10_000, 1_000_000, 2 ** 33]),
+    maxCreditUsd: 5000,
     jurisdictions: random.chance(0.3)
       ? { allowed: random.chance(0.5) ? ["DE", "GB", "US"] : [], blocked: ["US-NY"] }
       : { allowed: [], blocked: [] },
+    kycReview: random.chance(0.7),
     suitabilityRequired: random.chance(0.2),
     suitabilityThresholds: { blockBelow: random.pick([0, 0, 4]), tiers },
     resolution_url: null,

@@ -47,6 +47,7 @@ export interface TradeTerms {
   shares?: number | Part;
   maxAvgPrice?: number;
   minAvgPrice?: number;
+  minProceeds?: number;
   minShares?: number;
   hedgeRef?: { symbol: string; direction: "long" | "short"; notional: number; externalRef: string };
 }

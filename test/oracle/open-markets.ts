@@ -12,9 +12,9 @@ export async function openMarkets(sql: Sql, count: number, feeds: readonly strin
      cross join lateral (select ((extract(epoch from now()) + 31536000) * 1000)::bigint + n as ms) at
      cross join lateral (select (${JSON.stringify(feeds)}::text::jsonb) ->> (n % ${feeds.length}) as key) feed`;
   await sql`
-    insert into book (market_id, status, yes_micro, no_micro, volume_micro, version, hour, hour_volume_micro, hour_fee_micro,
-                      yes_price_ppm)
-    select id, 'open', 1000000, 1000000, 0, 1, 0, 0, 0, 0 from market where id like 'many_%'`;
+    insert into book (market_id, status, yes_micro, no_micro, volume_micro, version, closing_recorded, hour, hour_volume_micro,
+                      hour_fee_micro, yes_price_ppm)
+    select id, 'open', 1000000, 1000000, 0, 1, false, 0, 0, 0, 0 from market where id like 'many_%'`;
   await sql`
     insert into oracle_watch (market_id, instant_at, parsed, settled, version)
     select id, close_at, true, false, 1 from market where id like 'many_%'`;

@@ -185,7 +185,7 @@ test("a worker that could not follow the log at its start follows it once the da
       return pool.read(ask);
     },
   };
-  const tail = new AuditTail(reader);
+  const tail = new AuditTail(reader, stage.tenant.services.isSealed);
   const errors: unknown[] = [];
   const worker = stage.worker([receiverAt(receiver.url)], { tail, onError: (error) => errors.push(error) });
   await worker.start();

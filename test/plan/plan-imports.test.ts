@@ -96,12 +96,6 @@ describe("`import` in a market file", () => {
     expect(refusalOf(() => tenant.apply(files(without, storm)))).toContain("is rain, which is declared too");
     expect(refusalOf(() => tenant.apply(files({ ...rain, import: "mkt_0" })))).toContain(`the market ${ID}'s`);
   });
-
-  test("is refused in the plan where a server of an older version would ignore it", () => {
-    const live = tenant.live();
-    tenant.live = () => ({ ...live, unkeyed: undefined });
-    expect(refusalOf(() => tenant.apply(files(rain)))).toContain("restart the server first");
-  });
 });
 
 test("all pages of a list are read", async () => {

@@ -73,14 +73,6 @@ describe("`moved` in a market file", () => {
     expect(summary(tenant.plan({ markets: [{ key: "rain", moved: "storm" }] }))).toEqual(["markets.rain move neutral"]);
   });
 
-  test("is refused in the plan where a server of an older version would ignore it", () => {
-    const tenant = applied();
-    const live = tenant.live();
-    const older = { ...live, markets: live.markets.map((market) => ({ ...market, formerKeys: undefined })) };
-    tenant.live = () => older;
-    expect(refusalOf(() => tenant.apply({ markets: [storm] }))).toContain("restart the server first");
-  });
-
   test("needs the scope `markets`", () => {
     const tenant = applied();
     const desired = desiredOf({ markets: [storm] });

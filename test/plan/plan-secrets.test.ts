@@ -158,7 +158,7 @@ describe("the plan's view of secrets", () => {
     ]);
   });
 
-  test("understands documents of older versions, and takes people's data for none", () => {
+  test("understands documents without a section, and takes people's data for none", () => {
     const { document } = desired({});
     const { audit: _, ...partial } = document as unknown as Record<string, Json>;
     expect(items({}, partial).map(({ field }) => field)).toEqual(["secrets.env ACME_AUDIT_KEY"]);

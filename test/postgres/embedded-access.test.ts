@@ -106,7 +106,7 @@ describe("access to an embedded cluster", async () => {
     expect(await ask(cluster.connection("acme"), "select current_user::text")).toBe("pmctl");
   });
 
-  /** The rules of older versions. */
+  /** Rules by another hand. */
   async function trustEveryone(): Promise<void> {
     await writeFile(join(dataDir, "pg_hba.conf"), "local all all trust\nlocal replication all trust\n");
     await writeFile(join(dataDir, "pg_ident.conf"), "");

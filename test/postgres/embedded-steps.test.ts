@@ -2,8 +2,8 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { withLock } from "../../src/postgres/embedded/lock.ts";
 import { inSteps } from "../../src/postgres/embedded/steps.ts";
+import { withLock } from "../../src/state/lock.ts";
 import { clusterIn, createDirectory } from "./embedded-support.ts";
 
 const LIMIT_MS = 50;

@@ -9,7 +9,7 @@ import { environmentPrefix } from "../../src/config/environment.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
-import { withRateLimit } from "../support/tenant-text.ts";
+import { withRateLimit, withServer } from "../support/tenant-text.ts";
 
 /** Debian's PostgreSQL, of another major version than the embedded one. */
 const DEBIAN = "/usr/lib/postgresql";
@@ -328,7 +328,19 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     const trades = await Promise.all([run(...trade), run(...trade), run(...trade, "--via", "db")]);
     expect(trades.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     expect(await server.kill("SIGTERM")).toBe(0);
-    const settled = await run("market", "settle", id, "--outcome", "yes", "--yes", "-o", "json");
+    const settled = await run(
+      "market",
+      "settle",
+      id,
+      "--outcome",
+      "yes",
+      "--reason",
+      "test",
+      "--early",
+      "--yes",
+      "-o",
+      "json",
+    );
     expect(JSON.parse(settled.stdout)).toMatchObject({ status: "settled", payoutsProcessed: 1 });
     expect((await run("reconcile")).exitCode).toBe(0);
     expect((await run("audit", "verify")).exitCode).toBe(0);
@@ -349,8 +361,8 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
 /** A tenant file of init's whose database is elsewhere, and whose limits are out of the way. */
 function withDatabase(text: string, variable: string, ownerVariable?: string): string {
   const owner = ownerVariable === undefined ? "" : `, ownerUrl: { env: ${ownerVariable} }`;
-  const rest = `database: { url: { env: ${variable} }${owner} }\nkyc: { required: false }\nserver: { port: 0, opsPort: 0 }\n`;
-  return `${withRateLimit(text, 1000)}\n${rest}`.replace('["US"]', "[]");
+  const rest = `database: { url: { env: ${variable} }${owner} }\nkyc: { required: false }\n`;
+  return withServer(`${withRateLimit(text, 1000)}\n${rest}`).replace('["US"]', "[]");
 }
 
 async function idOf(user: string): Promise<{ uid: number; gid: number }> {

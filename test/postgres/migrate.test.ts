@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { olderServersAfter } from "../../src/app/database/older-servers.ts";
 import { GRANTS, WRITTEN_COLUMNS } from "../../src/ledger/schema.ts";
 import { APP_ROLE, connect, type Sql } from "../../src/postgres/connect.ts";
 import {
@@ -61,15 +60,12 @@ describe("migrate", () => {
     expect(new Set(known.map(({ checksum }) => checksum)).size).toBe(known.length);
   });
 
-  test("a migration since the twentieth only adds, or is among those over which older servers are refused", async () => {
+  test("a migration after the first two only adds: servers of the release before go on over it", async () => {
     const narrows =
       /\b(drop (table|column|constraint|function|default)|rename|set not null|alter column \w+ (set data )?type|add column (?![^,;]*\bdefault\b)[^,;]*\bnot null)\b/i;
-    const added = (await readMigrations()).filter(({ version }) => version >= 20);
-    for (const { name, text } of added.filter(({ text }) => narrows.test(text.replaceAll(/--.*$/gm, ""))))
-      expect(olderServersAfter([name]), `${name}: ${text}`).toMatchObject({ go: "refused" });
-    const [running] = (await readMigrations()).filter(({ version }) => version === 17);
-    expect(narrows.test(running?.text ?? "")).toBe(true);
-    expect(olderServersAfter([running?.name ?? ""])).toMatchObject({ go: "refused" });
+    expect(narrows.test("alter table a add column b bigint not null")).toBe(true);
+    for (const { name, text } of (await readMigrations()).filter(({ version }) => version > 2))
+      expect(text.replaceAll(/--.*$/gm, ""), name).not.toMatch(narrows);
   });
 
   test("five processes that start at once apply each migration once, and none of them fails", async () => {
@@ -138,7 +134,7 @@ describe("migrate", () => {
     await sql`alter table book add column planted bigint not null default 0, add column beside bigint`;
     await requireCurrentSchema(sql, { newer });
     expect(notices).toEqual([expect.stringContaining("at version 999, newer than this pmctl")]);
-    // As migration 17 does where servers of an older version would leave sums behind.
+    // As a migration does where servers of the release before would leave sums behind.
     await sql`alter table book alter column planted drop default`;
     await expect(requireCurrentSchema(sql, { newer })).rejects.toEqual(refused("upgrade pmctl"));
     await sql`alter table book drop column planted, drop column volume_micro`;

@@ -32,11 +32,10 @@ describe("what an identity provider says", () => {
     ["a red one that says no more", readSumsub, sumsubRed(), "failed"],
     ["a red one that may be tried again", readSumsub, sumsubRed("RETRY"), "retry"],
     ["a workflow of Sumsub", readSumsub, { ...sumsubReviewed, type: "applicantWorkflowCompleted" }, "passed"],
-    ["a pending applicant", readSumsub, { ...sumsubReviewed, type: "applicantPending" }, "applicantPending"],
     ["an approved inquiry of Persona", readPersona, personaInquiry("inquiry.approved"), "passed"],
     ["a declined one", readPersona, personaInquiry("inquiry.declined"), "failed"],
     ["a failed one", readPersona, personaInquiry("inquiry.failed"), "failed"],
-    ["a completed one, which is not decided", readPersona, personaInquiry("inquiry.completed"), "inquiry.completed"],
+    ["one left to a person", readPersona, personaInquiry("inquiry.marked-for-review"), "inquiry.marked-for-review"],
     ["an approval of Veriff", readVeriff, veriffDecision("approved"), "passed"],
     ["its refusal", readVeriff, veriffDecision("declined"), "failed"],
     ["its wish for another try", readVeriff, veriffDecision("resubmission_requested"), "resubmission_requested"],
@@ -49,6 +48,13 @@ describe("what an identity provider says", () => {
     expect(result).toMatchObject({ userId: "usr_7", status });
     const event = KycEvent.parse({ ...result, tenantId: "acme" });
     expect(event.verifiedAt).toBe(NOW);
+  });
+
+  test("about how far a check is, is only news", () => {
+    const pending = readSumsub({ ...sumsubReviewed, type: "applicantPending" });
+    expect(pending).toEqual({ news: "applicantPending", provider: "sumsub", userId: "usr_7" });
+    const completed = readPersona(personaInquiry("inquiry.completed"));
+    expect(completed).toEqual({ news: "inquiry.completed", provider: "persona", userId: "usr_7" });
   });
 
   test("about nobody is only news, unless it decides: then it is refused by the name of the field", () => {

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../../src/postgres/connect.ts";
-import { explainLedger, reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
+import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { foundIn, HEDGE, openLedger } from "../ledger/ledger.ts";
-import { DOLLAR, deposit, type Live, trade } from "../ledger/sequencer/live.ts";
+import { DOLLAR, deposit, KEY, type Live, trade } from "../ledger/sequencer/live.ts";
 
 let live: Live;
 
 const CHECKS = [
   ...["accounts", "configuration", "decisions", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc"],
-  ...["markets", "policy", "positions", "restrictions", "settlements", "suitability", "traderDays", "trades", "volume"],
-  "withdrawals",
+  ...["markets", "policy", "pools", "positions", "record", "restrictions", "settlements", "suitability", "traderDays"],
+  ...["trades", "transfers", "users", "volume", "withdrawals"],
 ];
 
 beforeAll(async () => {
@@ -24,8 +24,10 @@ async function number(query: (sql: Sql) => PromiseLike<readonly { n?: unknown }[
   return BigInt(String(row?.n));
 }
 
-test("an untouched ledger has twenty checks, all of them zero", async () => {
-  expect(await reconcileLedger(live.owner)).toEqual(CHECKS.map((name) => ({ name, differenceMicro: 0n, rows: 0 })));
+test("an untouched ledger has its checks, all of them zero", async () => {
+  expect(await reconcileLedger(live.owner, [KEY])).toMatchObject(
+    CHECKS.map((name) => ({ name, differenceMicro: 0n, rows: 0 })),
+  );
 });
 
 describe("reconciliation names every check that a change in the database breaks, to the micro-dollar", () => {
@@ -89,28 +91,25 @@ describe("reconciliation names every check that a change in the database breaks,
     );
     const tamper = (sql: Sql) => sql`
       delete from transfer where credit = 'wallet:ann' and debit = 'external:payments'`;
-    expect(await found(tamper)).toEqual({ accounts: 2n * amount, fundingDays: amount });
+    expect(await found(tamper)).toEqual({ transfers: amount, fundingDays: amount });
   });
 
   test("a transfer's amount", async () => {
     const tamper = (sql: Sql) => sql`
       update transfer set amount_micro = amount_micro + 6 where credit = 'wallet:ann' and debit = 'external:payments'`;
-    expect(await found(tamper)).toEqual({ accounts: 12n, fundingDays: 6n });
+    expect(await found(tamper)).toEqual({ transfers: 6n, fundingDays: 6n });
   });
 
-  test("a trade's amount: against position, audit entry, volume and rollups", async () => {
+  test("a trade's amount: against its entry and the rollups", async () => {
     expect(await found((sql) => sql`update trade set amount_micro = amount_micro + 2 where id = 'm1-ann'`)).toEqual({
-      positions: 2n,
       trades: 2n,
-      volume: 2n,
       hours: 2n,
       traderDays: 2n,
     });
   });
 
-  test("a trade's shares: against position, audit entry and escrow", async () => {
+  test("a trade's shares: against its entry and the escrow", async () => {
     expect(await found((sql) => sql`update trade set shares_micro = shares_micro + 2 where id = 'm1-ann'`)).toEqual({
-      positions: 2n,
       trades: 2n,
       escrow: 2n,
     });
@@ -125,11 +124,9 @@ describe("reconciliation names every check that a change in the database breaks,
 
   test("a trade's owner", async () => {
     const amount = await number((sql) => sql`select amount_micro as n from trade where id = 'm1-ann'`);
-    const shares = await number((sql) => sql`select shares_micro as n from trade where id = 'm1-ann'`);
     const differences = await found((sql) => sql`update trade set trader_id = 'eve' where id = 'm1-ann'`);
     expect(differences).toEqual({
-      trades: amount,
-      positions: 2n * (amount + shares),
+      trades: DOLLAR,
       // Volume and number of trades, missing on one day and too many on another.
       traderDays: 2n * (amount + DOLLAR),
     });
@@ -149,9 +146,7 @@ describe("reconciliation names every check that a change in the database breaks,
     );
     expect(await found((sql) => sql`delete from trade where id = 'm2-bob'`)).toEqual({
       trades: DOLLAR,
-      positions: shares + 5n * DOLLAR,
       escrow: shares,
-      volume: 5n * DOLLAR,
       hours: 5n * DOLLAR + fee + moved,
       traderDays: 6n * DOLLAR,
     });
@@ -167,12 +162,12 @@ describe("reconciliation names every check that a change in the database breaks,
 
   test.each(["yes_micro", "no_micro"])("a market's pool: %s", async (column) => {
     const tamper = (sql: Sql) => sql`update book set ${sql(column)} = ${sql(column)} - 8 where market_id = 'm2'`;
-    expect(await found(tamper)).toEqual({ escrow: 8n });
+    expect(await found(tamper)).toEqual({ escrow: 8n, pools: 8n });
   });
 
   test("the house's own shares", async () => {
     const tamper = (sql: Sql) => sql`update market set house_yes_micro = house_yes_micro + 1 where id = 'm1'`;
-    expect(await found(tamper)).toEqual({ escrow: 1n });
+    expect(await found(tamper)).toEqual({ escrow: 1n, markets: DOLLAR });
   });
 
   test("a settled market that is opened again, or an open one that is called settled", async () => {
@@ -208,7 +203,7 @@ describe("reconciliation names every check that a change in the database breaks,
 
   test("the price at the end of an hour, in a market's last one and in those that are over", async () => {
     const last = (sql: Sql) => sql`update book set yes_price_ppm = yes_price_ppm + 7 where market_id = 'm1'`;
-    expect(await found(last)).toEqual({ hours: 7n });
+    expect(await found(last)).toEqual({ hours: 7n, markets: DOLLAR });
     const over = async (sql: Sql) => {
       await sql`
         insert into market_hour (market_id, hour, volume_micro, fee_micro, yes_price_ppm)
@@ -233,14 +228,12 @@ describe("reconciliation names every check that a change in the database breaks,
 
   test("a sale's shares, and the cost that it released", async () => {
     expect(await found((sql) => sql`update trade set shares_micro = shares_micro - 1 where id = 'm1-sale'`)).toEqual({
-      positions: 1n,
       trades: 1n,
       escrow: 1n,
     });
     expect(
       await found((sql) => sql`update trade set released_micro = released_micro + 1 where id = 'm1-sale'`),
     ).toEqual({
-      positions: 1n,
       trades: 1n,
       traderDays: 1n,
     });
@@ -249,16 +242,18 @@ describe("reconciliation names every check that a change in the database breaks,
   test("a hedge tag that is another, or gone", async () => {
     expect(await found((sql) => sql`update hedge set notional_minor = 501`)).toEqual({ hedges: DOLLAR });
     expect(await found((sql) => sql`update hedge set direction = 'short'`)).toEqual({ hedges: DOLLAR });
-    expect((await found((sql) => sql`delete from hedge`)).trades).toBeGreaterThan(0n);
+    expect(await found((sql) => sql`delete from hedge`)).toEqual({ hedges: DOLLAR });
+    const alone = (sql: Sql) =>
+      sql`insert into hedge select 1, market_id, symbol, direction, notional_minor, external_ref from hedge`;
+    expect(await found(alone)).toEqual({ hedges: DOLLAR });
   });
 
   test("a withdrawal's amount, or its decision, against what is held for it", async () => {
     expect(await found((sql) => sql`update withdrawal set amount_micro = amount_micro + 5 where id = 'w1'`)).toEqual({
       withdrawals: 5n,
-      decisions: DOLLAR,
     });
     const reopen = (sql: Sql) => sql`update withdrawal set status = 'pending', decided_at = null where id = 'w2'`;
-    expect(await found(reopen)).toEqual({ withdrawals: 10n * DOLLAR, decisions: DOLLAR });
+    expect(await found(reopen)).toEqual({ decisions: DOLLAR });
   });
 });
 
@@ -280,7 +275,7 @@ describe("what the log states once", () => {
     ],
     [
       "the amount of a decided withdrawal",
-      "decisions",
+      "withdrawals",
       (sql) => sql`update withdrawal set amount_micro = 1 where id = 'w2'`,
     ],
     [
@@ -288,21 +283,19 @@ describe("what the log states once", () => {
       "decisions",
       (sql) => sql`update withdrawal set trader_id = 'ann' where id = 'w2'`,
     ],
-    ["a decided withdrawal that vanished", "decisions", (sql) => sql`delete from withdrawal where id = 'w2'`],
+    [
+      "a decided withdrawal that vanished",
+      "decisions withdrawals",
+      (sql) => sql`delete from withdrawal where id = 'w2'`,
+    ],
     [
       "an unreadable entry of a settlement",
-      "settlements",
+      "record",
       (sql) => sql`update audit set payload = '{' where type = 'market.settled'`,
     ],
   ])("is compared with the tables: %s", async (_, check, tamper) => {
-    expect(Object.keys(await found(tamper))).toEqual([check]);
+    expect(Object.keys(await found(tamper)).join(" ")).toBe(check);
   });
-});
-
-test("a settlement decided by a clock that was behind the log's last entry agrees with its entry", async () => {
-  expect(await found((sql) => sql`update book set settled_at = settled_at - 3600000 where market_id = 'old'`)).toEqual(
-    {},
-  );
 });
 
 test("a trade for a name that JSON has to escape, with an operator's reason, agrees with its entry", async () => {
@@ -324,7 +317,7 @@ test("explained, every check has both sums and the first places that disagree", 
   const attempt = live.owner.begin(async (transaction) => {
     const sql = transaction as unknown as Sql;
     await sql`update account set balance_micro = balance_micro + 3 where id = 'wallet:ann'`;
-    const explained = await explainLedger(sql);
+    const explained = await reconcileLedger(sql, [KEY]);
     expect(explained.map(({ name }) => name)).toEqual(CHECKS);
     const accounts = explained.find(({ name }) => name === "accounts");
     // All accounts together hold nothing: what one has, another gave.

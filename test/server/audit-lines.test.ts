@@ -164,8 +164,8 @@ describe("the audit log in lines", () => {
       await expect(cut(length)).rejects.toMatchObject({ code: "UNREACHABLE" });
   });
 
-  test("comes in pages from a server that knows no lines", async () => {
+  test("that comes from something else than a server of this contract is none", async () => {
     const answer = async () => Response.json({ entries: [], cursor: null });
-    expect(await auditLinesOf({ ...access, fetch: answer }, 0n)).toBeUndefined();
+    await expect(auditLinesOf({ ...access, fetch: answer }, 0n)).rejects.toMatchObject({ code: "UNREACHABLE" });
   });
 });

@@ -57,7 +57,10 @@ function casesOf(id: OperationId): Case[] {
   const isTold = ({ field, name }: Case) =>
     field !== "tenantId" && !(plan.path.includes(field) && name.endsWith("empty"));
   const asText = plan.rest === "query";
-  return badValues(schemaOf(id), rightInput(id), { texts: asText ? "all" : plan.path }).filter(isTold);
+  return badValues(schemaOf(id), rightInput(id), {
+    texts: asText ? "all" : plan.path,
+    nullIsAbsent: !["keys", "config"].includes((operations[id] as Operation).scope ?? ""),
+  }).filter(isTold);
 }
 
 let tenant: ServedTenant;

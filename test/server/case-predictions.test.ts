@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { readTestedTenant, runCases } from "../../src/app/cases/test-tenant.ts";
+import { readTestedTenant, runCases } from "../../src/app/cases/run-case.ts";
 import { FEES, TREASURY } from "../../src/domain/accounts.ts";
 import { DEFAULT_POLICY } from "../../src/domain/policy/policy.ts";
 import { tenantText } from "../config/support.ts";

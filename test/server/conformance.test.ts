@@ -89,6 +89,13 @@ describe("the document", () => {
   });
 });
 
+test("says where a read or a change may find no connection to the database", () => {
+  for (const { operationId, responses } of described.filter((one) => one.operationId !== "getHealth")) {
+    expect([operationId, responses["503"]?.headers["Error-Code"].schema.enum]).toEqual([operationId, ["OVERLOADED"]]);
+    expect(Object.keys(responses["503"].headers)).toContain("Retry-After");
+  }
+});
+
 describe("over both doors, what is answered is what the document says:", () => {
   let tenant: ServedTenant;
   let user: Record<string, string>;

@@ -102,7 +102,7 @@ test("identity checks are on record under their provider, with and without effec
   for (const raw of [passed, pending, passed]) expect(await kyc(raw)).toBe(200);
   const row = { provider: "kyc:idv", reference: null, user_id: "usr_k", body: null };
   expect(await kept(passed)).toEqual([{ ...row, event: "passed", outcome: "kyc.updated" }]);
-  expect(await kept(pending)).toEqual([{ ...row, event: "pending", outcome: "no effect" }]);
+  expect(await kept(pending)).toEqual([{ ...row, event: "pending", outcome: "kyc.unrecognised" }]);
 });
 
 test("Stripe's events are on record, those too that say nothing of money", async () => {

@@ -10,7 +10,6 @@ beforeAll(async () => {
   [tenant, browser] = await Promise.all([serveTenant({ baseUrl: "https://predict.acme.example" }), openBrowser()]);
 });
 afterAll(async () => {
-  await browser?.close();
   await tenant?.close();
 });
 
@@ -47,11 +46,38 @@ describe.each(["light", "dark"] as const)("/docs in a browser, %s", (colorScheme
   });
 });
 
-test("every operation is found from the overview and by the search, with the keyboard alone and without scripts", async () => {
-  const { page, complaints, close } = await openPage(browser, { viewport: SIZES.wide, javaScriptEnabled: false });
-  await page.goto(`${tenant.url}/docs`);
-  const html = await page.content();
+test.each([
+  ["placeTrade", "/docs/trading#placeTrade"],
+  ["SLIPPAGE", "/docs/refusals#SLIPPAGE"],
+  ["order.filled", "/docs/webhooks#order.filled"],
+  ["sellValue", "/docs/trading#type-Position"],
+  ["trade", "/docs/trading#placeTrade"],
+  ["approve WITHDRAWAL", "/docs/money#approveWithdrawal"],
+])("a search for %s finds it first", async (query, first) => {
+  const { page, close } = await openPage(browser);
+  await page.goto(`${tenant.url}/docs?q=${encodeURIComponent(query)}`);
+  expect(await page.locator(".hits a").first().getAttribute("href")).toBe(first);
+  await close();
+});
+
+test("a search for nothing is the overview, one for what is not there says so, and markup in it is text", async () => {
+  const { page, complaints, close } = await openPage(browser);
+  await page.goto(`${tenant.url}/docs?q=%20`);
+  await page.getByRole("heading", { name: "What holds for all requests" }).waitFor();
+  await page.goto(`${tenant.url}/docs?q=${encodeURIComponent("<img src=x onerror=alert(1)>")}`);
+  expect(await page.locator("main [role=status]").innerText()).toContain("Nothing was found for “<img src=x");
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test("every operation is found from the overview without scripts", async () => {
+  const html = await (await fetch(`${tenant.url}/docs`)).text();
   for (const id of operationIds) expect(html).toContain(`#${id}">${id}</a>`);
+});
+
+test("an operation is found by the search with the keyboard alone", async () => {
+  const { page, complaints, close } = await openPage(browser, { viewport: SIZES.wide });
+  await page.goto(`${tenant.url}/docs`);
   await page.locator("#q").focus();
   await page.keyboard.type("settle market");
   await page.keyboard.press("Enter");

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Pool } from "../../src/postgres/pool.ts";
-import { EndedSessions } from "../../src/server/access/ended-sessions.ts";
+import { EndedSessions, type RecordEnd } from "../../src/server/access/ended-sessions.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import { ADMIN_KEY, insertKey, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
@@ -86,7 +86,7 @@ test("an ended token written with the spare bits of its signature is ended too",
 });
 
 test("nothing is kept of a token that is none, and the cookie goes all the same", async () => {
-  const rows = async () => (await tenant.backend.sql`select count(*)::int4 as count from ended_session`)[0]?.count;
+  const rows = async () => (await tenant.audit("session.ended")).length;
   const before = await rows();
   const forged = await userToken({ sub: newUser() }, "another secret that is long enough for HS256");
   const expired = await userToken({ iat: 1000, exp: 2000 });
@@ -111,16 +111,6 @@ test("a server that starts later knows what was ended, and forgets it with the t
   await expectRefusal(await wallet(later.url, bearer(token)), 401, "USER_REQUIRED");
   await expectRefusal(await wallet(later.url, bearer(revoked)), 401, "USER_REQUIRED");
   await later.close();
-});
-
-test("a row that another hand deletes brings no session back where it is known", async () => {
-  const token = await userToken({ sub: newUser() });
-  await call(tenant.url, "DELETE", "/v1/session", bearer(token));
-  await expectEnded(other.url, bearer(token));
-  await tenant.backend.sql`delete from ended_session`;
-  await delay(1100);
-  for (const url of [tenant.url, other.url])
-    await expectRefusal(await wallet(url, bearer(token)), 401, "USER_REQUIRED");
 });
 
 test("an operator ends all sessions of a user, and later tokens work", async () => {
@@ -213,9 +203,12 @@ test("while the database is away what is known stays ended, and what is not know
   const pool: Pool = {
     ...services.pool,
     read: (ask) => orAway(() => services.pool.read(ask)),
-    write: (tell) => orAway(() => services.pool.write(tell)),
   };
-  const ended = new EndedSessions(pool, services.isSealed);
+  const record: RecordEnd = ({ userId: traderId, tokenSha256, until }) =>
+    orAway(() =>
+      services.sequencer.submit({ command: { type: "endSession", traderId, tokenSha256, until }, actor: "user:u" }),
+    );
+  const ended = new EndedSessions(pool, services.isSealed, record);
   const tokenOf = (hash: string, userId: string) => ({
     hash,
     userId,
@@ -232,7 +225,7 @@ test("while the database is away what is known stays ended, and what is not know
   isAway = false;
   // What did not reach the database is said again, and then is known to all.
   await ended.end(tokenOf("two", "u"));
-  const elsewhere = new EndedSessions(pool, services.isSealed);
+  const elsewhere = new EndedSessions(pool, services.isSealed, record);
   await elsewhere.ready();
   expect(elsewhere.has(tokenOf("two", "u"))).toBe(true);
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { postWebhook } from "../support/operator.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
+import { expectRefusal } from "./support/requests.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 /** What a provider waits for an answer. */
@@ -90,4 +91,30 @@ test("trades and reads that need a locked table are refused in time, the others 
   expect((await trade()).status).toBe(200);
   expect((await read("/v1/wallet")).status).toBe(200);
   expect(await tenant.isSound()).toBe(true);
+}, 20_000);
+
+test("public reads that hang are ended after half a second, and neither a trade nor a portfolio waits for them", async () => {
+  const configuration = (body: string) =>
+    operator.unsafe(`create or replace function market_search_configuration() returns regconfig
+                     language plpgsql immutable as $$ begin ${body} return 'pg_catalog.english'; end $$`);
+  await configuration("perform pg_sleep(60);");
+  try {
+    const search = async (q: string) => {
+      const startedAt = performance.now();
+      const response = await read(`/v1/markets?q=${q}`);
+      return { response, ms: performance.now() - startedAt };
+    };
+    const hanging = Array.from({ length: 8 }, (_, index) => search(`word${index}`));
+    expect((await trade()).status).toBe(200);
+    for (const path of ["/v1/portfolio", "/v1/positions", "/v1/wallet"]) expect((await read(path)).status).toBe(200);
+    for (const { response, ms } of await Promise.all(hanging)) {
+      await expectRefusal(response, 503, "OVERLOADED");
+      expect(response.headers.get("retry-after")).toBe("1");
+      expect(ms).toBeGreaterThan(450);
+      expect(ms).toBeLessThan(PROVIDER_PATIENCE_MS);
+    }
+  } finally {
+    await configuration("");
+  }
+  expect((await read("/v1/markets?q=word")).status).toBe(200);
 }, 20_000);

@@ -52,12 +52,12 @@ const submit = (key: string | undefined, { text = body, apiKey = PUBLIC_KEY, tok
   });
 
 describe("Idempotency-Key", () => {
-  test("reaches the handler with the hash of method, path and the bytes of the body", async () => {
+  test("reaches the handler with the hash of method, path and what the body says", async () => {
     expect((await submit("k 1")).status).toBe(200);
     expect(callers[0]?.idempotency).toEqual({
       caller: "public:web:usr_1",
       key: "k 1",
-      requestHash: sha256(`POST\n/v1/suitability\n${body}`),
+      requestHash: sha256(`POST\n/v1/suitability\n{"answers":{"a":3}}`),
     });
   });
 
@@ -67,10 +67,12 @@ describe("Idempotency-Key", () => {
     await submit("k", { token: other });
     await submit("k", { apiKey: ADMIN_KEY });
     await submit("k", { text: `${body} ` });
+    await submit("k", { text: body.replace("3", "2") });
     expect(new Set(callers.map(({ idempotency }) => idempotency?.caller)).size).toBe(3);
     const hashes = callers.map(({ idempotency }) => idempotency?.requestHash);
     expect(hashes[0]).toBe(hashes[1]);
-    expect(hashes[0]).not.toBe(hashes[3]);
+    expect(hashes[0]).toBe(hashes[3]);
+    expect(hashes[0]).not.toBe(hashes[4]);
   });
 
   test("differs by path, and works where there is no body", async () => {
@@ -82,7 +84,7 @@ describe("Idempotency-Key", () => {
       ["m1", "m2"].map((id) => ({
         caller: "admin:ops:",
         key: "k",
-        requestHash: sha256(`POST\n/v1/markets/${id}/suspend\n`),
+        requestHash: sha256(`POST\n/v1/markets/${id}/suspend\n{"id":"${id}"}`),
       })),
     );
   });

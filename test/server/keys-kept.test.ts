@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WireInput } from "../../src/contract/operations.ts";
 import { configInput } from "./support/config-input.ts";
-import { ADMIN_KEY, insertKey, sha256, userToken } from "./support/harness.ts";
+import { ADMIN_KEY, sha256, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 /** Everything here comes from 127.0.0.1, which may say whom it speaks for. */
@@ -228,7 +228,7 @@ describe("what a key is kept to is what the log says", () => {
     expect(await reconcile()).toBe(true);
     for (const widened of [
       { scopes: "*", networks: "" },
-      { scopes: null, networks: null },
+      { scopes: "* read", networks: "0.0.0.0/0" },
     ]) {
       await sql`update api_key set ${sql(widened)} where name = 'narrow'`;
       await ringIsRenewed();
@@ -245,23 +245,6 @@ describe("what a key is kept to is what the log says", () => {
       expect(JSON.stringify(body)).toContain('"place":"narrow"');
     }
     await sql`update api_key set scopes = 'read', networks = '127.0.0.1/32' where name = 'narrow'`;
-    expect(await reconcile()).toBe(true);
-  });
-
-  test("an entry of an older version states neither: the key may do everything, from anywhere", async () => {
-    const { sql } = tenant.backend;
-    await insertKey(sql, "sk_of_old", "of-old", "admin", null, "unstated");
-    await insertKey(sql, "pk_of_old", "of-old-web", "public", null, "unstated");
-    await sql`update head set epoch = epoch + 1`;
-    await ringIsRenewed();
-    const { body } = await ask("GET", "/v1/keys", "sk_of_old", undefined, { "x-forwarded-for": "192.0.2.1" });
-    expect(body).toContainEqual(expect.objectContaining({ name: "of-old", onRecord: true, scopes: ["*"], from: [] }));
-    expect(body).toContainEqual(expect.objectContaining({ name: "of-old-web", scopes: [], from: [] }));
-    expect(await reconcile()).toBe(true);
-    await sql`update api_key set scopes = 'read' where name = 'of-old'`;
-    expect(await reconcile()).toBe(false);
-    const { body: rotated } = await ask("POST", "/v1/keys/of-old/rotate", ADMIN_KEY, {});
-    expect(rotated.scopes).toEqual(["*"]);
     expect(await reconcile()).toBe(true);
   });
 });

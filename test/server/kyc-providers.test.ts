@@ -1,5 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { undecidedChecks } from "../../src/app/inbox/waiting.ts";
+import { localApi } from "../../src/client/local-api.ts";
 import { kycProvider } from "../../src/providers/kyc.ts";
 import { sumsubRed, sumsubReviewed } from "../providers/fixtures/kyc.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
@@ -47,6 +49,23 @@ describe("the identity provider that the tenant file names", () => {
       ["provider:sumsub", "passed"],
       ["provider:sumsub", "failed"],
     ]);
+  });
+
+  test("may say what nobody understands: trading stops, and the log, the metric and the operator's list know of it", async () => {
+    const odd = { ...sumsubReviewed, externalUserId: "usr_odd", reviewResult: { reviewAnswer: "YELLOW" } };
+    expect((await sent({ ...sumsubReviewed, externalUserId: "usr_odd" })).status).toBe(200);
+    expect((await sent({ ...odd, createdAtMs: "2024-03-02 00:00:00.000" })).status).toBe(200);
+    expect(await stateOf("usr_odd")).toBe("review");
+    expect((await tenant.audit("kyc.unrecognised")).map(({ payload }) => payload)).toMatchObject([
+      { userId: "usr_odd", status: "unknown", provider: "sumsub" },
+    ]);
+    const api = localApi(tenant.services.handlers, { actor: "admin:ops" });
+    expect(await undecidedChecks("acme", api, Date.now())).toMatchObject([{ kind: "kyc", id: "usr_odd" }]);
+    expect(
+      (await sent({ ...sumsubReviewed, externalUserId: "usr_odd", createdAtMs: "2024-03-03 00:00:00.000" })).status,
+    ).toBe(200);
+    expect(await stateOf("usr_odd")).toBe("verified");
+    expect(await undecidedChecks("acme", api, Date.now())).toEqual([]);
   });
 
   test("may tell what decides nothing about anybody: that is kept once, and the journal does not hear of it", async () => {

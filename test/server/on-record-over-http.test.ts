@@ -21,7 +21,7 @@ const ringIsRenewed = () => new Promise((resolve) => setTimeout(resolve, 1100));
 describe("over HTTP, what no entry says counts for nothing", () => {
   test("a key that was put into the table opens nothing, and reconciliation and the list name it", async () => {
     const { sql } = tenant.backend;
-    await sql`insert into api_key values (${sha256("sk_thief")}, 'thief', 'admin', 0, null, 1)`;
+    await sql`insert into api_key values (${sha256("sk_thief")}, 'thief', 'admin', 0, null, 1, '*', '')`;
     await ringIsRenewed();
     expect(await ask("/v1/keys", "sk_thief")).toMatchObject({ status: 401, code: "KEY_INVALID" });
     const { body: keys } = await ask("/v1/keys", ADMIN_KEY);
@@ -111,7 +111,7 @@ describe("over HTTP, an entry that the audit key did not seal counts for nothing
     await sql`create table kept_audit as table audit`;
     await sql`create table kept_head as table head`;
     try {
-      await sql.unsafe(`insert into api_key values ('${thief}', 'forger', 'admin', 0, null, 1); ${tamper}`);
+      await sql.unsafe(`insert into api_key values ('${thief}', 'forger', 'admin', 0, null, 1, '*', ''); ${tamper}`);
       await ringIsRenewed();
       expect(await ask("/v1/keys", "sk_forger")).toMatchObject({ status: 401, code: "KEY_INVALID" });
     } finally {

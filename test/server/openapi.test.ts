@@ -73,6 +73,15 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  test("states the size of a page and the length of a report's period unless they are given", () => {
+    const defaults = (path: string, name: string) =>
+      (document.paths[path].get.parameters as { name: string; schema: { default?: number } }[])
+        .filter((parameter) => parameter.name === name)
+        .map(({ schema }) => schema.default);
+    expect(defaults("/v1/markets", "limit")).toEqual([50]);
+    expect(defaults("/v1/reports/overview", "periodDays")).toEqual([30]);
+  });
+
   test("gives a body to what takes one, and to nothing else", () => {
     const withBody = described.filter(({ requestBody }) => requestBody).map(({ operationId }) => operationId);
     expect(withBody).toEqual(

@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { proofPath } from "../../src/contract/server-proof.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { ServerOptions } from "../../src/server/tenant-front.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
@@ -41,7 +39,6 @@ async function serveWith(options: Partial<ServerOptions> = {}): Promise<void> {
   await backend.sql`truncate request_count`;
   server = await serve(backend, handlers, {
     onRefused: (reason, address) => refused.push([reason, address]),
-    proofSecret: "the secret of a run file, 43 characters long",
     ...options,
   });
 }
@@ -54,8 +51,6 @@ async function client(from: string, first?: string): Promise<Client> {
 
 const statuses = (one: Client) =>
   [...one.received().matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status));
-const proof = (method = "GET", more = "") =>
-  `${method} ${proofPath(randomBytes(32).toString("base64url"))} HTTP/1.1\r\nhost: localhost\r\n${more}\r\n`;
 
 describe("requests sent at once on one connection", () => {
   test("are served one after the other, each when the answer ahead of it is written", async () => {
@@ -150,45 +145,6 @@ describe("a request whose head proxies may read in another way", () => {
     expect(refused).toContainEqual(["malformed", "127.0.0.2"]);
     const after = await client("127.0.0.2", HEALTH);
     await expect.poll(() => statuses(after)).toEqual([429]);
-  });
-});
-
-describe("the proof of the server", () => {
-  test("is given once per connection, with the headers of every answer, to HEAD too", async () => {
-    await serveWith();
-    for (const method of ["GET", "HEAD"]) {
-      const asking = await client("127.0.0.1", proof(method) + HEALTH);
-      await expect.poll(() => statuses(asking)).toEqual([200, 200]);
-      expectCommonHeaders(parseRaw(asking.received()).headers);
-      expect(asking.received().includes('{"proof":"')).toBe(method === "GET");
-      asking.socket.write(proof());
-      await asking.end;
-      expect(statuses(asking)).toEqual([200, 200]);
-    }
-    expect(refused).toEqual([
-      ["rate", "127.0.0.1"],
-      ["rate", "127.0.0.1"],
-    ]);
-  });
-
-  test("has a count of its own, ten times as large, beyond which there is no answer", async () => {
-    await serveWith({ rateLimit: { perMinute: 1 } });
-    for (let n = 0; n < 11; n += 1) {
-      const asking = await client("127.0.0.1", proof("GET", "connection: close\r\n"));
-      await asking.end;
-      expect(statuses(asking)).toEqual(n < 10 ? [200] : []);
-    }
-    expect(refused).toEqual([["rate", "127.0.0.1"]]);
-    const request = await client("127.0.0.1", HEALTH);
-    await expect.poll(() => statuses(request)).toEqual([200]);
-  });
-
-  test("is not given behind a proxy, nor to a malformed request", async () => {
-    await serveWith();
-    const proxied = await client("127.0.0.1", proof("GET", "x-forwarded-for: 192.0.2.1\r\n"));
-    await expect.poll(() => statuses(proxied)).toEqual([404]);
-    const malformed = await client("127.0.0.1", proof("GET", "host: x\r\n"));
-    await expect.poll(() => statuses(malformed)).toEqual([400]);
   });
 });
 

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
 import type { SecurityEvent } from "../../src/domain/access/security.ts";
-import { forgetEndedSessions, forgetOldSecurityEvents } from "../../src/ledger/unchained/forget.ts";
+import { forgetOldSecurityEvents } from "../../src/ledger/unchained/forget.ts";
 import { configInput } from "./support/config-input.ts";
 import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
@@ -225,9 +225,6 @@ test("what was kept for its time is forgotten", async () => {
     insert into security_event (id, ts, event, reason, count) values (${id}, ${ts}, 'auth.failed', 'key', 1)`;
   await insert("old", Date.now() - 91 * day);
   await insert("young", Date.now() - 89 * day);
-  await backend.sql`insert into ended_session values ('gone', ${Date.now() - 1000}, 1), ('held', ${Date.now() + day}, 1)`;
   await forgetOldSecurityEvents(services.pool);
-  await forgetEndedSessions(services.pool);
   expect(await backend.sql`select id from security_event where id in ('old', 'young')`).toEqual([{ id: "young" }]);
-  expect(await backend.sql`select token_hash from ended_session where ended_at = 1`).toEqual([{ token_hash: "held" }]);
 });

@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { z } from "zod";
 import { streamEvents } from "../../src/contract/resources/stream.ts";
 import { EventStream, formatEvent } from "../../src/server/streams/event-stream.ts";
-import { holdAnswersStrictly, onMismatch } from "../../src/services/answers.ts";
 import { AuditTail } from "../../src/services/audit/audit-tail.ts";
 import { tradeOf, usd } from "../engine/world.ts";
 import { EXPIRED_KEY, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
@@ -154,7 +153,7 @@ describe("a stream", () => {
     const { backend, services } = tenant;
     // The other server's look at the log hangs for as long as the gate is closed.
     let gate = Promise.resolve();
-    const tail = new AuditTail({ read: (query) => gate.then(() => services.pool.read(query)) });
+    const tail = new AuditTail({ read: (query) => gate.then(() => services.pool.read(query)) }, services.isSealed);
     const other = await serve(backend, services.handlers, { services: { ...services, tail } });
     onTestFinished(async () => {
       tail.close();
@@ -182,7 +181,7 @@ describe("a stream", () => {
     const asked = Promise.withResolvers<void>();
     const confirmed = Promise.withResolvers<void>();
     const known = tenant.services.evidence.acknowledged?.seq ?? 0n;
-    const tail = new AuditTail(tenant.services.pool, undefined, {
+    const tail = new AuditTail(tenant.services.pool, tenant.services.isSealed, undefined, {
       acknowledged: () => known,
       confirm: () => {
         asked.resolve();
@@ -202,7 +201,7 @@ describe("a stream", () => {
   test("that opens goes on from no entry that the database has not confirmed, nor shows one in its snapshot", async () => {
     const { backend, services } = tenant;
     const asked: (() => void)[] = [];
-    const tail = new AuditTail(services.pool, undefined, {
+    const tail = new AuditTail(services.pool, services.isSealed, undefined, {
       acknowledged: () => 0n,
       confirm: () => new Promise((resolve) => asked.push(resolve)),
     });
@@ -253,19 +252,12 @@ describe("a stream", () => {
     expect(remaining(await fetch(`${tenant.url}/health`))).toBe(remaining(response) - 1);
   });
 
-  test("leaves out a trade whose recorded amounts are no decimals, counts it, and goes on", async () => {
-    const before = holdAnswersStrictly(false);
-    const mismatches: string[] = [];
-    const stopListening = onMismatch(({ operation }) => mismatches.push(operation));
-    onTestFinished(() => {
-      stopListening();
-      holdAnswersStrictly(before);
-    });
+  test("leaves out an entry that is not as it was sealed, and goes on", async () => {
     const { sql } = tenant.backend;
     await sql`
       create function tamper() returns trigger language plpgsql as $$
         begin
-          new.payload := replace(new.payload, '"amount":"5"', '"amount":"five"');
+          new.payload := replace(new.payload, '"amount":"5"', '"amount":"500"');
           return new;
         end $$`;
     await sql`
@@ -278,7 +270,6 @@ describe("a stream", () => {
     const resumed = await watch("", { "last-event-id": stream.events[0]?.id ?? "" });
     await resumed.until(2);
     expect(names(resumed.events)).toEqual(["price", "trade"]);
-    expect(mismatches).toEqual(["streamEvents", "streamEvents"]);
   });
 
   test("ends when its credentials do", async () => {

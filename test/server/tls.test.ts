@@ -71,7 +71,6 @@ describe("the API over TLS", () => {
     expect(server.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(await get(`${server.url}/health`, pair.cert)).toMatchObject({ status: 200, body: { ok: true } });
     expect(server.opsUrl).toMatch(/^http:/);
-    expect((await fetch(`${server.opsUrl}/livez`)).headers.get("api-scheme")).toBe("https");
   });
 
   test("a client that does not trust it gets no connection", async () => {

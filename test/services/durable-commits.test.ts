@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { auditKey } from "../../src/domain/audit/seal.ts";
 import { followMarketSearch } from "../../src/ledger/market-search.ts";
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { claimLeases } from "../../src/ledger/unchained/leases.ts";
 import { recordTicks } from "../../src/ledger/unchained/oracle-ticks.ts";
-import { endSession } from "../../src/ledger/unchained/revocations.ts";
 import * as queue from "../../src/ledger/unchained/webhook-queue.ts";
 import { enableReceiver, replayDeliveries } from "../../src/ledger/unchained/webhook-replay.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
@@ -14,6 +14,7 @@ import { openTenant, type TenantServices } from "../../src/services/tenant/tenan
 import { configOf } from "../engine/world.ts";
 import { createTestDatabase } from "../support/postgres.ts";
 
+const KEY = auditKey("an audit secret of the tests, long enough");
 const tick = { source: "s", symbol: "x", observedAt: 1, price: "1", conf: null, receivedAt: 1, confirmedAt: 1 };
 const claim = { eventId: "evt_1", seq: 1n, attempts: 1 };
 const delivery = { eventId: "evt_1", seq: 1n, type: "audit.anchored", createdAt: 1 };
@@ -22,8 +23,7 @@ const past = { receivers: [], deliveredBefore: 2, anyBefore: Number.MAX_SAFE_INT
 
 /** Each changes rows, and is told so. */
 const CHANGES: readonly ((sql: Sql) => Promise<unknown>)[] = [
-  (sql) => endSession(sql, "a".repeat(64), 1),
-  (sql) => recordTicks(sql, [tick]),
+  (sql) => recordTicks(sql, [tick], KEY),
   (sql) => queue.registerReceiver(sql, "shop", "1"),
   (sql) => queue.fanOut(sql, "shop", { from: 1n, to: 2n }, [delivery]),
   (sql) => queue.announce(sql, ["bank"], delivery),

@@ -136,6 +136,7 @@ export class NaiveReports {
     return {
       inflows: usd(inMicro),
       outflows: usd(outMicro),
+      owedUsd: 0,
       pendingWithdrawals: usd(total(this.withdrawals.map((each) => (each.approved ? 0n : each.amountMicro)))),
       netMovement: usd(inMicro - outMicro),
       byProvider: byProvider
@@ -155,7 +156,7 @@ export class NaiveReports {
       });
   }
 
-  /** Tags of purchases since their position was last empty. What a position has left of its cost is shared out among its tags. */
+  /** Tags of purchases since their position was last empty. Each sale takes the same part from them as from the position's cost. */
   hedgeBook(): WireResult<"getHedgeExposure">["hedgeBook"] {
     const book = new Map<string, { refs: NonNullable<Trade["hedgeRef"]>[]; thousandths: bigint }>();
     for (const trade of this.trades) {
@@ -167,9 +168,12 @@ export class NaiveReports {
       );
       const own = all.slice(all.findLastIndex((_, index) => shares(all.slice(0, index + 1), side) === 0n) + 1);
       if (!own.includes(trade)) continue;
-      const cost = total(own.map(costOf));
-      const tagged = total(own.map((each) => (each.hedgeRef ? each.amountMicro : 0n)));
-      const part = (amountMicro * 1_000_000n * (cost < tagged ? cost : tagged)) / tagged;
+      const at = own.indexOf(trade);
+      let part = amountMicro * 1_000_000n * 1_000_000n;
+      own.slice(at + 1).forEach((sale, index) => {
+        const cost = total(own.slice(0, at + 1 + index).map(costOf));
+        if (sale.action === "sell") part = (part * (cost + costOf(sale))) / cost;
+      });
       const row = book.get(hedgeRef.symbol) ?? { refs: [], thousandths: 0n };
       book.set(hedgeRef.symbol, { refs: [...row.refs, hedgeRef], thousandths: row.thousandths + part });
     }
@@ -179,8 +183,8 @@ export class NaiveReports {
       longHedges: refs.filter(({ direction }) => direction === "long").length,
       shortHedges: refs.filter(({ direction }) => direction === "short").length,
       totalNotionalMinor: refs.reduce((sum, { notional }) => sum + notional, 0),
-      // Micros of micro-dollars; the few that the divisions above lost do not reach a cent.
-      activeCostMinor: Number((thousandths + 1_000n) / 10_000_000_000n),
+      // Parts of micro-dollars; the few that the divisions above lost do not reach a cent.
+      activeCostMinor: Number((thousandths + 1_000_000n) / 10_000_000_000_000_000n),
     }));
   }
 

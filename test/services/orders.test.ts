@@ -17,6 +17,7 @@ describe("orders", () => {
     const api = tenant.api("ann");
     const order = await api.placeOrder({ marketId, selection: { outcome: 0 }, amount: 25 });
     expect(order).toEqual({
+      action: "buy",
       orderId: order.tradeId,
       tradeId: expect.stringMatching(/^trd_/),
       status: "filled",
@@ -79,7 +80,7 @@ describe("orders", () => {
     expect(await tenant.faults()).toEqual(["hedges"]);
     await tenant.sql`update hedge set notional_minor = notional_minor - 1`;
     const removed = await tenant.sql`delete from hedge where seq = (select min(seq) from hedge) returning *`;
-    expect(await tenant.faults()).toEqual(["trades"]);
+    expect(await tenant.faults()).toEqual(["hedges"]);
     const [row] = removed;
     await tenant.sql`insert into hedge ${tenant.sql(row ?? {})}`;
     expect(await tenant.faults()).toEqual([]);
@@ -111,6 +112,9 @@ describe("the hedge book", () => {
     });
     const half = Number((bought.shares / 2).toFixed(6));
     await api.placeTrade({ marketId: first, selection: { side: "yes", action: "sell" }, shares: half });
+    expect((await book("ETH-PERP"))?.activeCostMinor).toBe(5500);
+    // What is bought later without a tag gives the sold part of the tags nothing back.
+    await api.placeTrade({ marketId: first, selection: { side: "yes" }, amount: 50 });
     expect((await book("ETH-PERP"))?.activeCostMinor).toBe(5500);
     await tenant.api().settleMarket({ marketId: first, outcome: "yes" });
     expect(await book("ETH-PERP")).toMatchObject({ openTrades: 1, longHedges: 0, activeCostMinor: 3000 });

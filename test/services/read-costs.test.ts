@@ -87,7 +87,7 @@ async function fill(sql: Sql): Promise<void> {
       from generate_series(0, ${TRADERS - 1}) n;
     insert into assessment select 'a' || n, 'u' || n, '{}', 5, 1 from generate_series(0, ${TRADERS - 1}) n;
     insert into inbound_delivery
-    select 'payments', lpad(n::text, 64, '0'), 'deposit.completed', 'tx', 'u', 'wallet.credited', null, 1
+    select 'payments', lpad(n::text, 64, '0'), 'deposit.completed', 'tx', 'u', 'wallet.credited', null, 1, ''
       from generate_series(1, ${TRADES}) n`);
   await sql.unsafe("vacuum analyze");
 }
@@ -101,7 +101,7 @@ interface Cost {
 /** What a read costs, by the server's own counters, in the growing tables alone. */
 async function costOf(work: (api: Api) => Promise<unknown>): Promise<Cost[]> {
   const counters = async () => {
-    for (const ask of [services.pool.read, services.pool.snapshot]) {
+    for (const ask of [services.pool.read, services.pool.snapshot, services.publicReads.snapshot]) {
       await ask((sql) => sql`select pg_stat_force_next_flush()`);
       await ask((sql) => sql`select 1`);
     }

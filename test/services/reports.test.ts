@@ -260,7 +260,7 @@ describe("reports of a tenant in which nothing has happened", () => {
   test("are zero, not errors", async () => {
     const scene = await openTestTenant();
     const api = scene.api();
-    const zero = { inflows: 0, outflows: 0, pendingWithdrawals: 0, netMovement: 0, byProvider: [] };
+    const zero = { inflows: 0, outflows: 0, pendingWithdrawals: 0, owedUsd: 0, netMovement: 0, byProvider: [] };
     expect(await api.getOverviewReport({})).toEqual({
       periodDays: 30,
       totalVolume: 0,

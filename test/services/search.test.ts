@@ -1,7 +1,11 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { followMarketSearch, knowsTextSearch } from "../../src/ledger/market-search.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { searchQuery } from "../../src/queries/markets.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
+import { runs } from "../domain/random.ts";
+import { openMarkets } from "../oracle/open-markets.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let scene: TestTenant;
@@ -51,7 +55,8 @@ describe("the search of markets, in English unless told otherwise,", () => {
     ['"the who tours"', ["band"]],
     ["who", ["band", "senate"]],
     ["who tours", ["band"]],
-    ["tour -who", []],
+    // A word that the configuration drops excludes nothing.
+    ["tour -who", ["band"]],
     ["will", ["will"]],
     ["it", ["will"]],
     ["O'Brien", ["quoted"]],
@@ -94,14 +99,63 @@ describe("the search of markets, in English unless told otherwise,", () => {
       const q = Array.from({ length: 1 + next(12) }, () => marks[next(marks.length)]).join(next(2) ? "" : " ");
       if (q.trim() !== "") await expect(find(q), q).resolves.toBeDefined();
     }
-    for (const q of ["x".repeat(200), `"${"the ".repeat(40)}"`, "-the", '""', "\\'"])
+    for (const q of ["x".repeat(200), `"${"the ".repeat(15)}"`, "-the", '""', "\\'"])
       await expect(find(q)).resolves.toBeDefined();
+  });
+
+  test("is never an error for any text of 16 words at most", async () => {
+    for (const q of [
+      "-".repeat(200),
+      `${"-".repeat(199)}a`,
+      `a ${'-"'.repeat(99)}`,
+      "a-".repeat(100),
+      "-a".repeat(100),
+    ])
+      await expect(find(q), q).resolves.toBeDefined();
+    const part = fc.oneof(
+      fc.constantFrom(
+        "-",
+        "--------",
+        '"',
+        " ",
+        "or",
+        "a",
+        "1",
+        "\\",
+        "'",
+        "<->",
+        "!",
+        "://",
+        ".",
+        "/",
+        "@",
+        "\u0301",
+        "\u00ad",
+      ),
+      fc.string({ unit: "binary", minLength: 1, maxLength: 3 }).filter((text) => !text.includes("\0")),
+    );
+    const typed = fc
+      .array(part, { minLength: 1, maxLength: 200 })
+      .map((parts) => parts.join("").slice(0, 200).toWellFormed())
+      .filter((text) => text.trim() !== "" && text.trim().split(/\s+/).length <= 16);
+    await fc.assert(
+      fc.asyncProperty(typed, async (q) => {
+        await find(q);
+      }),
+      runs(300),
+    );
+  });
+
+  test("takes 200 characters and 16 words, and no more", async () => {
+    const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
+    await expect(find(words(16))).resolves.toEqual([]);
+    await expect(find(words(17))).rejects.toMatchObject({ code: "BAD_REQUEST" });
+    await expect(find("x".repeat(201))).rejects.toMatchObject({ code: "BAD_REQUEST" });
   });
 
   test("uses its index", async () => {
     await owner`set enable_seqscan = off`;
-    const plan =
-      await owner`explain select id from market m where market_words(m.question, m.meta) @@ market_query('election')`;
+    const plan = await owner`explain select id from market m where m.words @@ ${searchQuery(owner, "election")}`;
     await owner`reset enable_seqscan`;
     expect(plan.map((row) => row["QUERY PLAN"]).join("\n")).toContain("market_search");
   });
@@ -116,7 +170,7 @@ describe("a tenant that names another configuration", () => {
       expect(await find("grüne")).toEqual(["wahlen"]);
       expect(await find("die")).toEqual(["wahlen"]);
       await owner`set enable_seqscan = off`;
-      const rows = await owner`select id from market m where market_words(m.question, m.meta) @@ market_query('Wahl')`;
+      const rows = await owner`select id from market m where m.words @@ ${searchQuery(owner, "Wahl")}`;
       await owner`reset enable_seqscan`;
       expect(rows).toHaveLength(1);
     }
@@ -149,4 +203,16 @@ describe("a tenant that names another configuration", () => {
     ).toEqual([false, false, true, true]);
     await applySearch(undefined);
   });
+});
+
+test("words of thousands of markets are found page after page, in order, beside words that exclude and phrases that are nowhere", async () => {
+  await openMarkets(owner, 6000, ["acme:s1"]);
+  const search = (q: string, cursor?: string) => scene.api().listMarkets({ q, limit: 200, cursor });
+  const first = await search("many");
+  const second = await search("many", first.nextCursor ?? undefined);
+  expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(
+    Array.from({ length: 400 }, (_, index) => `many_${index + 1}`),
+  );
+  expect((await search("-mayor -many")).items.map(({ id }) => named.get(id))).not.toContain("mayor");
+  for (const nowhere of ['"many many"', "many -many", "many emu"]) expect((await search(nowhere)).items).toEqual([]);
 });

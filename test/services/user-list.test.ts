@@ -35,6 +35,7 @@ test("users are listed by id, each with standing and money as the log and the le
     suitabilityScore: 8,
     balanceUsd: 60,
     exposureUsd: 40,
+    owedUsd: 0,
     createdAt: expect.any(String),
   });
   expect(items.map(({ state }) => state)).toEqual(["verified", "rejected", "restricted", "unverified"]);

@@ -11,7 +11,7 @@ import {
   chromium as playwright,
 } from "playwright-core";
 import manifest from "../../package.json" with { type: "json" };
-import { withLock } from "../../src/postgres/embedded/lock.ts";
+import { withLock } from "../../src/state/lock.ts";
 
 /** Where screenshots go; git does not know it. */
 export const OUTPUT = new URL("../output/", import.meta.url).pathname;
@@ -21,11 +21,19 @@ const version = manifest.devDependencies["@sparticuz/chromium"];
 /** What would hide the very faults that tests in a browser are for, or keep pages from being isolated. */
 const UNWANTED = ["--disable-web-security", "--allow-running-insecure-content", "--single-process"];
 
+const held = globalThis as { pmctlBrowser?: Promise<Browser> };
+
 /**
- * Starts the Chromium of the npm package. One per test file, closed by whoever started it. Names other than this machine
- * do not resolve in it, so nothing goes out to the network.
+ * The Chromium of the npm package: one for a process, however many files it runs, and it ends with the process. Tests share
+ * nothing in it, because each page has a context of its own. Names other than this machine do not resolve in it, so nothing goes
+ * out to the network.
  */
-export async function openBrowser(): Promise<Browser> {
+export function openBrowser(): Promise<Browser> {
+  held.pmctlBrowser ??= launch();
+  return held.pmctlBrowser;
+}
+
+async function launch(): Promise<Browser> {
   const args = chromium.args.filter((arg) => !UNWANTED.includes(arg) && !arg.includes("isolat"));
   return playwright.launch({
     executablePath: await extract(),

@@ -14,5 +14,5 @@ export const SHARED_FOLDERS = [
 /** Test files of shared folders that change their process all the same, so each has one of its own. */
 export const OWN_FILES = [
   ...["config-doors", "file-reads", "heap", "init-prompts", "rolling-upgrade"],
-  ...["run-file", "set-back-log", "show-page", "stream-hub", "upgrade"],
+  ...["door", "set-back-log", "show-page", "stream-hub", "upgrade"],
 ];

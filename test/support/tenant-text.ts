@@ -2,3 +2,8 @@
 export function withRateLimit(text: string, perMinute: number): string {
   return `${text.replace(/^rateLimit:\n(?: {2}.*\n)+/m, "")}\nrateLimit: { perMinute: ${perMinute} }\n`;
 }
+
+/** A tenant file with these fields of `server`, whatever stood there in a line. */
+export function withServer(text: string, fields = "port: 0, opsPort: 0"): string {
+  return `${text.replace(/^server: .*\n/m, "")}\nserver: { ${fields} }\n`;
+}

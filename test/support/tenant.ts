@@ -2,6 +2,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { hashApiKey } from "../../src/domain/access/api-key.ts";
 import type { KeyType } from "../../src/domain/access/scopes.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
 import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import type { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
@@ -82,7 +83,9 @@ export async function openTestTenant(options: TenantOptions = {}): Promise<TestT
     },
     market: async (change = {}) => (await api().createMarket(anyMarket(change))).id,
     faults: async () =>
-      (await reconcileLedger(sql)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name),
+      (await reconcileLedger(sql, [auditKey(AUDIT_SECRET)]))
+        .filter(({ differenceMicro }) => differenceMicro !== 0n)
+        .map(({ name }) => name),
     close: async () => {
       await sql.end({ timeout: 5 });
       await Promise.all(processes.map((each) => each.close()));

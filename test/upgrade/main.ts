@@ -3,11 +3,11 @@
  *
  * The old release makes the tenant, its markets and its money, and serves it while clients trade. This checkout then brings
  * the schema forward with `apply`, while the old server goes on; a new server starts beside it, clients change over, and the
- * old one ends. Where a migration refuses older servers their changes, or with `--stop`, the old one ends first, and clients repeat
- * their orders until the new one answers. After that each acknowledged trade must be there once, no other may be, and ledger,
- * audit log and plan must be clean.
+ * old one ends. With `--stop` the old one ends first, and clients repeat their orders until the new one answers. After that each
+ * acknowledged trade must be there once, no other may be, and ledger, audit log and plan must be clean.
  *
- * It needs the history of the checkout, for the old sources, and ends with 1 where something is off.
+ * It needs the history of the checkout, for the old sources, and ends with 1 where something is off. Where nothing was released
+ * yet, there is nothing to upgrade from: it says so and ends with 0.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,20 +17,24 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { olderServersAfter } from "../../src/app/database/older-servers.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { newOperator } from "../support/operator.ts";
 import { withRateLimit } from "../support/tenant-text.ts";
 import { fund, startLoad } from "./load.ts";
-import { layOut, migrationsSince, previousRelease } from "./release.ts";
+import { layOut, previousRelease } from "./release.ts";
 
 const PHASE_MS = 3000;
 const NEW = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 const {
-  values: { stop: stopFirst },
-  positionals: [commit = await previousRelease()],
+  values: { stop },
+  positionals: [named],
 } = parseArgs({ options: { stop: { type: "boolean" } }, allowPositionals: true });
+const commit = named ?? (await previousRelease());
+if (commit === undefined) {
+  console.log("upgrade: no version has been released yet (no tag v…), so there is nothing to upgrade from");
+  process.exit(0);
+}
 const operator = await newOperator({ cluster: "none" });
 const { directory } = operator;
 const place = await mkdtemp("/tmp/pmctl-upgrade-");
@@ -69,9 +73,6 @@ async function check(what: string, ...args: string[]): Promise<void> {
 
 try {
   const OLD = await layOut(commit, join(place, "old"));
-  const refused = olderServersAfter(await migrationsSince(join(place, "old")))?.go === "refused";
-  const stop = stopFirst || refused;
-  if (refused) console.log(`servers of ${commit} cannot go on over these migrations: the old one is stopped first`);
   await run(OLD, "init", "acme", "--yes");
   await operator.edit("acme", (text) =>
     `${withRateLimit(text, 1_000_000)}kyc: { required: false }\n`.replace('["US"]', "[]"),

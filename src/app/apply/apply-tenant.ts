@@ -1,14 +1,12 @@
 import { ConfigError } from "../../config/config-error.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { fingerprintOfAsked } from "../../domain/access/idempotency.ts";
 import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes, written } from "../../plan/plan-decision.ts";
 import type { Desired, Plan, PlanItem } from "../../plan/plan-types.ts";
 import { SchemaBehind } from "../../postgres/migrate.ts";
-import type { PutOnRecord } from "../../services/tenant/provision.ts";
-import { olderServersAfter } from "../database/older-servers.ts";
+import { noticeToServers } from "../database/owner-tasks.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { keepLastMarket } from "../tenant/last-market.ts";
 import { commitOfFiles } from "./git-commit.ts";
@@ -21,17 +19,9 @@ import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
  */
 export type Chooser = (plan: Plan, api: Api | undefined) => Choices | Promise<Choices>;
 
-/** What an older version left, and an apply recorded in the audit log. */
-export interface Recorded {
-  keys: number;
-  /** Keys that no audit entry created, so that they are not accepted. */
-  refused: { name: string; fingerprint: string }[];
-}
-
 export interface Applied extends CarriedOut {
   /** Migrations that this run applied. */
   migrations: string[];
-  recorded?: Recorded | undefined;
 }
 
 /** What came of a plan. */
@@ -43,14 +33,14 @@ export interface CarriedOut {
   gitCommit: string | null;
   plan: Plan;
   desired: Desired;
-  /** The audit entry of a change under an idempotency key, which the first of several requests may have made. */
-  entry?: Pick<WireResult<"getApply">, "seq" | "hash" | "fileSha256"> | undefined;
+  /** The audit entry of the change, which under an idempotency key the first of several requests may have made. */
+  entry?: Pick<WireResult<"getApply">, "seq" | "hash" | "fileSha256" | "changes"> | undefined;
 }
 
 /**
  * Brings a tenant to what its files say: the database, the schema, then everything else in one commit. A second run
- * changes nothing. The plan is decided before anything is written, except after an older version: what that left cannot be
- * read before the schema is migrated.
+ * changes nothing. The plan is decided before anything is written, except on a schema of an older version, which cannot be
+ * read before it is migrated.
  * @param choose asked once more when another apply came between the plan and its commit
  * @param targets the fields that alone are applied
  * @param repeatable what the line accepts, given with an idempotency key: a repeat of files, targets and this gets the first
@@ -69,7 +59,7 @@ export async function applyTenant(
   const first = before && before !== "older" ? await firstResult(session, before, asked) : undefined;
   if (first) return { ...first, migrations: [] };
   const decided = before === "older" ? undefined : await decideOn(session, before, asked);
-  const { migrations, recorded, ...live } = await session.prepare();
+  const { migrations, ...live } = await session.prepare();
   let decision =
     decided ??
     (await decideOn(session, live, asked).catch((error: unknown) => {
@@ -82,7 +72,7 @@ export async function applyTenant(
       return carryOut(session, now, decision);
     });
     if (done.changed) await rememberLast(session, live, decision.writes.create.at(-1));
-    return { ...done, migrations, recorded: recorded && shownRecord(recorded) };
+    return { ...done, migrations };
   } catch (error) {
     throw atSearch(error, session);
   }
@@ -108,15 +98,10 @@ async function afterAnotherApply(refusal: unknown, live: LiveTenant, plan: Plan)
   return { ...live, config };
 }
 
-function shownRecord({ keys, refused }: PutOnRecord): Recorded {
-  return { keys, refused: refused.map(({ name, hash }) => ({ name, fingerprint: keyFingerprint(hash) })) };
-}
-
 /** What is live; `older` where this version can read it only after a migration. Changes nothing. */
 async function openUnlessOlder(session: ConfigSession): Promise<LiveTenant | undefined | "older"> {
   try {
-    const live = await session.open();
-    return live?.isUnrecorded ? "older" : live;
+    return await session.open();
   } catch (error) {
     if (error instanceof SchemaBehind) return "older";
     throw error;
@@ -128,8 +113,8 @@ function afterUpdate(error: unknown, migrations: readonly string[]): unknown {
   if (!(error instanceof Fault) || error instanceof ConfigError) return error;
   const { code, message, detail } = error;
   const done = [
-    "The database was brought up to date first, and what an older version left was put on record; no configuration was changed.",
-    ...[olderServersAfter(migrations)?.notice ?? []].flat().map((notice) => `${notice}.`),
+    "The database was brought up to date first; no configuration was changed.",
+    ...[noticeToServers(migrations) ?? []].flat().map((notice) => `${notice}.`),
     "Of the plan:",
   ].join(" ");
   return new Fault(code, `${done}\n${message}`, { cause: error, detail });
@@ -214,9 +199,8 @@ async function firstResult(
   return { changed: answer.changed, items: [], gitCommit: entry?.gitCommit ?? null, plan, desired, entry };
 }
 
-/** A server of an older version does not tell of the entry. */
-async function entryOf(api: Api, { seq }: Partial<WireResult<"applyConfig">>) {
-  return typeof seq === "number" ? api.getApply({ seq }) : undefined;
+async function entryOf(api: Api, { seq }: WireResult<"applyConfig">) {
+  return seq === null ? undefined : api.getApply({ seq });
 }
 
 async function carryOut(
@@ -230,6 +214,8 @@ async function carryOut(
   const facts = { gitCommit, rollbackTo, hashes: session.feeds.hashes };
   const answer = await api.applyConfig(applyInputOf(writes, { plan, desired }, facts), fingerprint);
   const { changed } = answer;
-  const entry = fingerprint === undefined ? undefined : await entryOf(api, answer);
+  // What is committed stands, whether or not it can be read again.
+  const read = entryOf(api, answer);
+  const entry = await (fingerprint === undefined ? read.catch(() => undefined) : read);
   return { changed, items: changed ? items : [], gitCommit, plan, desired, entry };
 }

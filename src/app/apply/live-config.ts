@@ -8,19 +8,7 @@ import type { Desired, LiveConfig, Plan } from "../../plan/plan-types.ts";
 
 /** The answer of `getConfig`, in the planner's types. */
 export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
-  const {
-    overrides,
-    keys,
-    endedKeys,
-    markets,
-    document,
-    freeze,
-    atRiskUsd,
-    now,
-    tenant: _,
-    changes: __,
-    ...rest
-  } = config;
+  const { overrides, keys, endedKeys, markets, document, freeze, now, tenant: _, changes: __, ...rest } = config;
   const at = (text: string) => Date.parse(text);
   const keyOf = ({ createdAt, expiresAt, ...key }: (typeof keys)[number]) => ({
     ...key,
@@ -37,16 +25,10 @@ export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
     keys: keys.map(keyOf),
     endedKeys: endedKeys.map(keyOf),
     markets: markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: at(closeAt) })),
-    // A server of an older version tells of neither.
-    atRiskUsd: atRiskUsd ?? atRiskWithKeys(markets),
-    freeze: freeze?.frozenUntil ? { ...freeze, frozenUntil: freeze.frozenUntil } : undefined,
+    freeze: freeze.frozenUntil === null ? undefined : { ...freeze, frozenUntil: freeze.frozenUntil },
     document: (document ?? undefined) as LiveConfig["document"],
     now: at(now),
   };
-}
-
-function atRiskWithKeys(markets: WireResult<"getConfig">["markets"]): number {
-  return markets.reduce((sum, { status, liquidityUsd }) => (status === "settled" ? sum : sum + liquidityUsd), 0);
 }
 
 /** The live configuration of a tenant that was never applied. */

@@ -1,17 +1,11 @@
 import { everyPage } from "../../client/every-page.ts";
 import type { Api } from "../../contract/operations.ts";
-import { Fault } from "../../domain/fault.ts";
 import type { Desired, LiveConfig, UnsettledMarket } from "../../plan/plan-types.ts";
 
-/** The markets that are not settled, those without a key too; undefined from a server of an older version. */
-export async function readUnsettled(api: Api): Promise<UnsettledMarket[] | undefined> {
-  try {
-    const markets = await everyPage((page) => api.listUnsettledMarkets(page));
-    return markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: Date.parse(closeAt) }));
-  } catch (error) {
-    if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
-    throw error;
-  }
+/** The markets that are not settled, those without a key too. */
+export async function readUnsettled(api: Api): Promise<UnsettledMarket[]> {
+  const markets = await everyPage((page) => api.listUnsettledMarkets(page));
+  return markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: Date.parse(closeAt) }));
 }
 
 /** Adds the markets without a key where the files take one over that has none yet; most plans ask for nothing. */
@@ -24,5 +18,5 @@ export async function withUnkeyed(
   const isAsked = Object.entries(imports).some(([key, id]) => Object.hasOwn(document.declared, key) && !keyed.has(id));
   if (!isAsked) return live;
   const markets = api ? await readUnsettled(api) : [];
-  return { ...live, unkeyed: markets?.filter(({ key }) => key === null) };
+  return { ...live, unkeyed: markets.filter(({ key }) => key === null) };
 }

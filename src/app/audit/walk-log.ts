@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { auditLines, type ChainProblem, canonicalJson } from "../../domain/audit/audit-link.ts";
+import { auditLines, canonicalJson, type IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import {
   type ChainBreak,
   GENESIS,
@@ -20,8 +20,8 @@ const PAGE = 200;
 /** An entry as it travels over HTTP and stands in an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];
 
-/** The log after an entry as texts of whole lines, as an export has them; undefined where it comes in pages alone. */
-export type LogText = (after: bigint) => Promise<AsyncIterable<string> | undefined>;
+/** The log after an entry as texts of whole lines, as an export has them. */
+export type LogText = (after: bigint) => Promise<AsyncIterable<string>>;
 
 /** The result of a verification, as `audit verify` prints it. */
 export interface ChainReport {
@@ -31,7 +31,7 @@ export interface ChainReport {
   count: number;
   /** The first entry that does not hold, and why; with the hash that stands there and the one that should. */
   broken?: {
-    kind: ChainProblem;
+    kind: IntegrityProblem;
     seq: number;
     problem: string;
     stored?: string;
@@ -104,6 +104,30 @@ export async function verifyFile(
   return chainReport({ head: hash, count: Number(seq) }, walked);
 }
 
+/**
+ * Refuses entries that are not as they were sealed, for what is signed over them: nobody may have looked at an old one for
+ * minutes.
+ *
+ * @throws Fault INTEGRITY for the first that none of the keys sealed onto the entry before it
+ */
+export async function requireSealed(api: Api, entries: readonly Entry[], keys: readonly AuditKey[]): Promise<void> {
+  let hashes: ReadonlyMap<number, string> = new Map([[0, GENESIS.hash]]);
+  for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {
+    const before = entry.seq - 1;
+    if (!hashes.has(before)) {
+      const page = await api.listAudit({ after: before - 1, limit: PAGE });
+      hashes = new Map(page.entries.map(({ seq, hash }) => [seq, hash]));
+    }
+    const from = { seq: BigInt(before), hash: hashes.get(before) ?? "" };
+    const { broken } = await walkChain(alone(sealedLines(entry)), { keys, from });
+    if (broken) throw new Fault("INTEGRITY", `Nothing is signed over it: ${broken.problem}`);
+  }
+}
+
+async function* alone(entry: SealedLines): AsyncGenerator<SealedLines[]> {
+  yield [entry];
+}
+
 /** The report of a walk. */
 export function chainReport(
   head: { head: string; count: number },
@@ -131,7 +155,7 @@ export async function textAfter(
   logText: LogText | undefined,
   seq: bigint = GENESIS.seq,
 ): Promise<AsyncIterable<string>> {
-  return (await logText?.(seq)) ?? pagesAsText(entriesAfter(api, seq));
+  return logText ? logText(seq) : pagesAsText(entriesAfter(api, seq));
 }
 
 async function* pagesAsText(pages: AsyncIterable<readonly Entry[]>): AsyncGenerator<string> {

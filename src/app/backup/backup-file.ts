@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { open, rm, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { crc32, createGunzip, createGzip } from "node:zlib";
@@ -9,6 +9,7 @@ import { Fault } from "../../domain/fault.ts";
 import { dumpDatabase } from "../../ledger/backup/backup.ts";
 import { type BackupManifest, damaged, noBackup } from "../../ledger/backup/backup-format.ts";
 import type { Connection } from "../../postgres/connect.ts";
+import { renameForGood } from "../../state/state-directory.ts";
 import { AGE_MAGIC, decryptWith, encryptionTo } from "./age-file.ts";
 
 const CHUNK_BYTES = 256 * 1024;
@@ -54,7 +55,7 @@ export async function writeBackup(connection: Connection, request: FileRequest):
     await (encrypt ? pipeline(chunks, packed, encrypt, sink) : pipeline(chunks, packed, sink));
     if (!told) throw new Error("The backup has no manifest");
     const { size } = await stat(part);
-    await rename(part, file);
+    renameForGood(part, file);
     return { ...told, bytes: size };
   } catch (error) {
     await rm(part, { force: true }).catch(() => undefined);

@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { displayPath } from "../../config/config-file.ts";
 import { operatorText, requireOurKeys } from "../../domain/audit/chain-walk.ts";
@@ -7,11 +6,11 @@ import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { confirmLog } from "../../ledger/confirm-log.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
-import { createRoot } from "../../postgres/embedded/home.ts";
 import { openPool, readerOf } from "../../postgres/pool.ts";
 import { dropLeftovers } from "../../postgres/swap-database.ts";
 import { lastKeyIds } from "../../queries/evidence.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
+import { createStateFolder } from "../../state/state-directory.ts";
 import { knownToOperator } from "../audit/anchors-in-file.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { openAsOwner, openStated } from "../tenant/tenant-database.ts";
@@ -56,10 +55,7 @@ export async function openBackupTarget(
 
 /** A file beside the directory's database, which git ignores. */
 export async function newBackupFile({ id, directory }: Pick<OperatorTenant, "id" | "directory">, encrypted: boolean) {
-  const folder = join(directory, ".pmctl", "backups");
-  // Creates `.pmctl` with its permissions and its .gitignore.
-  await createRoot(join(directory, ".pmctl"));
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const folder = createStateFolder(directory, "backups");
   const stamp = new Date(wallClockMs()).toISOString().slice(0, 19).replaceAll(":", "");
   return displayPath(join(folder, `${id}-${stamp}Z.backup.gz${encrypted ? ".age" : ""}`));
 }

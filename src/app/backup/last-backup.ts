@@ -1,6 +1,5 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { createRoot } from "../../postgres/embedded/home.ts";
+import { readFile } from "node:fs/promises";
+import { createStateFolder, statePath, writeWhole } from "../../state/state-directory.ts";
 
 /** Where a directory keeps what it knows of a tenant's backups. */
 interface BackupPlace {
@@ -10,16 +9,13 @@ interface BackupPlace {
 
 /** A file of its own, because a backup is often moved to another machine as soon as it is written. */
 function noteOf({ directory, tenant }: BackupPlace): string {
-  return join(directory, ".pmctl", "backups", `${tenant}.latest`);
+  return statePath(directory, "backups", `${tenant}.latest`);
 }
 
 /** Notes that a backup was written. @param created the moment that it shows, ISO 8601 */
 export async function noteBackup(place: BackupPlace, created: string): Promise<void> {
-  const file = noteOf(place);
-  // Creates `.pmctl` with its permissions and its .gitignore.
-  await createRoot(join(place.directory, ".pmctl"));
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, `${created}\n`, { mode: 0o600 });
+  createStateFolder(place.directory, "backups");
+  writeWhole(noteOf(place), `${created}\n`);
 }
 
 /** The moment that the latest backup written from this directory shows, ISO 8601; null where there is none. */

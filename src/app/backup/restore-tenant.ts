@@ -35,7 +35,7 @@ export interface RestoredTenant extends Restored {
   manifest: BackupManifest;
   /** Of the content. */
   sha256: string;
-  /** The audit key that authenticates it; undefined for a file of the former format. */
+  /** The audit key that authenticates it; undefined for a file without a `mac`. */
   keyId: string | undefined;
   encrypted: boolean;
 }
@@ -83,7 +83,7 @@ function permitUnauthenticated({ file, allowUnauthenticated }: RestoreRequest, n
   if (allowUnauthenticated !== true)
     throw new Fault(
       "INTEGRITY",
-      `${file} carries no mac, so nothing says who wrote it; one of an older pmctl needs --allow-unauthenticated`,
+      `${file} carries no mac, so nothing says who wrote it; --allow-unauthenticated takes what the chain explains of it`,
     );
   note(`No key vouches for this file: what the log does not tell is left out (${VOUCHED.join(", ")}, API keys)`);
 }

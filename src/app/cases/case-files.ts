@@ -52,30 +52,15 @@ export function loadCases(file: string, feeds: readonly string[]): PlacedCase[] 
 function checkCaseFile(file: string, markets: MarketFiles, feeds: readonly string[]): CheckedCases {
   const shown = displayPath(file);
   try {
-    const documents = documentsOf(readConfigFile(file));
+    const documents = YamlSource.documentsOf(readConfigFile(file), shown, guideTo("case"));
     if (documents.length > MAX_CASES_PER_FILE)
       return { cases: [], problems: [fileProblem(shown, `holds more than ${MAX_CASES_PER_FILE} cases`)] };
-    const checked = documents.map(({ text, line }) =>
-      checkCase(new YamlSource(text, shown, guideTo("case"), line), markets, feeds),
-    );
+    const checked = documents.map((source) => checkCase(source, markets, feeds));
     return { cases: checked.flatMap(({ cases }) => cases), problems: checked.flatMap(({ problems }) => problems) };
   } catch (error) {
     if (error instanceof ConfigError) return { cases: [], problems: error.problems };
     throw error;
   }
-}
-
-/** A line that begins so separates documents wherever it stands: YAML allows it in no text. */
-const SEPARATOR = /^---(?=\s|$)/m;
-
-/** The documents of a file, each with the line that it begins in; those without content are left out. */
-function documentsOf(text: string): { text: string; line: number }[] {
-  let line = 1;
-  return text.split(SEPARATOR).flatMap((part) => {
-    const document = { text: part, line };
-    line += part.split("\n").length - 1;
-    return /^\s*[^\s#]/m.test(part) ? [document] : [];
-  });
 }
 
 function checkCase(source: YamlSource, markets: MarketFiles, feeds: readonly string[]): CheckedCases {

@@ -4,11 +4,12 @@ import { SETTLING_MS } from "../../domain/market/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../../domain/market/terms.ts";
 import { type Policy, policyAt } from "../../domain/policy/policy.ts";
 import type { Command, Results } from "../../engine/commands.ts";
+import type { Reader, RowWrite } from "../../engine/draft.ts";
 import { execute } from "../../engine/execute.ts";
-import { type Market, SINGLE, type Tenant } from "../../engine/rows.ts";
+import { RowMap } from "../../engine/row-map.ts";
+import { type Market, type Position, SINGLE, type Table, type Tables, type Tenant } from "../../engine/rows.ts";
 import { feedEvidence } from "../../oracle/sweep-feeds.ts";
 import { StatedPrices, type TenantFeeds } from "./case-feeds.ts";
-import { CaseRows } from "./case-rows.ts";
 
 /** What a look of the oracle did, as `POST /v1/oracle/sweep` answers. */
 interface Sweep {
@@ -132,4 +133,27 @@ export class CaseTenant {
 /** When a market can be settled: its time is over, and the price of its instant is known. */
 function settlingAt({ closeAt, terms }: Market, settlingMs: number): number {
   return terms === null ? closeAt : Math.max(closeAt, decodeTerms(terms).instant + settlingMs);
+}
+
+/** The rows of a tenant that lives in memory for as long as one case. It begins empty, so what is not here does not exist. */
+export class CaseRows implements Reader {
+  readonly #rows = new RowMap<Tables[Table]>();
+  readonly #positions = new Map<string, Position>();
+
+  get<T extends Table>(table: T, key: string): Tables[T] | undefined {
+    const row = table === "holders" ? this.#holdersOf(key) : this.#rows.get(table, key);
+    return row as Tables[T] | undefined;
+  }
+
+  /** Takes over what a command writes. */
+  adopt(writes: readonly RowWrite[]): void {
+    for (const { table, key, row } of writes) {
+      this.#rows.set(table, key, row);
+      if (table === "position") this.#positions.set(key, row);
+    }
+  }
+
+  #holdersOf(marketId: string): readonly Position[] {
+    return [...this.#positions.values()].filter((position) => position.marketId === marketId);
+  }
 }

@@ -1,5 +1,7 @@
 import { formatPath } from "../../config/config-error.ts";
 import type { Case, Step } from "../../config/schema/case-schema.ts";
+import { loadTenant } from "../../config/tenant-file.ts";
+import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { FEES, TREASURY, walletOf } from "../../domain/accounts.ts";
 import { Fault, type FaultCode } from "../../domain/fault.ts";
 import { pricesOf, type Side } from "../../domain/market/market.ts";
@@ -7,7 +9,8 @@ import { usdFromMicro } from "../../domain/money.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { positionKey } from "../../engine/rows.ts";
-import type { PlacedCase } from "./case-files.ts";
+import { feedsOf } from "./case-feeds.ts";
+import { loadCases, type PlacedCase } from "./case-files.ts";
 import type { CaseTenant } from "./case-tenant.ts";
 import { type Difference, differences } from "./compare.ts";
 import { perform } from "./perform.ts";
@@ -144,4 +147,28 @@ function positionOf(
   const other: Side = side === "yes" ? "no" : "yes";
   const shown = shares !== 0 && sharesOf(side) === 0 && sharesOf(other) > 0 ? other : side;
   return shares === undefined && sharesOf(shown) === 0 ? null : { side: shown, shares: sharesOf(shown) };
+}
+
+/** A tenant's files with its cases, all of them sound. */
+export interface TestedTenant extends TenantOfCases {
+  tenant: string;
+  markets: readonly PlacedMarket[];
+  cases: readonly PlacedCase[];
+}
+
+/**
+ * Reads what a test of a tenant needs: no secrets, and no database.
+ *
+ * @param file the tenant file
+ * @throws ConfigError with every problem of the tenant's files, else of its cases
+ */
+export function readTestedTenant(tenant: string, file: string): TestedTenant {
+  const { config, markets } = loadTenant(file);
+  const feeds = feedsOf(config);
+  return { tenant, config, markets, feeds, cases: loadCases(file, [...feeds.feeds.keys()]) };
+}
+
+/** Runs the cases whose names match. */
+export function runCases(tested: TestedTenant, matches: (name: string) => boolean): RanCase[] {
+  return tested.cases.filter(({ spec }) => matches(spec.name)).map((placed) => runCase(tested, placed));
 }

@@ -76,7 +76,10 @@ function addUser(tenant: CaseTenant, traderId: string, user: Case["given"]["user
   if (kyc === "passed" || kyc === "failed")
     tenant.run({ type: "recordKyc", traderId, status: kyc, provider: "case", verifiedAt: tenant.now, jurisdiction });
   if (balanceUsd > 0)
-    tenant.run({ type: "creditWallet", id: `crd_${traderId}`, traderId, amountMicro: micro(balanceUsd) });
+    tenant.run({
+      type: "recordDeposit",
+      ...{ provider: "case", traderId, amountMicro: micro(balanceUsd), reference: `dep_${traderId}` },
+    });
   if (suitability !== undefined)
     tenant.run({ type: "submitSuitability", id: `asm_${traderId}`, traderId, answers: { score: suitability } });
   if (restricted) tenant.run({ type: "restrictUser", traderId, restricted });

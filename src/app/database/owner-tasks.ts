@@ -20,6 +20,15 @@ export async function migrateTenant(named: string | undefined): Promise<Migrated
   return { tenant: tenant.id, applied: await prepareDatabase(owned, requiredStandbys(tenant.config)) };
 }
 
+/** The first migration makes the tables: a database that has just got it had no servers. */
+const FIRST = 1;
+
+/** What operators read after these migrations; undefined where no server of the release before can be running. */
+export function noticeToServers(applied: readonly string[]): string | undefined {
+  if (applied.length === 0 || applied.some((name) => Number(name.slice(0, 4)) === FIRST)) return undefined;
+  return "Servers of the older version go on: restart them one after the other";
+}
+
 /**
  * Hands the terminal, or the pipe, to psql on the tenant's database, as its owner. Resolves to psql's exit code, undefined
  * when a signal ended it.

@@ -45,10 +45,9 @@ const DRAIN_SECONDS = 5;
 /** What a server takes at most to answer what is in flight, once it has stopped listening. */
 const STOP_SECONDS = 25;
 
-/** Where each server listens in a container of its own. */
-export const CONTAINER_PORTS = { api: 8080, ops: 9464 } as const;
-/** A user without a name on any machine. */
-export const CONTAINER_USER = 10_001;
+/** Where each server listens in a container of its own, as the templates say too. */
+export const API_PORT = 8080;
+const OPS_PORT = 9464;
 
 /**
  * What a server reads of the operator's directory: the tenant's own folder, then single files elsewhere that its file
@@ -132,8 +131,8 @@ export const serverLoginOf = ({ tenant }: TenantConfig) => `pmctl-server-${tenan
 /** What `serve` is told in a container: every address of it, and ports of its own. */
 export function containerArguments(config: TenantConfig): string[] {
   return [
-    ...["serve", config.tenant, "--host", "0.0.0.0", "--port", String(CONTAINER_PORTS.api)],
-    ...["--ops-host", "0.0.0.0", "--ops-port", String(CONTAINER_PORTS.ops)],
+    ...["serve", config.tenant, "--host", "0.0.0.0", "--port", String(API_PORT)],
+    ...["--ops-host", "0.0.0.0", "--ops-port", String(OPS_PORT)],
     ...["--drain-seconds", String(drainSecondsOf(config)), "--no-input"],
   ];
 }

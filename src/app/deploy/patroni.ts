@@ -1,13 +1,10 @@
-import { isIP } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { Fault } from "../../domain/fault.ts";
 import { type DatabaseNode, type Deployment, maxConnections, type RenderedFile } from "./deployment.ts";
-import { haproxyFile } from "./haproxy.ts";
-import { at, listenHost, PATRONI_PORT, POSTGRES_PORT, rangeOf } from "./node-address.ts";
-import { ARCHIVING, BIN_DIRECTORY, DATA_DIRECTORY, pgbackrestFile, STANZA } from "./pgbackrest.ts";
-import { yamlText } from "./yaml-text.ts";
+import { fillTemplate, yaml, yamlLines } from "./template.ts";
 
-const ETCD_CLIENT_PORT = 2379;
-const ETCD_PEER_PORT = 2380;
+/** Ports of a machine of the database cluster. */
+const PORTS = { postgres: 5432, patroni: 8008, etcdClient: 2379, etcdPeer: 2380 } as const;
 
 /**
  * Patroni and etcd for each node, HAProxy's way to the primary, and backups.
@@ -16,105 +13,66 @@ const ETCD_PEER_PORT = 2380;
  */
 export function patroniFiles({ nodes, tenants }: Deployment): RenderedFile[] {
   if (nodes.length === 0) throw new Fault("USAGE", "patroni needs --nodes, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3");
+  const servers = nodes.map(
+    ({ name, host }) => `server ${name} ${at(host, PORTS.postgres)} check port ${PORTS.patroni}`,
+  );
   return [
     ...nodes.flatMap((node) => [
-      { path: `patroni-${node.name}.yaml`, text: yamlText(patroni(node, nodes, maxConnections(tenants))) },
-      { path: `etcd-${node.name}.yaml`, text: yamlText(etcd(node, nodes)) },
+      { path: `patroni-${node.name}.yaml`, text: patroni(node, nodes, maxConnections(tenants)) },
+      { path: `etcd-${node.name}.yaml`, text: etcd(node, nodes) },
     ]),
-    haproxyFile(nodes),
-    pgbackrestFile(),
+    { path: "haproxy.cfg", text: fillTemplate("patroni/haproxy.cfg", { servers: servers.join("\n") }) },
+    { path: "pgbackrest.conf", text: fillTemplate("pgbackrest.conf", {}) },
   ];
 }
 
-/** Passwords come from PATRONI_SUPERUSER_PASSWORD, PATRONI_REPLICATION_PASSWORD and PATRONI_REWIND_PASSWORD. */
-function patroni({ name, host }: DatabaseNode, nodes: readonly DatabaseNode[], connections: number) {
+function patroni({ name, host }: DatabaseNode, nodes: readonly DatabaseNode[], connections: number): string {
+  const { postgres, patroni: rest, etcdClient } = PORTS;
   const access = [
     "local all all peer",
-    ...nodes.flatMap((node) =>
-      ["replicator", "rewind"].map(
-        (role) =>
-          `host ${role === "replicator" ? "replication" : "postgres"} ${role} ${rangeOf(node.host)} scram-sha-256`,
-      ),
-    ),
+    ...nodes.flatMap((node) => [
+      `host replication replicator ${rangeOf(node.host)} scram-sha-256`,
+      `host postgres rewind ${rangeOf(node.host)} scram-sha-256`,
+    ]),
     "host all all samenet scram-sha-256",
   ];
-  return {
-    scope: STANZA,
-    name,
-    restapi: { listen: at(listenHost(host), PATRONI_PORT), connect_address: at(host, PATRONI_PORT) },
-    etcd3: { hosts: nodes.map((node) => at(node.host, ETCD_CLIENT_PORT)) },
-    bootstrap: {
-      dcs: {
-        ttl: 30,
-        loop_wait: 10,
-        retry_timeout: 10,
-        // The primary goes on while etcd is away, as long as it sees every other node.
-        failsafe_mode: true,
-        synchronous_mode: true,
-        // Without a standby no change is acknowledged, instead of one that only the primary has.
-        synchronous_mode_strict: true,
-        // The standby has every acknowledged change, however much log beyond that the primary alone has. With Patroni's own
-        // 1 MiB it promotes none that is further behind, and after the loss of the primary's machine nothing takes changes.
-        maximum_lag_on_failover: 2 ** 30,
-        postgresql: {
-          use_pg_rewind: true,
-          use_slots: true,
-          parameters: {
-            max_connections: connections,
-            wal_level: "replica",
-            synchronous_commit: "on",
-            ...ARCHIVING,
-          },
-        },
-      },
-      initdb: [{ encoding: "UTF8" }, { locale: "C.UTF-8" }, "data-checksums"],
-      // Patroni's own check of this file asks for it; the list below counts from the start on.
-      pg_hba: access,
-    },
-    postgresql: {
-      listen: isIP(host) ? `${host},127.0.0.1:${POSTGRES_PORT}` : `*:${POSTGRES_PORT}`,
-      connect_address: at(host, POSTGRES_PORT),
-      data_dir: DATA_DIRECTORY,
-      bin_dir: BIN_DIRECTORY,
-      authentication: {
-        superuser: { username: "postgres" },
-        replication: { username: "replicator" },
-        rewind: { username: "rewind" },
-      },
-      parameters: { password_encryption: "scram-sha-256" },
-      pg_hba: access,
-      // From the repository, which costs the primary nothing; from the primary while there is no backup yet.
-      create_replica_methods: ["pgbackrest", "basebackup"],
-      pgbackrest: {
-        command: `pgbackrest --stanza=${STANZA} --delta restore`,
-        keep_data: true,
-        no_params: true,
-      },
-      basebackup: { checkpoint: "fast" },
-      recovery_conf: { restore_command: `pgbackrest --stanza=${STANZA} archive-get %f "%p"` },
-    },
-    // Resets a machine whose Patroni hangs, where the machine has a watchdog.
-    watchdog: { mode: "automatic" },
-  };
+  return fillTemplate("patroni/patroni.yaml", {
+    name: yaml(name),
+    restListen: yaml(at(listenHost(host), rest)),
+    restAddress: yaml(at(host, rest)),
+    etcdHosts: yamlLines(nodes.map((node) => at(node.host, etcdClient))),
+    connections,
+    access: yamlLines(access),
+    listen: yaml(isIP(host) ? `${host},127.0.0.1:${postgres}` : `*:${postgres}`),
+    address: yaml(at(host, postgres)),
+  });
 }
 
-function etcd({ name, host }: DatabaseNode, nodes: readonly DatabaseNode[]) {
-  const peer = (each: string) => `http://${at(each, ETCD_PEER_PORT)}`;
-  const client = (each: string) => `http://${at(each, ETCD_CLIENT_PORT)}`;
-  return {
-    name,
-    "data-dir": "/var/lib/etcd/pmctl",
-    "initial-cluster-token": "pmctl",
-    "initial-cluster-state": "new",
-    "initial-cluster": nodes.map((node) => `${node.name}=${peer(node.host)}`).join(","),
-    "initial-advertise-peer-urls": peer(host),
-    "listen-peer-urls": peer(listenHost(host)),
-    "advertise-client-urls": client(host),
-    "listen-client-urls": [...new Set([client(listenHost(host)), client("127.0.0.1")])].join(","),
-    // Patroni talks through it. etcd has it on by default, but with a configuration file.
-    "enable-grpc-gateway": true,
-    // Patroni writes every few seconds, and reads no history.
-    "auto-compaction-mode": "periodic",
-    "auto-compaction-retention": "1h",
-  };
+function etcd({ name, host }: DatabaseNode, nodes: readonly DatabaseNode[]): string {
+  const peer = (each: string) => `http://${at(each, PORTS.etcdPeer)}`;
+  const client = (each: string) => `http://${at(each, PORTS.etcdClient)}`;
+  return fillTemplate("patroni/etcd.yaml", {
+    name: yaml(name),
+    cluster: yaml(nodes.map((node) => `${node.name}=${peer(node.host)}`).join(",")),
+    peerUrl: yaml(peer(host)),
+    listenPeerUrl: yaml(peer(listenHost(host))),
+    clientUrl: yaml(client(host)),
+    listenClientUrls: yaml([...new Set([client(listenHost(host)), client("127.0.0.1")])].join(",")),
+  });
+}
+
+/** A host with a port. */
+function at(host: string, port: number): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+/** etcd and Patroni listen on addresses only: a machine that is known by its name listens on all of its own. */
+function listenHost(host: string): string {
+  return isIP(host) ? host : "0.0.0.0";
+}
+
+/** One machine, as pg_hba.conf writes it. */
+function rangeOf(host: string): string {
+  if (!isIP(host)) return host;
+  return `${host}/${isIPv6(host) ? 128 : 32}`;
 }

@@ -3,8 +3,8 @@ import { composeFiles } from "./compose.ts";
 import type { Deployment, RenderedFile, Target } from "./deployment.ts";
 import { kubernetesFiles } from "./kubernetes.ts";
 import { patroniFiles } from "./patroni.ts";
-import { stamped } from "./stamp.ts";
 import { systemdFiles } from "./systemd.ts";
+import { stamped } from "./write-files.ts";
 
 const RENDERERS: Readonly<Record<Target, (deployment: Deployment) => RenderedFile[]>> = {
   systemd: systemdFiles,

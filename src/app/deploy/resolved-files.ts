@@ -5,7 +5,7 @@ import { TenantFileSchema } from "../../config/schema/schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
 import { drainSecondsOf, externalDatabase } from "./deployment.ts";
-import { yamlText } from "./yaml-text.ts";
+import { yaml } from "./template.ts";
 
 export const TENANT_FILE = "tenant.yaml";
 /** All markets of a tenant, whichever files state them. */
@@ -24,7 +24,7 @@ export function tenantText({ config, markets }: Tenant): string {
     markets: { ...config.markets, files: markets.length > 0 ? [MARKETS_FILE] : [] },
   });
   const database = config.database === "embedded" ? externalDatabase(config) : document.database;
-  return yamlText({ ...document, database });
+  return `${yaml({ ...document, database })}\n`;
 }
 
 /** A server without the operator's directory has no file to append to that would outlive it. */
@@ -33,5 +33,5 @@ export function anchorsBeyondFiles({ audit }: TenantConfig): StatedTarget[] {
 }
 
 export function marketsText({ markets }: Tenant): string {
-  return yamlText(markets.map(({ source: _, ...entry }) => z.encode(MarketEntrySchema, entry)));
+  return `${yaml(markets.map(({ source: _, ...entry }) => z.encode(MarketEntrySchema, entry)))}\n`;
 }

@@ -1,9 +1,27 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
+import { writeWhole } from "../../state/state-directory.ts";
 import type { RenderedFile } from "./deployment.ts";
-import { isAsWritten } from "./stamp.ts";
+
+const STAMP = /^# Written by `pmctl deploy render`; a change by hand is recognised by sha256:([0-9a-f]{64})\n/;
+
+/** The text below a line with its digest. Every format of a deployment takes the line for a comment. */
+export function stamped(text: string): string {
+  return `# Written by \`pmctl deploy render\`; a change by hand is recognised by sha256:${digestOf(text)}\n${text}`;
+}
+
+/** Whether a file is as it was written: its first line holds the digest of the rest. */
+function isAsWritten(content: string): boolean {
+  const [line, digest] = STAMP.exec(content) ?? [];
+  return line !== undefined && digestOf(content.slice(line.length)) === digest;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
 
 /** How the names of rendered files end: other files of a folder may be large. */
 const RENDERED = /\.(service|timer|target|conf|cfg|yaml)$/;
@@ -41,7 +59,7 @@ export function writeFiles(folder: string, files: readonly Compared[], overwrite
       "REFUSED",
       `${byHand.join(", ")} in ${folder} was changed by hand: --yes writes it anew; nothing was written`,
     );
-  for (const { path, text, state } of files) if (state !== "unchanged") writeWhole(join(folder, path), text);
+  for (const { path, text, state } of files) if (state !== "unchanged") writeRendered(join(folder, path), text);
 }
 
 /** Names of files in a folder that were rendered once and are not among these. */
@@ -64,11 +82,10 @@ function namesIn(folder: string): string[] {
 }
 
 /** Renamed into place, so that an interruption leaves no half of a file, which would look like a change by hand. */
-function writeWhole(file: string, text: string): void {
+function writeRendered(file: string, text: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(`${file}.new`, text, { mode: 0o644 });
-    renameSync(`${file}.new`, file);
+    writeWhole(file, text, { mode: 0o644 });
   } catch (cause) {
     if (!isErrno(cause)) throw cause;
     throw new Fault("USAGE", `${file} cannot be written (${cause.code})`, { cause });

@@ -83,7 +83,7 @@ async function reachDatabase(
   } catch (error) {
     await sql.end({ timeout: 1 });
     if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
-    // An older pmctl, which knew no such login, may have been the last to use the embedded database.
+    // The database was created, and no apply has made its login yet.
     if (isDenied(error) || (isEmbedded && isMissingLogin(error)))
       return { facts: { state: "not granted" }, sql: undefined };
     return { facts: { state: "unreachable", problem: (error as Error).message, isEmbedded }, sql: undefined };

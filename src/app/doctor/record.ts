@@ -20,6 +20,7 @@ import { compareAnchors } from "../../services/anchors/set-back.ts";
 import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.ts";
 import { type Check, type CheckGroup, type DoctorContext, fail, ok, skipped, warn, withoutDatabase } from "./check.ts";
+import { nameOf } from "./secrets.ts";
 
 export const recordGroup: CheckGroup = {
   name: "record",
@@ -32,6 +33,8 @@ export const recordGroup: CheckGroup = {
 export interface RecordFacts {
   /** `Missing` says why the audit key is not at hand. */
   tail: TailVerification | Missing;
+  /** The variable or file that the audit key is read from. */
+  keyName: string;
   anchors: AnchorFacts | Missing;
   treasuryMicro: bigint;
   /** What a market with the tenant's default liquidity takes from the treasury. */
@@ -65,6 +68,7 @@ async function collectRecord(sql: Sql, tenant: Omit<DoctorContext, "sql">): Prom
   const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
   const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
   return {
+    keyName: nameOf(tenant.config.audit.key),
     tail: "missing" in keys ? keys : await verifyTail(readerOf(sql), keys, TAIL_ENTRIES),
     anchors:
       "missing" in keys
@@ -120,7 +124,7 @@ async function problemOfWriting(file: string): Promise<string | undefined> {
 
 export function evaluateRecord(facts: RecordFacts): Check[] {
   return [
-    evaluateTail(facts.tail),
+    evaluateTail(facts),
     evaluateAnchors(facts.anchors),
     evaluateStanding(facts.offRecord),
     evaluateTreasury(facts),
@@ -128,14 +132,14 @@ export function evaluateRecord(facts: RecordFacts): Check[] {
   ];
 }
 
-function evaluateTail(tail: RecordFacts["tail"]): Check {
+function evaluateTail({ tail, keyName }: RecordFacts): Check {
   if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
   if (tail.broken.sealedWith !== undefined)
     return fail(
       "audit key",
-      `it is not the one of this log: ${operatorText(tail.broken)}`,
-      "Put the value back that sealed this log where audit.key reads it; if it was replaced, list it under audit.previous",
+      `${keyName} is not the key of this log: ${operatorText(tail.broken)}`,
+      `Put the value back that sealed this log into ${keyName}; if it was replaced, list the former one under audit.previous`,
     );
   return fail(
     "audit chain",

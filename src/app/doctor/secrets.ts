@@ -136,7 +136,8 @@ function describe(
   }
 }
 
-function nameOf(reference: SecretReference): string {
+/** Where a secret is kept, without its value. */
+export function nameOf(reference: SecretReference): string {
   if ("env" in reference) return reference.env;
   return "file" in reference ? reference.file : "a program's output";
 }

@@ -1,9 +1,11 @@
 import { createServer } from "node:net";
+import { socketFetch } from "../../client/server-by-socket.ts";
 import { isErrno } from "../../config/environment.ts";
-import { findServer, unprovenFault } from "../doors/find-server.ts";
-import { tenantFetch } from "../doors/trust.ts";
-import type { OperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Check, type CheckGroup, fail, ok, skipped, warn } from "./check.ts";
+import { Fault } from "../../domain/fault.ts";
+import { readLeases } from "../../ledger/unchained/leases.ts";
+import { adminKey } from "../tenant/admin-key.ts";
+import { isServed, serversHere, UNSERVED } from "../tenant/servers-here.ts";
+import { type Check, type CheckGroup, type DoctorContext, fail, ok, skipped, warn } from "./check.ts";
 
 export const serverGroup: CheckGroup = {
   name: "server",
@@ -14,66 +16,93 @@ export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
   ports: { field: string; port: number; problem: string | undefined }[];
   /** The running server of this tenant; undefined when none runs here. */
-  running: { url: string; health: string; ready?: string | undefined; integrity?: string | undefined } | undefined;
-  /** About a process that says it is this tenant's server and does not prove it. */
-  unproven?: { problem: string; remedy: string };
-  /** About a house that cannot serve it. */
+  running: { url: string; health: string; ready: string; integrity?: string | undefined } | undefined;
+  /** Why nothing proves which process listens for its commands. */
+  unproven?: string;
+  /** Where a server listens that seals with a key which is none of the tenant's here. */
+  foreign?: string;
+  /** The name of the admin key's secret, where the running server does not take its value. */
+  adminKey?: string | undefined;
+  /** Nobody serves it, though somebody should. */
+  unserved?: boolean;
+  /** About a process that cannot serve it. */
   failing?: { url: string; problem: string };
 }
 
 const TIMEOUT_MS = 3000;
 const GOOD = "200";
-const UNPROVEN_REMEDY =
-  "No key is sent to it. If it is yours, serve from this directory, or with a certificate that an authority signed; if not, find out whose it is";
-const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to date with pmctl apply, and serve again";
+const UNPROVEN_REMEDY = "No key is sent there, and commands go straight to the database";
 const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
 const FAILING_REMEDY = "Mend that; the tenant is tried again within a minute, other tenants of that server go on";
 const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
-async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
+async function collectServer(tenant: DoctorContext): Promise<ServerFacts> {
   const { host, port, opsPort, opsHost } = tenant.config.server;
-  const { found: server, unproven, failing } = await findServer(tenant);
-  if (server)
+  const { servers, failing, foreign, unproven } = await serversHere(tenant);
+  const [server] = servers;
+  if (server) {
+    const request = await socketFetch(server.socket);
+    const { status, body } = await answerOf(request, "http://localhost/readyz");
+    const integrity = /"integrity":"([a-z-]+)"/.exec(body)?.[1];
+    const health = (await answerOf(request, "http://localhost/health")).status;
     return {
       ports: [],
-      running: {
-        url: server.url,
-        health: (await answerOf(await tenantFetch(tenant, server), `${server.url}/health`)).status,
-        ...(server.opsUrl === undefined ? {} : await readinessOf(`${server.opsUrl}/readyz?tenant=${tenant.id}`)),
-      },
+      running: { url: server.url, health, ready: status, integrity },
+      adminKey: await refusedKey(tenant, request),
     };
-  if (failing) return { ports: [], running: undefined, failing };
+  }
+  if (failing[0])
+    return { ports: [], running: undefined, failing: { url: failing[0].url, problem: failing[0].problem ?? "" } };
+  if (foreign[0]) return { ports: [], running: undefined, foreign: foreign[0].url };
+  const { sql } = tenant;
   return {
+    unserved: tenant.config.server.expected && !(await isServed(tenant, async () => (sql ? readLeases(sql) : []))),
     ports: [
       { field: "server.port", port, problem: await problemOfPort(host, port) },
       { field: "server.opsPort", port: opsPort, problem: await problemOfPort(opsHost, opsPort) },
     ],
     running: undefined,
-    ...(unproven && {
-      unproven: {
-        problem: unprovenFault(tenant.id, unproven).message,
-        remedy: unproven.older === undefined ? UNPROVEN_REMEDY : OLDER_REMEDY,
-      },
-    }),
+    ...(unproven !== undefined && { unproven }),
   };
 }
 
-export function evaluateServer({ ports, running, unproven, failing }: ServerFacts): Check[] {
+export function evaluateServer({
+  ports,
+  running,
+  unproven,
+  failing,
+  foreign,
+  unserved,
+  adminKey: refused,
+}: ServerFacts): Check[] {
   if (failing)
     return [fail("server", `the server at ${failing.url} cannot serve it: ${failing.problem}`, FAILING_REMEDY)];
-  if (unproven !== undefined) return [warn("server", unproven.problem, unproven.remedy)];
-  if (!running) return [...ports.map(evaluatePort), skipped("server", "no server of this tenant runs on this machine")];
+  if (unproven !== undefined) return [warn("server", unproven, UNPROVEN_REMEDY)];
+  if (foreign !== undefined)
+    return [skipped("server", `the one at ${foreign} seals with another audit key: it is another environment's`)];
+  const none = unserved
+    ? fail("server", UNSERVED, "Start it: pmctl serve, pmctl up, or what runs it where it is deployed")
+    : skipped("server", "no server of this tenant runs on this machine");
+  if (!running) return [none, ...ports.map(evaluatePort)];
   const { url, health } = running;
   return [
     ok("ports", "served by this tenant"),
     health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, REMEDY),
     evaluateReadiness(running),
+    ...(refused === undefined
+      ? []
+      : [
+          fail(
+            "admin key",
+            `the server does not take the value of ${refused}`,
+            `Put the value back that it knows, or bring the new one there straight by the database: pmctl apply --via db`,
+          ),
+        ]),
   ];
 }
 
 function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>): Check {
-  if (ready === undefined) return skipped("readiness", "the server tells it on its own machine only");
   if (ready === GOOD) return ok("readiness", "/readyz is good");
   if (integrity === "ledger")
     return fail("ledger", `/readyz answers ${ready}, and the ledger does not add up`, LEDGER_REMEDY);
@@ -97,14 +126,26 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
   });
 }
 
-async function readinessOf(url: string): Promise<{ ready: string; integrity: string | undefined }> {
-  const { status, body } = await answerOf(fetch, url);
-  return { ready: status, integrity: /"integrity":"([a-z-]+)"/.exec(body)?.[1] };
+/** The name of the admin key's secret, where the server does not take its value. */
+async function refusedKey(tenant: DoctorContext, request: typeof fetch): Promise<string | undefined> {
+  try {
+    const { value, secretName = "keys.admin" } = adminKey(tenant, undefined);
+    const { status } = await answerOf(request, "http://localhost/v1/keys", { "x-api-key": value });
+    return status === "401" ? secretName.replace(/^env /, "") : undefined;
+  } catch (error) {
+    // A value that is not at hand is a check of its own.
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
 }
 
-async function answerOf(request: typeof fetch, url: string): Promise<{ status: string; body: string }> {
+async function answerOf(
+  request: typeof fetch,
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: string; body: string }> {
   try {
-    const response = await request(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await request(url, { headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
     return { status: String(response.status), body: await response.text() };
   } catch {
     return { status: "nothing", body: "" };

@@ -1,6 +1,6 @@
 import { isLoopback } from "../../domain/access/networks.ts";
 import { LOADER_PATH, readAssets } from "../../server/pages/assets.ts";
-import { tenantFetch } from "../doors/trust.ts";
+import { verifyingFetch } from "../tenant/door.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 
 /** The result of one check. */
@@ -28,7 +28,7 @@ const NO_ASSET = "/assets/embed-0000000000000000.js";
 export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: CheckTerms): Promise<Check[]> {
   const { baseUrl, embed } = tenant.config;
   const { url = baseUrl } = asked;
-  const fetch = await tenantFetch(tenant, { url, accepts: "stated" });
+  const fetch = await verifyingFetch();
   const host = origin === undefined ? "" : `?host=${encodeURIComponent(origin)}`;
   const [script, head, missing, frame] = await Promise.all([
     ask(fetch, url + LOADER_PATH),

@@ -130,7 +130,7 @@ function outcomeLine({ tenant, state, seq, problem }: RunTenant): string {
   return `${tenant} ${state === "rolledBack" ? "went back" : state}${entry}${problem === null ? "" : `: ${problem}`}`;
 }
 
-/** Ends with the signal too: a soak of hours is not waited for. */
+/** Ends with the signal too: a long command of a gate is not waited for. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   let stop = () => {};

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import pMap from "p-map";
 import { ALLOW_EXEC, type Environment, processEnvironment, readKeyVariable } from "../../config/environment.ts";
@@ -9,12 +8,10 @@ import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { counted } from "../../domain/text.ts";
 import { verificationOf } from "../audit/verify-log.ts";
 import { examineTenant } from "../doctor/examine.ts";
-import { addressByUrl } from "../doors/address-by-url.ts";
-import { findServer } from "../doors/find-server.ts";
 import { databaseUrlAtHand, readOperatorTenant } from "../tenant/operator-tenant.ts";
+import { serversHere } from "../tenant/servers-here.ts";
 import { openSession, type Session, type SessionOptions } from "../tenant/session.ts";
 import type { GateResult } from "./fleet-run.ts";
-import { evaluateSoak, type RequestCounts, readCounts } from "./soak.ts";
 
 type Gate = Wave["gate"];
 
@@ -42,8 +39,7 @@ type Finding = Omit<GateResult, "tenant">;
 type Look = (tenant: GatedTenant) => Promise<Finding[]>;
 
 /**
- * Looks at the gate of a wave: doctor, reconciliation and chain, then the soak, then the command. What is dear comes last and
- * only behind what passed; of one kind all tenants are looked at. What cannot be looked at is not passed.
+ * Looks at the gate of a wave: doctor, reconciliation and chain, then the command, which comes only behind what passed; of one kind all tenants are looked at. What cannot be looked at is not passed.
  */
 export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], around: Surroundings): Promise<void> {
   const { directory, parallelism, signal, note, found } = around;
@@ -60,47 +56,36 @@ export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], ar
     await pMap(tenants, one, { concurrency: parallelism });
   };
 
-  if (gate.doctor) await each(["doctor"], (tenant) => lookByDoctor(tenant, directory, note));
+  await each(["doctor"], (tenant) => lookByDoctor(tenant, gate.doctor, directory, note));
   const proofs = (["reconcile", "chain"] as const).filter((check) => gate[check]);
   if (proofs.length > 0)
     await each(proofs, (tenant) =>
       withTenant(besideServer(tenant, directory), note, (session) => prove(session, proofs, note)),
     );
 
-  const { errorRate, p99: p99Ms, minRequests = 1, soak: soakMs } = gate;
-  const limits = { errorRate, p99Ms, minRequests, soakMs };
-  const watched = [...(errorRate === undefined ? [] : ["errorRate"]), ...(p99Ms === undefined ? [] : ["p99"])];
-  if (passes && (gate.soak > 0 || watched.length > 0)) {
-    const before = new Map<string, RequestCounts[]>();
-    const counts = ({ tenant, url }: GatedTenant) => readCounts(readOperatorTenant(tenant, directory), url);
-    if (watched.length > 0)
-      await each(watched, async (tenant) => {
-        before.set(tenant.tenant, await counts(tenant));
-        return [];
-      });
-    if (passes) await delay(gate.soak, undefined, { signal }).catch(() => {});
-    if (passes && watched.length > 0)
-      await each(watched, async (tenant) =>
-        evaluateSoak(before.get(tenant.tenant) ?? [], await counts(tenant), limits),
-      );
-  }
   const { command } = gate;
   if (passes && command) await each(["command"], (tenant) => runCommand({ ...gate, command }, tenant, around));
 }
 
-/** The doctor's checks where the tenant is at hand; of one elsewhere, what its server says of itself. */
+/**
+ * The doctor's checks where the tenant is at hand; of one elsewhere, what its server says of itself. Without them only whether a
+ * tenant that a server is expected for has one.
+ */
 async function lookByDoctor(
   tenant: GatedTenant,
+  isAsked: boolean,
   directory: string,
   note: (message: string) => void,
 ): Promise<Finding[]> {
+  if (!isAsked && !readOperatorTenant(tenant.tenant, directory).config.server.expected) return [];
   if (tenant.url !== null)
     return withTenant(tenant, note, async (session) => {
       const { ok, db } = await session.api().getHealth({});
       const found = `its server says that it is ${ok ? "well" : "not well"}, its database ${db ? "there" : "away"}`;
       return [{ check: "doctor", ok: ok && db, found }];
     });
-  const checks = await examineTenant(directory, tenant.tenant);
+  const examined = await examineTenant(directory, tenant.tenant);
+  const checks = isAsked ? examined : examined.filter(({ check }) => check === "server");
   const failed = checks.filter(({ status }) => status === "fail");
   const found = failed.map(({ check, found: text }) => `${check}: ${text}`).join("; ");
   return [{ check: "doctor", ok: failed.length === 0, found: found || counted(checks.length, "check") }];
@@ -177,8 +162,8 @@ export function commandEnvironment(directory: string, own: Environment = process
 /** Of the server that runs on this machine, else where traders find the tenant. */
 async function addressOf(id: string, directory: string): Promise<string> {
   const tenant = readOperatorTenant(id, directory);
-  const { found } = await findServer(tenant);
-  return found ? addressByUrl(tenant, found) : tenant.config.baseUrl;
+  const { servers } = await serversHere(tenant);
+  return servers[0]?.url ?? tenant.config.baseUrl;
 }
 
 /**

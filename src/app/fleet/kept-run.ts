@@ -1,21 +1,16 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
-import { ClusterError } from "../../postgres/embedded/errors.ts";
-import { createRoot } from "../../postgres/embedded/home.ts";
-import { withLock } from "../../postgres/embedded/lock.ts";
+import { withLock } from "../../state/lock.ts";
+import { createStateFolder, StateError, statePath, writeWhole } from "../../state/state-directory.ts";
 import { FleetRun } from "./fleet-run.ts";
 
 /** Some 10,000 tenants with all that was found of each. */
 const MOST_KIB = 64 * 1024;
 
-const folderOf = (directory: string) => join(directory, ".pmctl", "fleet");
-
 /** Where an operator's directory keeps its last run: a pipeline that keeps this file goes on with the run elsewhere. */
-export const runFile = (directory: string) => join(folderOf(directory), "run.json");
+export const runFile = (directory: string) => statePath(directory, "fleet", "run.json");
 
 /**
  * The last run of the directory; undefined where there is none.
@@ -40,24 +35,7 @@ export function readRun(directory: string): FleetRun | undefined {
 
 /** Replaces the kept run at once: whenever the machine stops, the file holds this run or the one before. */
 export function writeRun(directory: string, run: FleetRun): void {
-  const file = runFile(directory);
-  // That of a process that was killed, or a pipe, which would wait for its reader.
-  rmSync(`${file}.new`, { force: true });
-  const handle = openSync(`${file}.new`, "wx", 0o600);
-  try {
-    writeFileSync(handle, `${JSON.stringify(run)}\n`);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  renameSync(`${file}.new`, file);
-  // The new name must last as long as what is written to tenants after it.
-  const folder = openSync(dirname(file), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  writeWhole(runFile(directory), `${JSON.stringify(run)}\n`);
 }
 
 /**
@@ -66,17 +44,16 @@ export function writeRun(directory: string, run: FleetRun): void {
  * @throws Fault REFUSED when another process carries out a run
  */
 export async function whileAlone<Value>(directory: string, work: () => Promise<Value>): Promise<Value> {
-  await createRoot(join(directory, ".pmctl"));
-  mkdirSync(folderOf(directory), { recursive: true, mode: 0o700 });
+  createStateFolder(directory, "fleet");
   let isIn = false;
   try {
-    return await withLock(join(folderOf(directory), "lock"), 0, "carrying out a fleet's run", () => {
+    return await withLock(statePath(directory, "fleet", "lock"), 0, "carrying out a fleet's run", () => {
       isIn = true;
       return work();
     });
   } catch (error) {
     // With a cause it is the lock file that cannot be used.
-    if (isIn || !(error instanceof ClusterError) || error.cause !== undefined) throw error;
+    if (isIn || !(error instanceof StateError) || error.cause !== undefined) throw error;
     throw new Fault("REFUSED", "Another `pmctl fleet apply` of this directory is at work; nothing was written");
   }
 }

@@ -8,10 +8,10 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { fromFiles, planOn } from "../apply/plan-tenant.ts";
 import { lastBackupAt } from "../backup/last-backup.ts";
-import { chooseDoor, type DoorOptions } from "../doors/choose-door.ts";
-import { adminKey } from "../tenant/admin-key.ts";
 import { type ConfigSession, type LiveTenant, openConfigSession } from "../tenant/config-session.ts";
+import { chooseDoor, type Door, type DoorOptions } from "../tenant/door.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
+import { isServed, type ServerHere, serversHere } from "../tenant/servers-here.ts";
 import type { InboxItem, InboxKind } from "./inbox-item.ts";
 import {
   brokenChain,
@@ -22,6 +22,7 @@ import {
   missingBackup,
   standingFreeze,
   unbalancedLedger,
+  undecidedChecks,
   unreachable,
   type Waiting,
   waitingDrift,
@@ -76,6 +77,7 @@ const PARTS: readonly Part[] = [
     read: async ({ api }, { tenant }) =>
       waitingWithdrawals(tenant, await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }))),
   },
+  { gives: ["kyc"], read: ({ api }, { tenant, now }) => undecidedChecks(tenant, api, now) },
   {
     gives: ["drift"],
     read: async (live, { tenant }, session) => {
@@ -95,73 +97,87 @@ const PARTS: readonly Part[] = [
   },
 ];
 
+/** What a look at one tenant found. */
+export interface TenantLook {
+  /** All that waits for a person, in no order. */
+  items: InboxItem[];
+  /** The servers of this directory that answer. */
+  servers: readonly ServerHere[];
+  /** ISO 8601; null where nothing was traded, or it is not known. */
+  lastTradeAt: string | null;
+  /** ISO 8601; null where this directory wrote none. */
+  lastBackupAt: string | null;
+}
+
 /**
- * All that waits for a person in one tenant, in no order. Starts and changes nothing: a database that is stopped makes the
- * tenant unreachable.
+ * Looks at one tenant. Starts and changes nothing: a database that is stopped makes the tenant unreachable.
  *
  * @param note receives what a command tells of the way to the tenant
  */
-export async function collectInbox(
+export async function lookAtTenant(
   directory: string,
   tenant: string,
   options: InboxOptions,
   note: (message: string) => void,
-): Promise<InboxItem[]> {
+): Promise<TenantLook> {
   const now = wallClockMs();
   const scope = { tenant, now, until: now + options.withinMs };
   const found: Waiting[] = [];
+  const look: TenantLook = {
+    ...{ items: [], servers: [], lastTradeAt: null },
+    lastBackupAt: await lastBackupAt({ directory, tenant }),
+  };
   try {
     const declared = readDeclaredTenant(directory, tenant);
-    found.push(...(await ofFiles(declared, scope)));
-    const stopped = await stoppedDatabase(declared, options);
-    found.push(...(stopped ?? (await ofLive(scope, directory, options, note))));
+    look.servers = (await serversHere(declared)).servers;
+    found.push(...ofFiles(declared, scope, look));
+    const door = await chooseDoor(declared, options, note);
+    const stopped = await stoppedDatabase(declared, door);
+    found.push(...(stopped ?? (await ofLive(scope, declared, { ...options, door }, note, look))));
   } catch (error) {
     found.push(unreachable(tenant, problemOf(error)));
   }
-  return found
+  look.items = found
     .filter(({ kind }) => kind === "unreachable" || options.kinds.includes(kind))
     .map((each) => ({ tenant, ...each }));
+  return look;
 }
 
 /** What the tenant's files and this directory tell without its database. */
-async function ofFiles({ config, directory }: DeclaredTenant, scope: Scope): Promise<Waiting[]> {
+function ofFiles({ config, directory }: DeclaredTenant, scope: Scope, { lastBackupAt }: TenantLook): Waiting[] {
   const certificate = readCertificate(config, loadEnvironment(directory), scope.now);
   return [
     ...(certificate ? expiringCertificate(scope.tenant, certificate.expires, scope) : []),
-    ...missingBackup(scope.tenant, await lastBackupAt({ directory, tenant: scope.tenant }), scope.now),
+    ...missingBackup(scope.tenant, lastBackupAt, scope.now),
   ];
 }
 
 /** For an embedded database that does not run, where no server answers for it: going on would start it. */
-async function stoppedDatabase(
-  declared: DeclaredTenant,
-  { via, url, key }: DoorOptions,
-): Promise<Waiting[] | undefined> {
-  const { id, directory, config } = declared;
-  if (config.database !== "embedded") return undefined;
-  const cluster = embeddedCluster(directory);
-  const { running, dataDir } = await cluster.status();
+async function stoppedDatabase({ id, directory, config }: DeclaredTenant, door: Door): Promise<Waiting[] | undefined> {
+  if (config.database !== "embedded" || door.kind === "http") return undefined;
+  const { running, dataDir } = await embeddedCluster(directory).status();
   if (running) return undefined;
-  const door = await chooseDoor(declared, via, url, undefined, () => adminKey(declared, key).secretName);
-  if (door.kind === "http") return undefined;
   // No database was ever created here, so nothing can wait in it.
   return existsSync(dataDir) ? [unreachable(id, "Its database is stopped", "pmctl db start")] : [];
 }
 
 async function ofLive(
   scope: Scope,
-  directory: string,
+  declared: DeclaredTenant,
   options: InboxOptions,
   note: (message: string) => void,
+  look: TenantLook,
 ): Promise<Waiting[]> {
   const { tenant } = scope;
-  const session = await openConfigSession(directory, tenant, options, { note, onSealed: () => {} });
+  const session = await openConfigSession(declared.directory, tenant, options, { note, onSealed: () => {} });
   try {
     const live = await session.open();
     // It was never applied: there is nothing yet that could wait.
     if (!live) return [];
     const found: Waiting[] = [];
     const problems: string[] = [];
+    if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases)))
+      found.push(unreachable(tenant, `Nobody serves it, and server.expected is true`, `pmctl serve ${tenant}`));
     for (const { gives, read } of PARTS) {
       if (!gives.some((kind) => options.kinds.includes(kind))) continue;
       try {
@@ -172,6 +188,8 @@ async function ofLive(
         problems.push(`${gives.join(", ")}: ${problemOf(error)}`);
       }
     }
+    const trades = await live.api.listAudit({ type: "trade.executed", limit: 1 }).catch(() => undefined);
+    look.lastTradeAt = trades?.entries[0]?.ts ?? null;
     if (problems.length > 0) found.push(unreachable(tenant, `Not looked at: ${problems.join("; ")}`));
     return found;
   } finally {

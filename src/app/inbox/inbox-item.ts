@@ -4,6 +4,7 @@ export const INBOX_KINDS = [
   "market.held",
   "market.proposed",
   "withdrawal",
+  "kyc",
   "drift",
   "override",
   "key",

@@ -1,4 +1,4 @@
-import type { WireResult } from "../../contract/operations.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
@@ -55,8 +55,38 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
     amountUsd: amount,
     since: createdAt,
     dueAt: null,
-    commands: ["approve", "reject"].map((verb) => `pmctl funding ${verb} ${withdrawalId} --reason inbox -t ${tenant}`),
+    // Without the reason that they need: only a person has one.
+    commands: ["approve", "reject"].map((verb) => `pmctl funding ${verb} ${withdrawalId} -t ${tenant}`),
   }));
+}
+
+/** Further back a status that nobody understood is history. */
+const CHECKS_MS = 30 * DAY_MS;
+
+/** Users whose last identity check had a status that is neither passed nor failed; no later check and no person has decided. */
+export async function undecidedChecks(tenant: string, api: Api, now: number): Promise<Waiting[]> {
+  const since = new Date(now - CHECKS_MS).toISOString();
+  const { entries } = await api.listAudit({ type: "kyc.unrecognised", since, limit: 200 });
+  const latest = new Map(entries.toReversed().map((entry) => [String(entry.payload.userId), entry]));
+  const undecided: Waiting[] = [];
+  for (const [userId, { seq, ts, payload }] of latest) {
+    const { entries: decisions } = await api.listAudit({ type: "kyc.updated", userId, limit: 2 });
+    // The review itself follows its cause in the log.
+    if (decisions.some((decision) => decision.seq > seq && decision.payload.status !== "review")) continue;
+    undecided.push({
+      ...NOTHING,
+      kind: "kyc",
+      severity: "warn",
+      id: userId,
+      title: `${userId}: ${payload.provider} says ${JSON.stringify(payload.status)}, which is neither passed nor failed`,
+      since: ts,
+      commands: [
+        `pmctl user show ${userId} -t ${tenant}`,
+        `pmctl webhook send kyc.passed --set userId=${userId} --as-provider --reason TEXT -t ${tenant}`,
+      ],
+    });
+  }
+  return undecided;
 }
 
 /** Managed values that were changed live since the last apply. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 import { JOURNAL_FILE, type JournalLine } from "../../server/observe/journal.ts";
+import { statePath } from "../../state/state-directory.ts";
 
 export type { JournalLine };
 
@@ -23,7 +24,7 @@ export interface LogFilter {
 
 /** Where the serving processes of a tenant keep their lines. */
 export function logsFolder(directory: string, tenant: string): string {
-  return join(directory, ".pmctl", "logs", tenant);
+  return statePath(directory, "logs", tenant);
 }
 
 /**

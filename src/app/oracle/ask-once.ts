@@ -5,8 +5,7 @@ import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/sweep.ts";
 import { feedLines, namedFeeds } from "../../services/feeds.ts";
-import { chooseDoor, type DoorOptions } from "../doors/choose-door.ts";
-import { adminKey } from "../tenant/admin-key.ts";
+import { chooseDoor, type DoorOptions } from "../tenant/door.ts";
 import { type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import type { Session } from "../tenant/session.ts";
 import { openOracle, tenantFeeds } from "../tenant/tenant-oracle.ts";
@@ -59,7 +58,7 @@ export async function secretsAtHand({
   key,
 }: DoorOptions & { tenant?: string | undefined }): Promise<OracleSecrets | undefined> {
   const tenant = readOperatorTenant(named);
-  const door = await chooseDoor(tenant, via, url, undefined, () => adminKey(tenant, key).secretName);
+  const door = await chooseDoor(tenant, { via, url, key });
   return door.kind === "db" ? oracleSecrets(named) : undefined;
 }
 

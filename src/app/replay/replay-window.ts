@@ -1,5 +1,5 @@
+import { loggedEntry } from "../../replay/logged-rows.ts";
 import { type PlacedEntry, type Replay, type ReplayTerms, replayWindow } from "../../replay/replay.ts";
-import { loggedEntry } from "../../replay/take-entry.ts";
 import { type Entry, textAfter } from "../audit/walk-log.ts";
 import type { LiveTenant } from "../tenant/config-session.ts";
 

@@ -42,14 +42,13 @@ export function openAnchoring(
     targets,
     every: config.audit.anchorEvery,
     newest,
-    vouch: (head) => services.auditWatch.vouch(head),
+    vouch: (head) => services.recordWatch.chain.vouch(head),
     onFailure: ({ kind, place }, error) => {
       metrics.countAnchorFailure(kind);
       log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; it is tried again");
     },
   });
-  const { auditWatch, ledgerWatch } = services;
-  metrics.setIntegrity({ isSound: () => !auditWatch.problem && !ledgerWatch.problem, newest: () => writer.newest });
+  metrics.setIntegrity({ isSound: () => !services.recordWatch.problem, newest: () => writer.newest });
   return {
     writer,
     close: async () => {

@@ -39,9 +39,10 @@ function startSweep({ services, leases, metrics, log }: Serving, context: Oracle
 
 /** Sends events to the receivers of the tenant file, once started. */
 export function createDeliveries({ config, secrets, services, leases, metrics, log }: Serving): DeliveryWorker {
-  const { background, tail, auditKey, auditWatch } = services;
+  const { background, tail, auditKey, recordWatch } = services;
   const deliveries = new DeliveryWorker({
     pool: background,
+    isSealed: services.isSealed,
     tail,
     receivers: config.webhooks.outbound.map((receiver) => ({
       ...receiver,
@@ -50,7 +51,7 @@ export function createDeliveries({ config, secrets, services, leases, metrics, l
     network: config.network,
     isMine: () => leases.holds("webhooks"),
     anchorOf: async (entry) =>
-      (await auditWatch.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
+      (await recordWatch.chain.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
     onResult: (receiver, result) => {
       metrics.countDelivery(receiver, result);
       if (result === "dead")
@@ -60,4 +61,25 @@ export function createDeliveries({ config, secrets, services, leases, metrics, l
   });
   metrics.setOldestUndelivered(() => deliveries.oldest);
   return deliveries;
+}
+
+const CRASH_CHECK_MS = 1000;
+
+/** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */
+export function watchCluster({ database: { cluster }, services, log }: Serving): () => void {
+  if (!cluster) return () => {};
+  let checking = false;
+  const timer = setInterval(async () => {
+    if (checking) return;
+    checking = true;
+    try {
+      if (!(await services.isDatabaseUp()) && (await cluster.restartAfterCrash()))
+        log.warn("The embedded database had crashed and was started again");
+    } catch (error) {
+      log.error({ err: error }, "The embedded database cannot be started");
+    } finally {
+      checking = false;
+    }
+  }, CRASH_CHECK_MS);
+  return () => clearInterval(timer);
 }

@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { socketFetch } from "../../client/server-by-socket.ts";
 import { DEMO_ENVIRONMENT } from "../../config/environment.ts";
 import { freshSecrets } from "../../config/init.ts";
 import { operatorDirectory } from "../../config/selection/operator-directory.ts";
@@ -7,10 +8,10 @@ import { DEMO_TENANT, PACKAGED_DEMO } from "../../config/selection/running-demo.
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
-import { createRoot } from "../../postgres/embedded/home.ts";
 import { requireListenable } from "../../server/connections/listening.ts";
+import { serverSockets } from "../../state/server-sockets.ts";
+import { createStateDirectory } from "../../state/state-directory.ts";
 import { applyTenant } from "../apply/apply-tenant.ts";
-import { tenantFetch } from "../doors/trust.ts";
 import { overDatabase } from "../tenant/config-session.ts";
 import { readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "../tenant/tenant-database.ts";
@@ -54,8 +55,9 @@ export async function withDemo<Value>(
     const tenant = await applyDemo(directory);
     const server = await serveSomewhere(tenant, options);
     try {
-      const fetch = await tenantFetch(tenant, { url: server.localUrl, proven: true });
-      return await work({ server, stage: setStage(tenant, server.localUrl, fetch) });
+      const own = (await serverSockets(directory, DEMO_TENANT)).find(({ pid }) => pid === process.pid);
+      if (!own) throw new Fault("UNREACHABLE", "The demo's server has no socket in .pmctl/servers");
+      return await work({ server, stage: setStage(tenant, server.url, await socketFetch(own.path)) });
     } finally {
       await server.close();
     }
@@ -72,7 +74,7 @@ export async function withDemo<Value>(
 async function ensureDemoSecrets(directory: string): Promise<void> {
   const file = join(directory, DEMO_ENVIRONMENT);
   if (existsSync(file)) return;
-  await createRoot(join(directory, ".pmctl"));
+  createStateDirectory(directory);
   const lines = Object.entries(freshSecrets(DEMO_TENANT)).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(file, lines.join(""), { mode: 0o600, flag: "wx" });
 }

@@ -98,19 +98,14 @@ export function heapEnvironment(): Record<string, string> {
 
 /**
  * Replaces this process by itself with Node's options for a server, which V8 takes on its command line only: pid, streams
- * and arguments stay. Returns where that is done already, NODE_OPTIONS set a size, or the platform has no `execve`.
+ * and arguments stay. @param heap Node's options. Returns where that is done already, NODE_OPTIONS set a size, or the platform has no `execve`.
  */
-export function limitHeap(directory: string, tenant: string): void {
+export function limitHeap(heap: () => string[]): void {
   const { execArgv, argv, execPath, execve } = process;
   if (execve === undefined || process.platform === "win32") return;
   const options = [...execArgv, processEnvironment().NODE_OPTIONS ?? ""];
   if (options.some((option) => option.includes("semi-space-size"))) return;
-  execve.call(
-    process,
-    execPath,
-    [execPath, ...heapOptions(directory, tenant), ...execArgv, ...argv.slice(1)],
-    heapEnvironment(),
-  );
+  execve.call(process, execPath, [execPath, ...heap(), ...execArgv, ...argv.slice(1)], heapEnvironment());
 }
 
 /**

@@ -1,13 +1,16 @@
 import type { Logger } from "pino";
+import type { TenantLender } from "../../postgres/lending.ts";
 import type { Journal } from "../../server/observe/journal.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
+import type { Readiness } from "../../server/observe/ops-listener.ts";
 import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
 import type { startServer } from "../../server/server.ts";
-import type { ChainMemory } from "../../services/audit/audit-watch.ts";
+import type { ChainMemory } from "../../services/audit/chain-check.ts";
 import type { Leases } from "../../services/leases.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
-import type { ServedCertificate } from "../doors/served-certificate.ts";
+import { lastBackupAt } from "../backup/last-backup.ts";
 import type { ReadyTenant } from "../tenant/tenant-database.ts";
+import type { ServedCertificate } from "./served-certificate.ts";
 
 export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "config" | "secrets" | "database"> {
   host?: string | undefined;
@@ -36,10 +39,8 @@ export interface SharedPort {
   /** Puts the tenant behind the port. */
   listen: typeof startServer;
   certificate: ServedCertificate | undefined;
-  /** What the process proves itself by; its run file is there before the tenant is served, and stays behind it. */
-  proofSecret: string;
-  /** The most connections of the tenant to its database; the file may state fewer. */
-  connections: number;
+  /** Lends the connections to its database. */
+  lender: TenantLender;
   /** What the process knows of the tenant's chain since it was open before. */
   chainMemory: ChainMemory;
 }
@@ -52,4 +53,17 @@ export interface Serving extends ServeOptions {
   journal: Journal;
   metrics: Metrics;
   log: Logger;
+}
+
+/** What a server tells of its changes, and of the database that they go to. */
+export async function readinessOf({
+  directory,
+  config,
+  services: { durability, evidence },
+}: Pick<Serving, "directory" | "config" | "services">): Promise<Readiness> {
+  const [state, lastAt] = await Promise.all([durability.read(), lastBackupAt({ directory, tenant: config.tenant })]);
+  return {
+    writes: state !== null && durability.refusal === undefined && evidence.forbids === undefined,
+    database: state && { ...state, lastBackupAt: lastAt },
+  };
 }

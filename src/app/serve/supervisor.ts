@@ -27,8 +27,6 @@ export interface SupervisedOptions {
   environment: Readonly<Record<string, string>>;
   directory: string;
   policy?: RestartPolicy;
-  /** Called with each process that was started, whose channel carries messages. */
-  onStart?: (child: ChildProcess) => void;
   /** A line that the process wrote. */
   onLine(stream: "stdout" | "stderr", line: string): void;
   /** Called when the process ended by itself; it is started again after the pause. */
@@ -96,7 +94,7 @@ export class Supervised {
 
   /** Resolves to how the process ended: its exit code or its signal. */
   async #runOnce(): Promise<string> {
-    const { args, directory, environment, onStart, onLine } = this.#options;
+    const { args, directory, environment, onLine } = this.#options;
     const child = spawn(process.execPath, args(), {
       env: environment,
       cwd: directory,
@@ -105,7 +103,6 @@ export class Supervised {
       detached: true,
     });
     this.#child = child;
-    onStart?.(child);
     for (const name of ["stdout", "stderr"] as const) {
       const stream = child[name];
       if (stream) createInterface({ input: stream }).on("line", (line) => onLine(name, line));

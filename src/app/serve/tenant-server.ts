@@ -1,4 +1,5 @@
 import { hostsOf, servedHosts } from "../../config/hosts.ts";
+import { packageVersion } from "../../config/package-version.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
@@ -6,10 +7,9 @@ import { operatorText } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
-import { requireOnRecord } from "../../ledger/load-standing.ts";
 import { WORKS } from "../../ledger/unchained/leases.ts";
 import { kycProvider } from "../../providers/kyc.ts";
-import { discrepancyOf } from "../../queries/reconcile/reconcile.ts";
+import { discrepancyOf } from "../../queries/reconcile/checks.ts";
 import type { StrictTransport } from "../../server/front-door.ts";
 import { DatabaseOutage } from "../../server/observe/database-outage.ts";
 import { Journal } from "../../server/observe/journal.ts";
@@ -24,22 +24,16 @@ import { Leases } from "../../services/leases.ts";
 import { SYSTEM_ACTOR, startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import { dialledUrl, hostForCommands } from "../doors/find-server.ts";
-import { newProofSecret, removeRunFile, writeRunFile } from "../doors/run-file.ts";
-import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
 import { languagesFor } from "../embed/languages.ts";
 import { logsFolder } from "../logs/read-logs.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
-import { createDeliveries, startOracleWork } from "./background-work.ts";
-import { readinessOf } from "./readiness.ts";
-import type { ServeOptions, Serving } from "./serving.ts";
-import { watchCluster } from "./watch-cluster.ts";
+import { createDeliveries, startOracleWork, watchCluster } from "./background-work.ts";
+import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
+import { readinessOf, type ServeOptions, type Serving } from "./serving.ts";
 
 export interface TenantServer {
   url: string;
-  /** For commands on this machine, which the server proves itself to by the secret of its run file. */
-  localUrl: string;
   opsUrl: string;
   /** Undefined when it speaks plain HTTP. */
   certificate: ServedCertificate | undefined;
@@ -76,11 +70,10 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const log = options.log ?? openLog(config.tenant, STDERR, { outage, onLine });
   const metrics = new Metrics(shared === undefined);
   let anchors: AnchorWriter | undefined;
-  const stated = serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]);
   const services = await openTenant({
-    ...stated,
+    ...serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]),
     chainMemory: shared?.chainMemory,
-    ...(shared && { connections: Math.min(shared.connections, stated.connections ?? shared.connections) }),
+    lender: shared?.lender,
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onNewerSchema: (notice) => log.warn(notice),
     onCommit: ({ commands, head }) => {
@@ -89,7 +82,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
   });
   outage.watch(log, () => services.isDatabaseUp());
-  const found = await soundAtStart(services, config.tenant);
+  const found = await soundAtStart(services);
   const leases = new Leases({
     pool: services.background,
     holder: SERVER_ID,
@@ -105,18 +98,13 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     connections: () => services.countConnections(),
     failovers: () => services.durability.failovers,
   });
-  const secret = shared?.proofSecret ?? newProofSecret();
   options.beforeListening?.();
-  const server = await listen(serving, secret, certificate).catch(async (error: unknown) => {
+  const server = await listen(serving, certificate).catch(async (error: unknown) => {
     await anchoring.close();
     await services.close();
     throw error;
   });
   const { url, opsUrl } = server;
-  const localUrl = dialledUrl(server);
-  const auditKeyId = services.auditKey.id;
-  const running = { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret };
-  await writeRunFile(directory, config.tenant, { ...running, ...hostForCommands(config, answeredHosts(serving)) });
   const stopWatching = watchCluster(serving);
   const stopFollowing = certificate?.follow(
     (renewed) => {
@@ -136,25 +124,12 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     (error) => log.error({ err: error }, "Ended overrides cannot be recorded"),
     () => leases.holds("overrides"),
   );
-  services.auditWatch.start({
-    onProblem: ({ kind, seq, problem, source }) => {
-      services.security.note("integrity.failed", kind, NO_ORIGIN);
-      log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
-      const { acknowledged } = services.evidence;
-      if (kind === "set-back" && acknowledged?.ts && services.auditWatch.vouched.isAt(acknowledged))
-        anchoring.writer.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
-    },
-    onError: (error) => log.error({ err: error }, "The audit chain cannot be verified"),
-    isMine: () => leases.holds("audit"),
-    onSound: ({ log: { head } }) => head && anchoring.writer.consider({ ...head, ts: Date.parse(head.ts) }),
-  });
-  watchLedger(serving);
+  watchRecord(serving, anchoring.writer);
   const deliveries = createDeliveries(serving);
   await deliveries.start();
   const oracle = startOracleWork(serving);
   return {
     url,
-    localUrl,
     opsUrl,
     certificate,
     services,
@@ -168,7 +143,6 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     close: async () => {
       stopWatching();
       stopFollowing?.();
-      if (!shared) await removeRunFile(directory, config.tenant, process.pid);
       await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), oracle.stop()]);
       await deliveries.stop();
@@ -179,8 +153,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   };
 }
 
-/** @throws Fault INTEGRITY for a log that was set back or has no head, CONFIG_INVALID for another key's; REFUSED while it lacks keys or users that are live */
-async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
+/** @throws Fault INTEGRITY for a log that was set back or has no head, CONFIG_INVALID for another key's */
+async function soundAtStart(services: TenantServices): Promise<Look> {
   try {
     const look = await services.evidence.look();
     const { refusal } = services.durability;
@@ -189,7 +163,6 @@ async function soundAtStart(services: TenantServices, tenant: string): Promise<L
     if (forbids) throw new Fault("INTEGRITY", `The audit log does not hold: ${operatorText(forbids)}`);
     // Its callers' keys could not be checked either: the log says which there are.
     if (look.log.head) await services.evidence.requireOurLog(look.log.head);
-    await services.pool.read((sql) => requireOnRecord(sql, tenant));
     return look;
   } catch (error) {
     await services.close();
@@ -197,12 +170,19 @@ async function soundAtStart(services: TenantServices, tenant: string): Promise<L
   }
 }
 
-/** Compares the ledger in the background, and pages where it does not add up. */
-function watchLedger({ services, leases, metrics, log }: Serving): void {
-  const { ledgerWatch, security, sequencer } = services;
-  ledgerWatch.start({
+/** Checks the log and the ledger in the background, and pages where one does not hold. */
+function watchRecord({ services, leases, metrics, log }: Serving, anchors: AnchorWriter): void {
+  const { recordWatch, security, sequencer, evidence } = services;
+  recordWatch.start({
     isMine: () => leases.holds("audit"),
-    onProblem: ({ checks }) => {
+    onBroken: ({ kind, seq, problem, source }) => {
+      security.note("integrity.failed", kind, NO_ORIGIN);
+      log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
+      const { acknowledged } = evidence;
+      if (kind === "set-back" && acknowledged?.ts && recordWatch.chain.vouched.isAt(acknowledged))
+        anchors.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
+    },
+    onDifference: ({ checks }) => {
       security.note("integrity.failed", "reconciliation", NO_ORIGIN);
       const off = checks.filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
       const discrepancy = usdFromMicro(discrepancyOf(checks));
@@ -213,22 +193,18 @@ function watchLedger({ services, leases, metrics, log }: Serving): void {
         .submit({ command, actor: SYSTEM_ACTOR })
         .catch((error: unknown) => log.error({ err: error }, "The finding cannot be put on record"));
     },
-    onError: (error) => log.error({ err: error }, "The ledger cannot be compared"),
+    onError: (error) => log.error({ err: error }, "The record cannot be verified"),
+    onSound: ({ log: { head } }) => head && anchors.consider({ ...head, ts: Date.parse(head.ts) }),
   });
-  metrics.setLedgerVerified(() => ledgerWatch.verifiedAt);
+  metrics.setLedgerVerified(() => recordWatch.ledger.verifiedAt);
 }
 
-function listen(
-  serving: Serving,
-  proofSecret: string,
-  certificate: ServedCertificate | undefined,
-): Promise<RunningServer> {
+function listen(serving: Serving, certificate: ServedCertificate | undefined): Promise<RunningServer> {
   const { config, secrets, services, leases, metrics, log, journal, ...options } = serving;
   return (options.shared?.listen ?? startServer)(
     {
       tenantId: config.tenant,
       auditKeyId: services.auditKey.id,
-      proofSecret,
       baseUrl: config.baseUrl,
       services,
       pool: services.pool,
@@ -254,7 +230,7 @@ function listen(
       isDatabaseUp: services.isDatabaseUp,
       readiness: () => readinessOf(serving),
       leases: () => leases.status(),
-      integrityProblem: () => services.auditWatch.problem?.kind ?? (services.ledgerWatch.problem && "ledger"),
+      integrityProblem: () => services.recordWatch.problem?.kind,
       hosts: answeredHosts(serving),
       adminHosts: config.server.adminHosts,
       limits: config.server.limits,
@@ -269,6 +245,7 @@ function listen(
       opsPort: options.opsPort ?? config.server.opsPort,
       opsHost: options.opsHost ?? config.server.opsHost,
       keyPair: certificate?.current,
+      commands: { directory: serving.directory, version: packageVersion().version },
     },
   );
 }

@@ -1,11 +1,12 @@
-import type { Api, WireResult } from "../../contract/operations.ts";
-import { type AuditPayloads, isOfType } from "../../domain/audit/audit-payloads.ts";
+import type { Api } from "../../contract/operations.ts";
+import { type AuditPayloads, type AuditType, isOfType } from "../../domain/audit/audit-payloads.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
 import { sentenceOf } from "../../domain/audit/sentence.ts";
 import type { Side } from "../../domain/market/pool.ts";
 import { decimalFromMicro, microFromDecimal } from "../../domain/money.ts";
+import { type Entry, requireSealed } from "../audit/walk-log.ts";
 
-type Entry = WireResult<"listAudit">["entries"][number];
 type Filter = Omit<Parameters<Api["listAudit"]>[0], "limit" | "cursor">;
 
 /** The life of a market or a user, as the audit log tells it. */
@@ -33,30 +34,54 @@ export interface StoryLine {
 
 const PAGE = 200;
 
-/** @throws Fault MARKET_NOT_FOUND, or CONFIG_INVALID where the log was read under another log's keys */
-export async function tellMarket(tenant: string, id: string, api: Api): Promise<Story> {
-  const { question, key } = await api.getMarket({ id });
+/**
+ * @param keys check the seals of all that is told, for a story that is signed
+ * @throws Fault MARKET_NOT_FOUND, INTEGRITY for an altered entry, or CONFIG_INVALID where the log was read under another log's keys
+ */
+export async function tellMarket(tenant: string, id: string, api: Api, keys?: readonly AuditKey[]): Promise<Story> {
+  const market = await api.getMarket({ id });
   const entries = await entriesOf(api, { marketId: id });
   const created = entries.find((entry) => isOfType(entry, "market.created"));
   const applied = created?.payload.key !== undefined ? await applyOf(api, created) : undefined;
   const trades = entries.filter((entry) => isOfType(entry, "trade.executed"));
+  const { question } = created?.payload ?? market;
+  const keyed = entries.filter(({ type }) => KEYED.includes(type));
   const lines = [
     ...(applied ? [lineOf(applied, undefined)] : []),
     ...entries.flatMap((entry) => [lineOf(entry, question), ...payoutsAt(entry, trades, question)]),
   ];
+  if (keys) await requireSealed(api, [...(applied ? [applied] : []), ...entries], keys);
+  const key = keyed.flatMap(({ payload }) => (typeof payload.key === "string" ? [payload.key] : [])).at(-1) ?? null;
   return told(tenant, { kind: "market", id, key }, lines, api);
 }
 
-/** @throws Fault NOT_FOUND, or CONFIG_INVALID where the log was read under another log's keys */
-export async function tellUser(tenant: string, id: string, api: Api): Promise<Story> {
+/** The entries that say which key a market has. */
+const KEYED: readonly string[] = ["market.created", "market.imported", "market.moved"] satisfies AuditType[];
+
+/**
+ * @param keys as of {@link tellMarket}
+ * @throws Fault NOT_FOUND; otherwise as {@link tellMarket}
+ */
+export async function tellUser(tenant: string, id: string, api: Api, keys?: readonly AuditKey[]): Promise<Story> {
   await api.getUser({ id });
   const questions = new Map<string, string>();
   const entries = await entriesOf(api, { userId: id }, questions);
   const trades = entries.filter((entry) => isOfType(entry, "trade.executed"));
   const settlements = trades.length === 0 ? [] : await entriesOf(api, { type: "market.settled" });
+  const traded = new Set(trades.map(({ payload }) => payload.marketId));
+  const settled = settlements.filter(({ payload }) => traded.has(String(payload.marketId)));
+  if (keys) {
+    const created = await Promise.all(
+      [...questions.keys()].map((marketId) => entriesOf(api, { marketId, type: "market.created" })),
+    );
+    for (const entry of created.flat())
+      if (isOfType(entry, "market.created")) questions.set(entry.payload.marketId, entry.payload.question);
+    await requireSealed(api, [...entries, ...settled, ...created.flat()], keys);
+  }
+  const questionOf = ({ payload }: Entry) => questions.get(String(payload.marketId));
   const lines = [
-    ...entries.map((entry) => lineOf(entry, questions.get(String(entry.payload.marketId)))),
-    ...settlements.flatMap((entry) => payoutsAt(entry, trades, questions.get(String(entry.payload.marketId)))),
+    ...entries.map((entry) => lineOf(entry, questionOf(entry))),
+    ...settled.flatMap((entry) => payoutsAt(entry, trades, questionOf(entry))),
   ];
   return told(tenant, { kind: "user", id, key: null }, lines, api);
 }
@@ -82,7 +107,8 @@ async function entriesOf(api: Api, filter: Filter, questions = new Map<string, s
 
 /** The apply that created a market: both entries are of one commit, and so of one instant. */
 async function applyOf(api: Api, { seq, ts }: Entry): Promise<Entry | undefined> {
-  const applies = await entriesOf(api, { type: "config.applied", since: ts, until: ts });
+  const until = new Date(Date.parse(ts) + 1).toISOString();
+  const applies = await entriesOf(api, { type: "config.applied", since: ts, until });
   return applies.toSorted((a, b) => Math.abs(a.seq - seq) - Math.abs(b.seq - seq))[0];
 }
 

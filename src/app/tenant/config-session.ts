@@ -10,21 +10,15 @@ import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
 import type { RelativeTimes } from "../../domain/access/idempotency.ts";
 import type { Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
-import { isUnrecorded } from "../../ledger/load-standing.ts";
+import { type Lease, readLeases } from "../../ledger/unchained/leases.ts";
 import { openLogLines } from "../../services/audit/audit-lines.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
-import {
-  type OwnedDatabase,
-  openIfApplied,
-  type PutOnRecord,
-  prepareDatabase,
-  putOnRecord,
-} from "../../services/tenant/provision.ts";
+import { type OwnedDatabase, openIfApplied, prepareDatabase } from "../../services/tenant/provision.ts";
 import { ofOurLog, openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import type { LogText } from "../audit/walk-log.ts";
-import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { localKey } from "./admin-key.ts";
+import { type DoorOptions, openDoor, type ServerDoor } from "./door.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "./operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "./tenant-database.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
@@ -36,10 +30,10 @@ export interface LiveTenant {
   config: WireResult<"getConfig">;
   /** Of the admin key in use; undefined straight at the database, where scopes do not apply. */
   scopes?: readonly Scope[] | undefined;
-  /** Whether an older version left keys or users that the audit log lacks; an apply records them before it plans. */
-  isUnrecorded?: boolean;
   /** The audit log after an entry, as texts of whole lines. */
   logText: LogText;
+  /** Which servers are at work; undefined over HTTP, where one answers. */
+  leases?: () => Promise<readonly Lease[]>;
 }
 
 /** A tenant's files, and access to its live configuration over HTTP or straight at its database. */
@@ -55,7 +49,7 @@ export interface ConfigSession extends DeclaredTenant {
   /** @throws Fault when no login is at hand that owns the database, so that no apply can be carried out */
   requireOwner(): Promise<void>;
   /** Creates or migrates the database first, then opens it. Over HTTP both are the server's, and nothing is created. */
-  prepare(): Promise<LiveTenant & { migrations: string[]; recorded?: PutOnRecord | undefined }>;
+  prepare(): Promise<LiveTenant & { migrations: string[] }>;
   close(): Promise<void>;
 }
 
@@ -69,7 +63,7 @@ export interface ConfigSessionOptions extends DoorOptions {
 
 /**
  * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
- * key yet, or lacks these operations, is passed by with a note: the key may be new in the file. With `--url`, `--via http`
+ * key yet is passed by with a note: the key may be new in the file. With `--url`, `--via http`
  * or `--key` the command ends instead, since straight at the database it could do more than the key's scopes allow.
  *
  * @throws Fault REFUSED when the server is another tenant's
@@ -91,16 +85,6 @@ export async function openConfigSession(
   return overDatabase(await readyTenant(tenant, options.others), recording, localKey(tenant, options));
 }
 
-const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
-
-/** Why a server that was found cannot be used; undefined for an error that ends the command. */
-function passedBy(error: unknown): string | undefined {
-  if (!(error instanceof Fault)) return undefined;
-  if (error.code === "KEY_INVALID") return "does not know the file's admin key";
-  if (error.code === "NOT_FOUND") return TOO_OLD;
-  return undefined;
-}
-
 /** The configuration that a server answers with; undefined for a server that is passed by. */
 async function liveOver(
   { url, access }: ServerDoor,
@@ -109,10 +93,8 @@ async function liveOver(
 ): Promise<LiveTenant | undefined> {
   const api = httpApi({ ...access, ...recording });
   const config = await api.getConfig({}).catch((error: unknown) => {
-    const why = passedBy(error);
-    if (!mayPassBy && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
-    if (!mayPassBy || why === undefined) throw error;
-    note(`The server at ${url} ${why}: going straight to the database`);
+    if (!mayPassBy || !(error instanceof Fault) || error.code !== "KEY_INVALID") throw error;
+    note(`The server at ${url} does not know the file's admin key: going straight to the database`);
   });
   if (!config) return undefined;
   if (config.tenant !== tenant)
@@ -168,8 +150,8 @@ export function overDatabase(
     return {
       api,
       config: await api.getConfig({}),
-      isUnrecorded: await opened.pool.read(isUnrecorded),
       logText: async (after) => (await openLogLines(opened.checks, { after })).pages,
+      leases: () => opened.pool.read(readLeases),
     };
   };
   return {
@@ -193,8 +175,7 @@ export function overDatabase(
       const owner = await asOwner();
       const migrations = await prepareDatabase(owner, options.requiredStandbys);
       const opened = kept(await ofOurLog(await openTenant({ ...options, connection: owner.connection })));
-      const recorded = await putOnRecord(opened, operatorActor());
-      return { ...(await live(opened)), migrations, recorded };
+      return { ...(await live(opened)), migrations };
     },
     close: async () => {
       for (const opened of services.splice(0)) await opened.close();

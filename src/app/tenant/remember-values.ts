@@ -11,27 +11,27 @@ export function rememberingValues(api: Api, seen: SeenValues): Api {
     ...api,
     listMarkets: async (input) => {
       const page = await api.listMarkets(input);
-      await seen.note({ markets: page.items.flatMap(namesOf) });
+      seen.note({ markets: page.items.flatMap(namesOf) });
       return page;
     },
     createMarket: async (input) => {
       const created = await api.createMarket(input);
-      await seen.note({ markets: namesOf({ id: created.id, key: input.key }) });
+      seen.note({ markets: namesOf({ id: created.id, key: input.key }) });
       return created;
     },
     listKeys: async (input) => {
       const keys = await api.listKeys(input);
-      await seen.note({ keys: keys.filter(({ active }) => active).map(({ name }) => name) });
+      seen.note({ keys: keys.filter(({ active }) => active).map(({ name }) => name) });
       return keys;
     },
     createKey: async (input) => {
       const created = await api.createKey(input);
-      await seen.note({ keys: [created.name] });
+      seen.note({ keys: [created.name] });
       return created;
     },
     listUsers: async (input) => {
       const page = await api.listUsers(input);
-      await seen.note({ users: page.items.map(({ userId }) => userId) });
+      seen.note({ users: page.items.map(({ userId }) => userId) });
       return page;
     },
   };
@@ -49,7 +49,7 @@ export async function refreshValues(api: Api, seen: SeenValues): Promise<void> {
     keys: keys.filter(({ active }) => active).map(({ name }) => name),
     users: users.map(({ userId }) => userId),
   };
-  await seen.note(shown, true);
+  seen.note(shown, true);
 }
 
 /** What an operator may write for a market. */

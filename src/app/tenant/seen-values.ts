@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, renameSync, type Stats, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import type { Stats } from "node:fs";
 import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { areOwn, isOwn } from "../../config/selection/own-files.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import { createStateFolder, stateDirectory, statePath, writeWhole } from "../../state/state-directory.ts";
 
 /** What shells complete from what answers of this directory's commands showed. */
 export const SEEN_KINDS = ["markets", "keys", "users"] as const;
@@ -31,14 +31,12 @@ const nothing = (): Seen => ({ refreshedAt: 0, askedAt: 0, values: { markets: {}
  * help for typing and no more: a file that cannot be written or read, or that another user wrote, is none.
  */
 export class SeenValues {
-  readonly #root: string;
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #file: string;
 
   constructor(directory: string, tenant: string) {
-    this.#root = join(directory, ".pmctl");
-    this.#folder = join(this.#root, "completion");
-    this.#file = join(this.#folder, `${tenant}.json`);
+    this.#directory = directory;
+    this.#file = statePath(directory, "completion", `${tenant}.json`);
   }
 
   /** The values that were seen within the last minute, those in `prefix` alone. */
@@ -60,11 +58,7 @@ export class SeenValues {
   }
 
   /** Notes what an answer showed. */
-  async note(shown: Partial<Record<SeenKind, readonly string[]>>, isAll = false): Promise<void> {
-    if (!existsSync(this.#root)) {
-      const { createRoot } = await import("../../postgres/embedded/home.ts");
-      await createRoot(this.#root).catch(() => {});
-    }
+  note(shown: Partial<Record<SeenKind, readonly string[]>>, isAll = false): void {
     const now = wallClockMs();
     this.#write((seen) => ({
       ...seen,
@@ -88,13 +82,11 @@ export class SeenValues {
   }
 
   #write(change: (seen: Seen) => Seen): boolean {
-    const fresh = `${this.#file}.${process.pid}`;
     try {
-      if (!existsSync(this.#folder)) mkdirSync(this.#folder, { mode: 0o700 });
+      const folder = createStateFolder(this.#directory, "completion");
       // In another user's folder a link could lead the writing elsewhere.
-      if (!areOwn([this.#root, this.#folder])) return false;
-      writeFileSync(fresh, JSON.stringify(change(this.#read())), { mode: 0o600 });
-      renameSync(fresh, this.#file);
+      if (!areOwn([stateDirectory(this.#directory), folder])) return false;
+      writeWhole(this.#file, JSON.stringify(change(this.#read())));
       return true;
     } catch {
       return false;

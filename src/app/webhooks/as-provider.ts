@@ -10,8 +10,8 @@ import type { SignedHeaders } from "../../outgoing/sign.ts";
 import { isMessageId, signInbound } from "../../providers/endpoint.ts";
 import { signBody, verifySignature } from "../../providers/signature.ts";
 import { signAsStripe } from "../../providers/stripe/verify.ts";
-import { chooseDoor, type Via } from "../doors/choose-door.ts";
-import { tenantFetch } from "../doors/trust.ts";
+import { adminKey } from "../tenant/admin-key.ts";
+import { chooseDoor, type Via } from "../tenant/door.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 import type { SampleWebhook } from "./webhook-samples.ts";
 
@@ -29,6 +29,30 @@ interface SendOptions {
   scheme?: Scheme | undefined;
   via: Via;
   url?: string | undefined;
+  /** The admin key of the tenant file that the operator stands in with. */
+  key?: string | undefined;
+  asProvider?: boolean | undefined;
+  reason?: string | undefined;
+}
+
+/**
+ * Outside of a sandbox a made-up webhook forges money or standing, so the operator stands in for the provider with a key
+ * and a reason.
+ * @throws Fault USAGE
+ */
+export function checkStandingIn(
+  { id, config }: Pick<OperatorTenant, "id" | "config">,
+  event: string,
+  { asProvider, reason }: Pick<SendOptions, "asProvider" | "reason">,
+): void {
+  if (config.sandbox && !asProvider) return;
+  if (!asProvider)
+    throw new Fault(
+      "USAGE",
+      `${event} changes money or standing, and ${id} is no sandbox: what a provider has really said is sent with --as-provider and --reason, under your key`,
+    );
+  if (reason === undefined || reason.trim() === "")
+    throw new Fault("USAGE", "--as-provider needs a reason in the audit log: add --reason");
 }
 
 /**
@@ -41,7 +65,7 @@ interface SendOptions {
 export async function sendAsProvider(
   tenant: OperatorTenant,
   sample: SampleWebhook,
-  { scheme, via, url }: SendOptions,
+  { scheme, via, url, key, asProvider, reason }: SendOptions,
   note: (message: string) => void,
 ): Promise<{ url: string; status: number }> {
   if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
@@ -50,15 +74,21 @@ export async function sendAsProvider(
     const [secret] = signingSecretsOf(tenant, sample.endpoint).references;
     return secret && destinationName(secret);
   };
-  const server = await chooseDoor(tenant, "http", url, note, secretName);
+  const server = await chooseDoor(tenant, { via: "http", url }, note, secretName);
   if (server.kind === "db") throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers`);
   const target = `${server.url}${sample.path}${tenant.id}`;
   const body = JSON.stringify(sample.body);
-  const request = await tenantFetch(tenant, server);
-  const response = await post(request, target, body, await signatureOf(sample, scheme, body, tenant));
+  const signature = await signatureOf(sample, scheme, body, tenant);
+  const operator = asProvider ? operatorHeaders(adminKey(tenant, key).value, reason ?? "") : {};
+  const response = await post(server.fetch, target, body, { ...signature, ...operator });
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw faultFrom(response, answer);
   return { url: target, status: response.status };
+}
+
+/** By these the server knows the operator who stands in for the provider. Headers are Latin-1; the server reads UTF-8. */
+function operatorHeaders(apiKey: string, reason: string): Record<string, string> {
+  return { "x-api-key": apiKey, "audit-reason": Buffer.from(reason).toString("latin1") };
 }
 
 async function signatureOf(
@@ -91,8 +121,8 @@ async function post(
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   } catch (error) {
-    const { reason, fault } = connectionFailure(error);
-    throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
+    const { reason } = connectionFailure(error);
+    throw new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
   }
 }
 

@@ -1,15 +1,16 @@
 import { type Command, Option } from "commander";
-import type { Accepted } from "../../app/audit/accept-rollback.ts";
+import type { AcceptedFinding, AcceptedSetBack } from "../../app/audit/accept.ts";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Globals, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
-import { past } from "../input/parsers.ts";
+import { count, timeAgo } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { sanitizeLine } from "../output/text-width.ts";
 import { auditShow, registerList } from "./audit-list.ts";
 import { brokenLog, registerExport, registerVerify } from "./audit-verify.ts";
 
@@ -23,7 +24,7 @@ export function register(noun: Command, host: Host): void {
   registerSecurity(noun, host);
   registerVerify(noun, host);
   registerExport(noun, host);
-  registerAcceptRollback(noun, host);
+  registerAcceptances(noun, host);
 }
 
 /** Ends with 8, INTEGRITY, after printing, when the chain does not hold, and with 6 when the audit key is another one. */
@@ -62,7 +63,7 @@ function registerSecurity(noun: Command, host: Host): void {
       .description(
         "what the server refused and noticed: wrong keys, tokens and signatures, uses of admin keys; newest first",
       )
-      .option("--since <when>", "only from this time on: 24h for the last day, or a date", past)
+      .option("--since <when>", "only from this time on: 24h for the last day, or a time with its zone", timeAgo)
       .addOption(new Option("--event <event>", "only this event").choices(SECURITY_EVENTS))
       .addOption(limitOption()),
     { operation: "listSecurityEvents", rows: "entries" },
@@ -95,7 +96,7 @@ async function runAuditSecurity(options: SecurityOptions, api: Api, { output }: 
   if (cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
 }
 
-const acceptedView: View<Accepted, Accepted> = {
+const setBackView: View<AcceptedSetBack, AcceptedSetBack> = {
   kind: "record",
   fields: ({ anchor, head, lost, seq }) => [
     ["given up", anchor ? `entry ${anchor.seq} ${anchor.hash}` : "nothing"],
@@ -105,7 +106,16 @@ const acceptedView: View<Accepted, Accepted> = {
   ],
 };
 
-function registerAcceptRollback(noun: Command, host: Host): void {
+const findingView: View<AcceptedFinding, AcceptedFinding> = {
+  kind: "record",
+  fields: ({ entry, findings, seq }) => [
+    ["accepted", `entry ${entry}`],
+    ...findings.map((text): [string, string] => ["found in it", text]),
+    ["on record as", `entry ${seq}`],
+  ],
+};
+
+function registerAcceptances(noun: Command, host: Host): void {
   host.add(
     noun
       .command("accept-rollback")
@@ -113,25 +123,52 @@ function registerAcceptRollback(noun: Command, host: Host): void {
     { names: "anchor head lost seq" },
     ({ options, io }) => runAcceptRollback(options, io),
   );
+  host.add(
+    noun
+      .command("accept-finding")
+      .argument("<seq>", "the entry's number, as reconcile --explain shows it under record", count)
+      .description("go on with an entry that the engine would have decided otherwise, on record; needs --reason"),
+    { names: "entry findings seq" },
+    ({ options, args: [seq], io }) => runAcceptFinding(Number(seq), options, io),
+  );
 }
 
-/**
- * Goes straight to the database: an admin key of a server is not enough for it.
- * @throws Fault USAGE without a reason; INTEGRITY when the chain itself does not hold
- */
+/** @throws Fault INTEGRITY when the chain itself does not hold; USAGE as {@link reasonAtDatabase} */
 async function runAcceptRollback(options: Globals, io: Io): Promise<void> {
-  if (options.via === "http" || options.url !== undefined)
-    throw new Fault("USAGE", "A rollback is accepted at the database: leave out --url and --via http");
-  const { checkReason } = await import("../../app/tenant/actor.ts");
-  const reason = checkReason(options.reason);
-  if (reason === undefined) throw new Fault("USAGE", "Say why the lost entries are given up: add --reason TEXT");
+  const reason = await reasonAtDatabase(options, "the lost entries are given up");
   const asks = mustAsk(options, io.prompts);
-  const { acceptSetBack } = await import("../../app/audit/accept-rollback.ts");
+  const { acceptSetBack } = await import("../../app/audit/accept.ts");
   const accepted = await acceptSetBack({ tenant: options.tenant, reason }, async ({ lost, anchor }, tenant) => {
     if (!asks) return;
     io.output.note(`At least ${lost} entries are gone for good: ${anchor.source}, entry ${anchor.seq}.`);
     await io.prompts.type("To go on without them, type the tenant's name", tenant);
   });
-  await io.output.print(accepted, acceptedView);
+  await io.output.print(accepted, setBackView);
   if (accepted.seq === null) io.output.note("The log was not set back: nothing was changed.");
+}
+
+/** @throws Fault NOT_FOUND where nothing is found in the entry; otherwise as {@link runAcceptRollback} */
+async function runAcceptFinding(entry: number, options: Globals, io: Io): Promise<void> {
+  const reason = await reasonAtDatabase(options, "the entry stays as it is");
+  const asks = mustAsk(options, io.prompts);
+  const { acceptFinding } = await import("../../app/audit/accept.ts");
+  const accepted = await acceptFinding({ tenant: options.tenant, reason, entry }, async (findings, tenant) => {
+    if (!asks) return;
+    for (const finding of findings) io.output.note(sanitizeLine(finding));
+    await io.prompts.type("To leave the entry as it is, type the tenant's name", tenant);
+  });
+  await io.output.print(accepted, findingView);
+}
+
+/**
+ * What is accepted is accepted at the database: an admin key of a server is not enough for it.
+ * @throws Fault USAGE for another way, or without a reason
+ */
+async function reasonAtDatabase(options: Globals, what: string): Promise<string> {
+  if (options.via === "http" || options.url !== undefined)
+    throw new Fault("USAGE", "This is accepted at the database: leave out --url and --via http");
+  const { checkReason } = await import("../../app/tenant/actor.ts");
+  const reason = checkReason(options.reason);
+  if (reason === undefined) throw new Fault("USAGE", `Say why ${what}: add --reason TEXT`);
+  return reason;
 }

@@ -4,6 +4,7 @@ import type { SignedStory } from "../../app/story/story-page.ts";
 import type { Story, StoryLine } from "../../app/story/tell-story.ts";
 import type { Session } from "../../app/tenant/session.ts";
 import type { Api } from "../../contract/operations.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Globals, type Host, type Io, withSession } from "../command.ts";
 import { knownUser, resolveId } from "../input/names.ts";
@@ -34,8 +35,9 @@ export function register(noun: Command, host: Host): void {
       return withSession(options, io, async (session) => {
         const { tellMarket } = await import("../../app/story/tell-story.ts");
         const api = session.api();
-        const story = await tellMarket(session.tenant.id, await resolveId("market", market, api, session), api);
-        return runStory(story, options.out, api, session, io);
+        const keys = await signingKeys(options, api, session);
+        const id = await resolveId("market", market, api, session);
+        return runStory(await tellMarket(session.tenant.id, id, api, keys), options.out, keys, io);
       });
     },
   );
@@ -55,13 +57,8 @@ export function registerUserStory(noun: Command, host: Host): void {
       withSession(options, io, async (session) => {
         const { tellUser } = await import("../../app/story/tell-story.ts");
         const api = session.api();
-        return runStory(
-          await tellUser(session.tenant.id, await knownUser(id, api), api),
-          options.out,
-          api,
-          session,
-          io,
-        );
+        const keys = await signingKeys(options, api, session);
+        return runStory(await tellUser(session.tenant.id, await knownUser(id, api), api, keys), options.out, keys, io);
       }),
   );
 }
@@ -97,24 +94,37 @@ const writtenView: View<Written, Written> = {
   ],
 };
 
-async function runStory(
-  story: Story,
-  out: string | undefined,
+/**
+ * The keys that check what a page tells, the one that signs it first; undefined where no page is asked for. Over HTTP the
+ * server reads the log under keys of its own, and the signature is by those of this directory.
+ * @throws Fault CONFIG_INVALID where they are of another log
+ */
+async function signingKeys(
+  { out }: StoryOptions,
   api: Api,
   { tenant }: Pick<Session, "tenant">,
-  { output }: Io,
-): Promise<void> {
-  if (out === undefined) return output.print(story, storyView);
-  const [{ auditSecretsOf }, { auditKey }, { signStory, storyPage }, { requireOurKeys }] = await Promise.all([
+): Promise<[AuditKey, ...AuditKey[]] | undefined> {
+  if (out === undefined) return undefined;
+  const [{ auditSecretsOf }, { auditKey }, { requireOurKeys }] = await Promise.all([
     import("../../app/tenant/operator-tenant.ts"),
     import("../../domain/audit/seal.ts"),
-    import("../../app/story/story-page.ts"),
     import("../../domain/audit/chain-walk.ts"),
   ]);
   const [secret, ...previous] = auditSecretsOf(tenant);
-  const key = auditKey(secret);
-  // Over HTTP the server read the log under keys of its own, and the signature is by those of this directory.
-  requireOurKeys((await api.listAudit({ limit: 2 })).entries, [key, ...previous.map(auditKey)]);
+  const keys: [AuditKey, ...AuditKey[]] = [auditKey(secret), ...previous.map(auditKey)];
+  requireOurKeys((await api.listAudit({ limit: 2 })).entries, keys);
+  return keys;
+}
+
+async function runStory(
+  story: Story,
+  out: string | undefined,
+  keys: readonly [AuditKey, ...AuditKey[]] | undefined,
+  { output }: Io,
+): Promise<void> {
+  if (out === undefined || keys === undefined) return output.print(story, storyView);
+  const { signStory, storyPage } = await import("../../app/story/story-page.ts");
+  const [key] = keys;
   await writeFile(out, storyPage(signStory(story, key))).catch((cause: Error) => {
     throw new Fault("USAGE", `${out} cannot be written: ${cause.message}`, { cause });
   });

@@ -31,11 +31,34 @@ const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
 const view: View<Diagnosis, Diagnosis> = {
   kind: "record",
   fields: ({ checks }) =>
-    checks.map(({ tenant, check, status, found, remedy }) => [
+    withStandingInOneLine(checks).map(({ tenant, check, status, found, remedy }) => [
       `${MARKS[status].padEnd(4)}  ${tenant === null ? "" : `${tenant}: `}${check}`,
       remedy === null ? found : `${found}${/[.?!]$/.test(found) ? "" : "."} ${remedy}`,
     ]),
 };
+
+/** Warnings about how a tenant is set up, which stay as they are until somebody decides otherwise. */
+const STANDING: readonly string[] = [
+  "webhook secrets",
+  "database login",
+  "database owner",
+  "replication",
+  "archive",
+  "backup",
+];
+
+/** On a screen the standing warnings of a tenant are one line, where there are several. */
+function withStandingInOneLine(checks: readonly Finding[]): Finding[] {
+  const isStanding = ({ check, status }: Finding) => status === "warn" && STANDING.includes(check);
+  return checks.flatMap((each): Finding[] => {
+    if (!isStanding(each)) return [each];
+    const all = checks.filter((other) => other.tenant === each.tenant && isStanding(other));
+    if (all.length === 1) return [each];
+    if (all[0] !== each) return [];
+    const found = all.map(({ check }) => check).join(", ");
+    return [{ ...each, check: "set-up", found, remedy: `What each says: pmctl doctor ${each.tenant ?? ""} -o json` }];
+  });
+}
 
 export function register(noun: Command, host: Host): void {
   host.add<DoctorOptions>(

@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
-import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { resolveId } from "../input/names.ts";
+import { isKnownUser, knownUser, resolveId } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, identifier } from "../input/parsers.ts";
+import { requireReason } from "../input/prompts.ts";
 import { time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
@@ -23,6 +23,8 @@ export interface CreditOptions {
   /** US dollars. */
   amount: number;
   reason?: string | undefined;
+  /** The user need not be known. */
+  newUser?: boolean | undefined;
 }
 
 export function register(noun: Command, host: Host): void {
@@ -35,7 +37,8 @@ export function register(noun: Command, host: Host): void {
     { operation: "listWithdrawals" },
     ({ options, io }) => withSession(options, io, (session) => runFundingList(options, session.api(), io)),
   );
-  for (const command of [fundingRequest, fundingApprove, fundingReject, fundingCredit]) command.register(noun, host);
+  for (const command of [fundingRequest, fundingApprove, fundingReject, fundingCredit, fundingDebit])
+    command.register(noun, host);
 }
 
 const listView: View<readonly Withdrawal[], Withdrawal> = {
@@ -80,7 +83,7 @@ const decision = (
     summary: `${summary}; --reason says why`,
     takes: (command) => command.argument("<id>", "the withdrawal, or the beginning of its id", identifier),
     operation,
-    check: ({ options }) => void reasonOf(options, "The decision on a withdrawal"),
+    check: ({ options }) => void requireReason(options, "The decision on a withdrawal"),
     input: async ({ args: [id = ""] }, api, session) => ({ id: await resolveId("withdrawal", id, api, session) }),
     asks: async ({ id }, api) => `${await withdrawalText(id, api)}: ${done}?`,
     view: withdrawalView,
@@ -106,38 +109,57 @@ async function withdrawalText(id: string, api: Api): Promise<string> {
   }
 }
 
+const moneyByHand = (command: Command) =>
+  command
+    .requiredOption("--user <id>", "the user whose wallet it is", identifier)
+    .requiredOption("--amount <usd>", "how much", decimal);
+
+const movedView = (verb: string): View<WireResult<"creditWallet">, never> => ({
+  kind: "record",
+  fields: ({ userId, amount, balanceUsd, ts }) => [
+    ["user", userId],
+    [verb, usd(amount)],
+    ["balance", usd(balanceUsd)],
+    ["time", time(ts, { seconds: true })],
+  ],
+});
+
 export const fundingCredit = defineCommand({
   name: "credit",
   summary: "put money into a user's wallet by hand; --reason says why",
-  takes: (command) =>
-    command
-      .requiredOption("--user <id>", "the user whose wallet it is", identifier)
-      .requiredOption("--amount <usd>", "how much", decimal),
+  takes: (command) => moneyByHand(command).option("--new-user", "also a user whom the tenant has never seen"),
   operation: "creditWallet",
   check: ({ options }: CommandContext<CreditOptions>) => void creditInput(options),
-  input: ({ options }) => creditInput(options),
-  asks: async ({ id, amount }) => `Credit ${usd(amount)} USD to ${id}?`,
-  view: {
-    kind: "record",
-    fields: ({ userId, amount, balanceUsd, ts }) => [
-      ["user", userId],
-      ["credited", usd(amount)],
-      ["balance", usd(balanceUsd)],
-      ["time", time(ts, { seconds: true })],
-    ],
+  input: async ({ options }, api) => {
+    if (!options.newUser) await knownUser(options.user, api, "a new one needs --new-user");
+    return creditInput(options);
   },
+  asks: async ({ id, amount }, api) =>
+    `Credit ${usd(amount)} USD to ${id}${(await isKnownUser(id, api)) ? "" : ", a NEW user"}?`,
+  view: movedView("credited"),
+});
+
+export const fundingDebit = defineCommand({
+  name: "debit",
+  summary: "take back what was credited by hand, at most what the wallet holds; --reason says why",
+  takes: moneyByHand,
+  operation: "debitWallet",
+  check: ({ options }: CommandContext<CreditOptions>) => void debitInput(options),
+  input: async ({ options }, api) => {
+    await knownUser(options.user, api);
+    return debitInput(options);
+  },
+  asks: async ({ id, amount }) => `Take ${usd(amount)} USD from ${id}?`,
+  view: movedView("debited"),
 });
 
 /** @throws Fault USAGE without a reason */
 export function creditInput({ user, amount, reason }: CreditOptions): WireInput<"creditWallet"> {
-  return { id: user, amount, reason: reasonOf({ reason }, "A credit by hand") };
+  return { id: user, amount, reason: requireReason({ reason }, "A credit by hand") };
 }
 
-/** @throws Fault USAGE without a reason */
-function reasonOf({ reason }: { reason?: string | undefined }, what: string): string {
-  if (reason === undefined || reason.trim() === "")
-    throw new Fault("USAGE", `${what} needs a reason in the audit log: add --reason`);
-  return reason;
+function debitInput({ user, amount, reason }: CreditOptions): WireInput<"debitWallet"> {
+  return { id: user, amount, reason: requireReason({ reason }, "A debit by hand") };
 }
 
 /** A user asks for a withdrawal; the operator who types it is the actor on record. */

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
+import { type PackageVersion, packageVersion, versionLine } from "../../config/package-version.ts";
 import { FAULT_CODES, Fault, type FaultCode, faultFacts, isFaultCode } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
-import type { Host, Io } from "../command.ts";
+import type { CommandModule, Host, Io } from "../command.ts";
 import { orDash } from "../output/cells.ts";
 import { TOPICS } from "../output/help-topics.ts";
 import type { View } from "../output/output.ts";
@@ -108,3 +109,16 @@ function findCommand(program: Command, words: readonly string[]): Command {
     throw new Fault("NOT_FOUND", `There is no help on ${JSON.stringify(word)}; there is on: ${names.join(", ")}`);
   }, program);
 }
+
+interface Version extends PackageVersion {
+  node: string;
+}
+
+const versionView: View<Version, Version> = { kind: "text", text: versionLine };
+
+export const version: CommandModule = {
+  register: (noun, host) =>
+    host.add(noun, { names: "version commit node" }, ({ io }) =>
+      io.output.print({ ...packageVersion(), node: process.versions.node }, versionView),
+    ),
+};

@@ -66,7 +66,7 @@ export function register(noun: Command, host: Host): void {
 /** Shows the inbox; on a terminal it acts on one item after the other, until the operator leaves. */
 async function runInbox(context: CommandContext<InboxCommandOptions>): Promise<ExitCode> {
   const { options, io } = context;
-  const [{ collectInbox }, { compareItems, stateOf }] = await Promise.all([
+  const [{ lookAtTenant }, { compareItems, stateOf }] = await Promise.all([
     import("../../app/inbox/collect-inbox.ts"),
     import("../../app/inbox/inbox-item.ts"),
   ]);
@@ -75,9 +75,9 @@ async function runInbox(context: CommandContext<InboxCommandOptions>): Promise<E
   const { within: withinMs = DEFAULT_WITHIN_MS, kind: kinds = INBOX_KINDS, via, url, key } = options;
   const acts = options.output === undefined && io.prompts.available && !options.yes;
   for (;;) {
-    const found = await readEach(tenants, (tenant) => {
+    const found = await readEach(tenants, async (tenant) => {
       const note = (message: string): void => io.output.note(tenants.length > 1 ? `${tenant}: ${message}` : message);
-      return collectInbox(workspace.directory, tenant, { withinMs, kinds, via, url, key }, note);
+      return (await lookAtTenant(workspace.directory, tenant, { withinMs, kinds, via, url, key }, note)).items;
     });
     const items = found.flat().toSorted(compareItems);
     await io.output.print(items, view(wallClockMs()));

@@ -49,13 +49,14 @@ function checkFields({ name, unit, ok, discrepancy, rows, stated, expected, plac
   const figure = unit === "usd" ? usd : String;
   const sums = `${figure(stated)} stated, ${figure(expected)} expected`;
   const verdict = ok ? `ok; ${sums}` : `off by ${figure(discrepancy)} in ${counted(rows, "row")}; ${sums}`;
+  const sources = name === "record" ? ["the entry", "the recomputation"] : ["the table", "the audit log says"];
   return [
     [`  ${name}`, verdict],
     ...places.map((at): [string, string] => [
       "",
       at.held === undefined
         ? `${at.place}: ${figure(at.stated)} stated, ${figure(at.expected)} expected, off by ${figure(at.discrepancy)}`
-        : `${at.place}: the table says ${at.held ?? "nothing"}, the audit log says ${at.said ?? "nothing"}`,
+        : `${at.place}: ${sources[0]} says ${at.held ?? "nothing"}, ${sources[1]} ${at.said ?? "nothing"}`,
     ]),
   ];
 }

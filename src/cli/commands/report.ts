@@ -31,6 +31,9 @@ const period = (command: Command) =>
 
 const inputOf = ({ options: { days } }: CommandContext<ReportOptions>) => ({ periodDays: days });
 
+/** JSON and YAML hold the totals; beside rows they are told on stderr. */
+const holdsRowsOnly = ({ format }: Io["output"]) => format !== "json" && format !== "yaml";
+
 /** @param twice the report of a period twice as long, which holds the period before; undefined where no picture is drawn */
 const overviewView = (twice: Overview | undefined): View<Overview, Overview> => ({
   kind: "record",
@@ -85,8 +88,7 @@ export const reportHouse = defineCommand({
     empty: "Nothing was traded or settled.",
   },
   after: ({ periodDays, totalFees, spreadIncome }, { output }) => {
-    // A table shows the rows only; the other formats hold the totals anyway.
-    if (output.format === "table")
+    if (holdsRowsOnly(output))
       output.note(`${periodDays} days: fees ${usd(totalFees)}, market making ${usd(spreadIncome)}.`);
   },
 });
@@ -116,7 +118,7 @@ export const reportTraders = defineCommand({
     empty: "No user traded.",
   },
   after: ({ periodDays, totals: { traders, trades, volume, totalPnl } }, { output }) => {
-    if (output.format === "table")
+    if (holdsRowsOnly(output))
       output.note(
         `${periodDays} days: ${traders} traders, ${trades} trades, volume ${usd(volume)}, P&L at current prices ${usd(totalPnl)}.`,
       );
@@ -137,6 +139,7 @@ export const reportFunding = defineCommand({
       ["outflows", usd(report.outflows)],
       ["net", usd(report.netMovement)],
       ["pending withdrawals", usd(report.pendingWithdrawals)],
+      ["owed by users", usd(report.owedUsd)],
       ...report.byProvider.map(
         ({ provider, inflows, outflows }) => [`via ${provider}`, `in ${usd(inflows)}, out ${usd(outflows)}`] as const,
       ),

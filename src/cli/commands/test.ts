@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Coverage } from "../../app/cases/coverage.ts";
-import type { CaseResult, Failure, RanCase } from "../../app/cases/run-case.ts";
-import type { TestedTenant } from "../../app/cases/test-tenant.ts";
+import type { CaseResult, Failure, RanCase, TestedTenant } from "../../app/cases/run-case.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { matcher, Unusable } from "../../config/wildcards.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -75,7 +74,7 @@ function namesLike(pattern: string): (name: string) => boolean {
  */
 async function runTest(context: CommandContext<TestOptions>): Promise<void> {
   const { options, io } = context;
-  const { readTestedTenant, runCases } = await import("../../app/cases/test-tenant.ts");
+  const { readTestedTenant, runCases } = await import("../../app/cases/run-case.ts");
   const tested = await soundOrAnnotated(io, () =>
     eachTenant(context, (file, tenant) => readTestedTenant(tenant, file)),
   );

@@ -2,11 +2,12 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { describeMistake, jsonSentence } from "../../contract/issue-sentence.ts";
 import type { WireInput, WireResult } from "../../contract/operations.ts";
 import { HedgeRef } from "../../contract/resources/trading.ts";
+import { Fault } from "../../domain/fault.ts";
 import type { Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { resolveId } from "../input/names.ts";
+import { knownUser, resolveId } from "../input/names.ts";
 import { decimal, identifier, jsonObject, sharePrice } from "../input/parsers.ts";
-import { price, shares, time, usd } from "../output/cells.ts";
+import { cents, price, shares, time, usd } from "../output/cells.ts";
 
 type Hedge = NonNullable<WireInput<"placeTrade">["hedgeRef"]>;
 type Quote = WireResult<"quoteTrade">;
@@ -22,23 +23,28 @@ interface TradeOptions {
   maxAvgPrice?: number | undefined;
   minShares?: number | undefined;
   minAvgPrice?: number | undefined;
+  /** US dollars, after the fee. */
+  minProceeds?: number | undefined;
 }
 
 export function register(noun: Command, host: Host): void {
-  tradeQuote.register(noun, host);
-  tradePlace.register(noun, host);
+  for (const command of [tradeQuote, tradeBuy, tradeSell]) command.register(noun, host);
 }
 
-function withTerms(command: Command): Command {
-  return command
+const onMarket = (command: Command) =>
+  command
     .requiredOption("--market <id>", "the market: its id, the beginning of it, its key or @last", identifier)
-    .addOption(new Option("--side <side>", "which shares").choices(["yes", "no"]).makeOptionMandatory())
-    .option("--amount <usd>", "buy for this much, fee included; this or --shares", decimal)
-    .option("--shares <number>", "sell this many instead", decimal)
+    .addOption(new Option("--side <side>", "which shares").choices(["yes", "no"]).makeOptionMandatory());
+
+const purchaseBounds = (command: Command) =>
+  command
     .option("--max-avg-price <price>", "do not buy at a higher average price", sharePrice)
-    .option("--min-shares <number>", "do not buy fewer", decimal)
-    .option("--min-avg-price <price>", "do not sell at a lower average price", sharePrice);
-}
+    .option("--min-shares <number>", "do not buy fewer", decimal);
+
+const saleBounds = (command: Command) =>
+  command
+    .option("--min-avg-price <price>", "do not sell at a lower average price", sharePrice)
+    .option("--min-proceeds <usd>", "do not sell for less, after the fee", decimal);
 
 /** Checked before the tenant is opened, with the words of the interface. */
 function hedgeRef(value: string): Hedge {
@@ -49,10 +55,10 @@ function hedgeRef(value: string): Hedge {
 
 /** Terms of a quote or a trade as the interface takes them. */
 export function tradeInput({ market, side, ...terms }: TradeOptions): WireInput<"quoteTrade"> {
-  const { amount, shares: sold, maxAvgPrice, minShares, minAvgPrice } = terms;
+  const { amount, shares: sold, maxAvgPrice, minShares, minAvgPrice, minProceeds } = terms;
   // When both are given, the operation's schema refuses and names the extra one.
   const selection = sold === undefined ? { side } : ({ side, action: "sell" } as const);
-  return { marketId: market, selection, amount, shares: sold, maxAvgPrice, minShares, minAvgPrice };
+  return { marketId: market, selection, amount, shares: sold, maxAvgPrice, minShares, minAvgPrice, minProceeds };
 }
 
 const fillFields = (fill: Fill): [string, string][] => [
@@ -69,57 +75,117 @@ const quoteFields = (quote: Quote): [string, string][] => [
   ...fillFields(quote),
   ["yes before", price(quote.yesPriceBefore)],
   ["price impact", price(quote.priceImpact)],
-  ...(quote.quote === undefined || quote.expiresAt === undefined
-    ? []
-    : ([
-        ["quote", quote.quote],
-        ["holds until", time(quote.expiresAt, { seconds: true })],
-      ] as [string, string][])),
 ];
 
 export const tradeQuote = defineCommand({
   name: "quote",
   summary: "what a trade would come to now; nothing is traded",
   takes: (command) =>
-    withTerms(command)
-      .option("--user <id>", "for whom; else only the market's own limits are checked", identifier)
-      .option("--hold", "also make a quote that `trade place --quote` takes for ten seconds; needs --user"),
+    saleBounds(purchaseBounds(onMarket(command)))
+      .option("--amount <usd>", "buy for this much, fee included; this or --shares", decimal)
+      .option("--shares <number>", "sell this many instead", decimal)
+      .option("--user <id>", "for whom; else only the market's own limits are checked", identifier),
   operation: "quoteTrade",
-  input: async ({ options }, api, session) => ({
-    ...tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
-    hold: options.hold,
-  }),
-  onBehalfOf: ({ user }: TradeOptions & { user?: string; hold?: boolean }) => user,
+  input: async ({ options }, api, session) =>
+    tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
+  onBehalfOf: ({ user }: TradeOptions & { user?: string }) => user,
   view: { kind: "record", fields: quoteFields },
 });
 
-export const tradePlace = defineCommand({
-  name: "place",
-  summary: "buy or sell shares for a user; recorded with you as the actor",
-  takes: (command) =>
-    withTerms(command)
-      .requiredOption("--user <id>", "who trades", identifier)
-      .option(
-        "--hedge-ref <json>",
-        'marks a hedge: {"symbol": "BTCUSD", "direction": "long", "notional": 100000, "externalRef": "pos-7"}',
-        hedgeRef,
-      )
-      .option("--quote <text>", "execute exactly what this held quote of the same terms says, or nothing"),
-  operation: "placeTrade",
-  input: async ({ options }, api, session) => ({
-    ...tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
-    hedgeRef: options.hedgeRef,
-    quote: options.quote,
-  }),
-  onBehalfOf: ({ user }: TradeOptions & { user: string; hedgeRef?: Hedge; quote?: string }) => user,
+type OrderOptions = TradeOptions & { user: string; hedgeRef?: Hedge };
+
+/** A command that trades for a user; the operator who types it is the actor on record. */
+const order = (
+  name: string,
+  summary: string,
+  takes: (command: Command) => Command,
+  check: (options: OrderOptions) => void,
+) =>
+  defineCommand({
+    name,
+    summary,
+    takes: (command) =>
+      takes(onMarket(command))
+        .requiredOption("--user <id>", "who trades", identifier)
+        .option(
+          "--hedge-ref <json>",
+          'marks a hedge: {"symbol": "BTCUSD", "direction": "long", "notional": 100000, "externalRef": "pos-7"}',
+          hedgeRef,
+        ),
+    operation: "placeTrade",
+    check: ({ options }) => check(options),
+    input: async ({ options }, api, session) => ({
+      ...tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
+      hedgeRef: options.hedgeRef,
+    }),
+    onBehalfOf: ({ user }: OrderOptions) => user,
+    view: {
+      kind: "record",
+      fields: (trade): [string, string][] => [
+        ["trade", trade.tradeId],
+        ...fillFields(trade),
+        ["position", `${shares(trade.position.shares)} at ${price(trade.position.avgCost)}`],
+        ...(trade.realizedPnl === undefined ? [] : ([["realised", usd(trade.realizedPnl)]] as [string, string][])),
+        ["time", time(trade.ts, { seconds: true })],
+      ],
+    },
+  });
+
+export const tradeBuy = order(
+  "buy",
+  "buy shares for a user; recorded with you as the actor",
+  (command) =>
+    purchaseBounds(
+      command
+        .alias("place")
+        .option("--amount <usd>", "how much to spend, fee included", decimal)
+        .addOption(new Option("--shares <number>", "is for trade sell").argParser(decimal).hideHelp()),
+    ),
+  ({ amount, shares: sold }) => {
+    if (sold !== undefined)
+      throw new Fault("USAGE", "To buy, name --amount in dollars; pmctl trade sell takes --shares");
+    if (amount === undefined) throw new Fault("USAGE", "How much? Name it with --amount");
+  },
+);
+
+export const tradeSell = order(
+  "sell",
+  "sell shares of a user; recorded with you as the actor",
+  (command) =>
+    saleBounds(
+      command
+        .option("--shares <number>", "how many", decimal)
+        .addOption(new Option("--amount <usd>", "is for trade buy").argParser(decimal).hideHelp()),
+    ),
+  ({ amount, shares: sold }) => {
+    if (amount !== undefined) throw new Fault("USAGE", "To sell, name --shares; pmctl trade buy takes --amount");
+    if (sold === undefined) throw new Fault("USAGE", "How many? Name them with --shares");
+  },
+);
+
+export const positionList = defineCommand({
+  name: "list",
+  summary: "a user's open positions",
+  takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
+  operation: "listPositions",
+  input: async ({ options: { user } }, _, session) => {
+    await knownUser(user, session.api());
+    return {};
+  },
+  onBehalfOf: ({ user }: { user: string }) => user,
   view: {
-    kind: "record",
-    fields: (trade): [string, string][] => [
-      ["trade", trade.tradeId],
-      ...fillFields(trade),
-      ["position", `${shares(trade.position.shares)} at ${price(trade.position.avgCost)}`],
-      ...(trade.realizedPnl === undefined ? [] : ([["realised", usd(trade.realizedPnl)]] as [string, string][])),
-      ["time", time(trade.ts, { seconds: true })],
+    kind: "list",
+    rows: (positions) => positions,
+    columns: [
+      { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
+      { title: "QUESTION", cell: ({ question }) => question, least: 12 },
+      { title: "SIDE", cell: ({ side }) => side },
+      { title: "SHARES", cell: ({ shares: held }) => cents(held), align: "right" },
+      { title: "COST", cell: ({ avgCost }) => price(avgCost), align: "right", optional: true },
+      { title: "PRICE", cell: ({ currentPrice }) => price(currentPrice), align: "right", optional: true },
+      { title: "SELL VALUE", cell: ({ sellValue }) => cents(sellValue), align: "right" },
+      { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right" },
     ],
+    empty: "No open positions.",
   },
 });

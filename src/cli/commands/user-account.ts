@@ -187,6 +187,7 @@ const portfolioView: View<Portfolio, Portfolio> = {
     ["balance", usd(wallet.balanceUsd)],
     ["exposure", usd(wallet.exposureUsd)],
     ["pending withdrawals", usd(wallet.pendingWithdrawalsUsd)],
+    ["owed", usd(wallet.owedUsd)],
     ["positions sell for", usd(sellValueUsd)],
     ...positions.map((each): [string, string] => [
       "holds",

@@ -1,13 +1,14 @@
 import type { Command } from "commander";
-import type { WireResult } from "../../contract/operations.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
 import { registerUserStory } from "../audit/story.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { knownUser } from "../input/names.ts";
-import { identifier, past, timeSpan } from "../input/parsers.ts";
+import { isKnownUser, knownUser } from "../input/names.ts";
+import { identifier, timeAgo, timeSpan } from "../input/parsers.ts";
+import { declined, mustAsk } from "../input/prompts.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { registerAccounts } from "./user-account.ts";
@@ -64,6 +65,7 @@ export const userShow = defineCommand({
       ["balance", usd(user.balanceUsd)],
       ["exposure", usd(user.exposureUsd)],
       ["pending withdrawals", usd(user.pendingWithdrawalsUsd)],
+      ["owed", usd(user.owedUsd)],
       ["since", time(user.createdAt, { seconds: true })],
       ["sessions", user.revokeBefore === null ? "-" : `ended before ${time(user.revokeBefore, { seconds: true })}`],
     ],
@@ -78,14 +80,33 @@ const stateView: View<StateChange, StateChange> = {
   ],
 };
 
-/** A command that sets a user's state. Neither asks for a confirmation: a restriction is the safe direction. */
+/**
+ * A restriction is the safe direction, and asks only for a user whom the tenant has never seen: the id is most likely
+ * misspelled, and the one who is meant trades on.
+ */
+async function confirmUnknown(id: string, { options, io }: CommandContext<object>, api: Api): Promise<void> {
+  const known = await isKnownUser(id, api).catch((error: unknown) => {
+    // A key that may not read users may restrict them all the same.
+    if (error instanceof Fault && error.code === "SCOPE_REQUIRED") return true;
+    throw error;
+  });
+  if (known || !mustAsk(options, io.prompts, `Restricting ${id}, whom the tenant has never seen,`)) return;
+  if (!(await io.prompts.confirm(`The tenant has never seen ${id}. Restrict this user from the first day on?`)))
+    throw declined();
+}
+
+/** A command that sets a user's state. */
 const stateCommand = (name: string, summary: string, operation: "restrictUser" | "releaseUser") =>
   defineCommand({
     name,
     summary,
     takes: theUser,
     operation,
-    input: ({ args: [id = ""] }) => ({ id }),
+    input: async (context, api) => {
+      const [id = ""] = context.args;
+      if (operation === "restrictUser") await confirmUnknown(id, context, api);
+      return { id };
+    },
     view: stateView,
   });
 
@@ -103,8 +124,8 @@ const userRevoke = defineCommand({
   takes: (command) =>
     theUser(command).option(
       "--before <when>",
-      "end only what was issued before this time: 2h for two hours ago, or a date",
-      past,
+      "end only what was issued before this time: 2h for two hours ago, or a time with its zone",
+      timeAgo,
     ),
   operation: "revokeUser",
   input: ({ options, args: [id = ""] }: CommandContext<{ before?: string }>) => ({ id, revokeBefore: options.before }),

@@ -26,7 +26,8 @@ const HELP: CompletedOption = { flags: ["--help", "-h"], description: "show help
 
 /** The program and every command below it, flat. */
 export function completedCommands(command: Command, path = ""): CompletedCommand[] {
-  const verbs = command.commands.map((verb) => ({ name: verb.name(), description: verb.description() }));
+  const named = command.commands.flatMap((verb) => [verb.name(), ...verb.aliases()].map((name) => ({ verb, name })));
+  const verbs = named.map(({ verb, name }) => ({ name, description: verb.description() }));
   const options = command.options.map((option) => completedOption(option, path));
   return [
     {
@@ -38,7 +39,7 @@ export function completedCommands(command: Command, path = ""): CompletedCommand
         variadic: argument.variadic,
       })),
     },
-    ...command.commands.flatMap((verb) => completedCommands(verb, `${path} ${verb.name()}`.trim())),
+    ...named.flatMap(({ verb, name }) => completedCommands(verb, `${path} ${name}`.trim())),
   ];
 }
 

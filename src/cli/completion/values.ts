@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { SEEN_KINDS, type SeenKind, SeenValues } from "../../app/tenant/seen-values.ts";
+import { type SeenKind, SeenValues } from "../../app/tenant/seen-values.ts";
 import { defaultTenant } from "../../config/environment.ts";
 import { folderNames, operatorDirectory, stateDirectory } from "../../config/selection/operator-directory.ts";
 import { DEMO_TENANT, demoRuns } from "../../config/selection/running-demo.ts";
@@ -98,9 +98,6 @@ function tenantsOf(directory: string): string[] {
   );
   return own.length === 0 && demoRuns(directory) ? [DEMO_TENANT] : own;
 }
-
-/** Whether a kind comes from what commands have seen. */
-export const isSeenKind = (kind: string): kind is SeenKind => SEEN_KINDS.some((each) => each === kind);
 
 /** Prints what a line of the shell's scripts asks for. Values that are old are read again by a process of its own. */
 export async function printValues(line: ValuesLine): Promise<void> {

@@ -15,11 +15,13 @@ export interface AppliedTenant {
   fileSha256: string;
   /** What was written. */
   changes: ShownItem[];
+  /** Fields that the entry records as changed since the apply before, as `pmctl history` counts them. */
+  recorded: string[];
   /** Migrations that brought the schema forward. */
   migrations: string[];
 }
 
-export const APPLIED_FIELDS = "tenant changed seq hash gitCommit fileSha256 changes migrations";
+export const APPLIED_FIELDS = "tenant changed seq hash gitCommit fileSha256 changes recorded migrations";
 
 /** @param seal of the last change that the command made; a repeat under an idempotency key makes none */
 export function appliedTenant(
@@ -35,6 +37,7 @@ export function appliedTenant(
     gitCommit,
     fileSha256: kept?.fileSha256 ?? plan.fileSha256,
     changes: items.map(shownItem),
+    recorded: (changed ? (kept?.changes ?? items) : []).map(({ field }) => field),
     migrations,
   };
 }
@@ -45,7 +48,7 @@ export const appliedView = {
   columns: [
     { title: "TENANT", cell: ({ tenant }) => tenant },
     { title: "RESULT", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
-    { title: "CHANGES", cell: ({ changed, changes }) => (changed ? String(changes.length) : "-"), align: "right" },
+    { title: "CHANGES", cell: ({ changed, recorded }) => (changed ? String(recorded.length) : "-"), align: "right" },
     { title: "ENTRY", cell: ({ seq }) => orDash(seq?.toString()), align: "right" },
     { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit && shortCommit(gitCommit)), whole: true },
     { title: "MIGRATIONS", cell: ({ migrations }) => orDash(String(migrations.length || "")), align: "right" },

@@ -1,15 +1,12 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import type { Recorded } from "../../app/apply/apply-tenant.ts";
-import { olderServersAfter } from "../../app/database/older-servers.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { tenantsNamed } from "../../config/selection/choose-tenants.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
-import { counted } from "../../domain/text.ts";
-import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
+import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
@@ -20,7 +17,6 @@ import { planTargets, requireOneAddress, type Target } from "./plan.ts";
 import {
   acceptLooseningOption,
   acceptRuleOption,
-  approved,
   breakFreezeOption,
   type ChoiceOptions,
   choicesOf,
@@ -29,14 +25,10 @@ import {
   repeatableBy,
   requireReasonToBreak,
   targetOption,
+  withAccepted,
 } from "./plan-choices.ts";
 import { shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
-
-interface AppliedFiles extends AppliedTenant {
-  /** How many keys of an older version got an audit entry, and the fingerprints of those that no entry created. */
-  recorded?: { keys: number; refused: string[] };
-}
 
 type ApplyOptions = ChoiceOptions & SelectorOptions & { dryRun?: boolean };
 
@@ -71,20 +63,22 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   requireOneAddress(targets, options);
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
+  const { noticeToServers } = await import("../../app/database/owner-tasks.ts");
   const receipts = openReceipts(options, io.output, targets.length > 1);
   const others = new DirectorySecrets(workspace.directory, loadEnvironment(workspace.directory));
   const { values: applied, failure } = await oneByOne(
     targets,
     { ...io, not: "applied", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of)) },
-    async ({ tenant, confirm, targets = options.target, acceptedRules }): Promise<AppliedFiles> => {
-      const choose = chooserOf(options, io);
-      let choices = choicesOf(options);
+    async ({ tenant, confirm, targets = options.target, accepted }): Promise<AppliedTenant> => {
+      const flags = withAccepted(options, accepted);
+      const choose = chooserOf(flags, io);
+      let choices = choicesOf(flags);
       let seal: Seal | undefined;
       const onSealed = (of: string, sealed: Seal) => {
         seal = sealed;
         receipts.onSealed(of, sealed);
       };
-      const { migrations, recorded, ...done } = await withConfig(
+      const { migrations, ...done } = await withConfig(
         workspace.directory,
         tenant,
         { ...options, others },
@@ -94,18 +88,17 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
             session,
             async (planned) => {
               confirm?.(planned);
-              choices = approved(await choose(planned), acceptedRules);
+              choices = await choose(planned);
               return choices;
             },
-            { targets, repeatable: repeatableBy(options, acceptedRules) },
+            { targets, repeatable: repeatableBy(flags) },
           ),
       );
       const title = `${tenant}: ${done.changed ? "applied" : "nothing to do"}`;
       writeStepSummary(io.output, () => planMarkdown(shownPlan(done.plan, choices), title));
-      noteRecorded(tenant, recorded, io.output);
-      const older = olderServersAfter(migrations);
-      if (older) io.output.note(`${tenant}: ${older.notice}`);
-      return { ...appliedTenant(done, { seal, migrations }), ...(recorded && { recorded: shownRecord(recorded) }) };
+      const notice = noticeToServers(migrations);
+      if (notice) io.output.note(`${tenant}: ${notice}`);
+      return appliedTenant(done, { seal, migrations });
     },
   ).finally(() => receipts.close());
   await io.output.print(
@@ -113,16 +106,6 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
     failure === undefined ? appliedView : { ...appliedView, empty: "Nothing was applied." },
   );
   return failure ?? EXIT.ok;
-}
-
-const shownRecord = ({ keys, refused }: Recorded) => ({ keys, refused: refused.map(({ fingerprint }) => fingerprint) });
-
-function noteRecorded(tenant: string, recorded: Recorded | undefined, output: Io["output"]): void {
-  if (!recorded) return;
-  const keys = counted(recorded.keys, "key");
-  output.note(`${tenant}: put on record what an older version left: ${keys}, the policy and the configuration`);
-  for (const { name, fingerprint } of recorded.refused)
-    output.note(`${tenant}: no audit entry made the key ${name} (${fingerprint}), so it opens nothing`);
 }
 
 /** A tenant's name wins over a file of the same name. */
@@ -139,13 +122,13 @@ async function targetsOf(
       targets.push(...tenantsNamed(workspace, name).map((tenant) => ({ tenant })));
       continue;
     }
-    const { readPlans, requireSame, rulesApprovedIn } = await import("./plan-file.ts");
+    const { readPlans, requireSame } = await import("./plan-file.ts");
     for (const saved of readPlans(name))
       targets.push({
         tenant: pickTenant(workspace, saved.tenant),
         confirm: (plan) => requireSame(saved, plan),
         targets: saved.targets,
-        acceptedRules: rulesApprovedIn(saved),
+        accepted: saved.accepted,
       });
   }
   return targets;

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import {
@@ -9,12 +9,16 @@ import {
   placeholderUrl,
   planInit,
   problemOfBaseUrl,
+  type StandingWorkflow,
+  standingWorkflows,
   writeInit,
 } from "../../config/init.ts";
 import { newTenantsDirectory } from "../../config/selection/operator-directory.ts";
 import { problemOfTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Globals, Host, Io } from "../command.ts";
+import { declined, mustAsk } from "../input/prompts.ts";
+import { changedLines } from "../output/changed-lines.ts";
 import type { View } from "../output/output.ts";
 
 const TEMPLATES = ["minimal", "full"] as const;
@@ -24,6 +28,7 @@ interface InitOptions {
   template?: Template;
   ci?: CiService;
   baseUrl?: string;
+  update?: boolean;
 }
 
 interface Answers extends InitOptions {
@@ -32,15 +37,22 @@ interface Answers extends InitOptions {
   ci: CiService;
 }
 
-interface WrittenFile {
-  path: string;
-  result: keyof InitResult;
+interface WrittenFiles extends InitResult {
+  /** Existed, and were written anew. */
+  updated?: string[];
 }
 
-const view: View<InitResult, WrittenFile> = {
+interface WrittenFile {
+  path: string;
+  result: keyof WrittenFiles;
+}
+
+const view: View<WrittenFiles, WrittenFile> = {
   kind: "list",
   rows: (result) =>
-    (["created", "extended", "kept"] as const).flatMap((kind) => result[kind].map((path) => ({ path, result: kind }))),
+    (["created", "extended", "updated", "kept"] as const).flatMap((kind) =>
+      (result[kind] ?? []).map((path) => ({ path, result: kind })),
+    ),
   columns: [
     { title: "FILE", cell: ({ path }) => path },
     { title: "RESULT", cell: ({ result }) => result },
@@ -61,6 +73,7 @@ export function register(noun: Command, host: Host): void {
         ),
       )
       .option("--base-url <url>", "where traders will find the tenant")
+      .option("--update", "show how the workflow that is there differs from today's, and write it anew after a yes")
       .description("write a tenant file, a sample of a market and .env with fresh secrets; overwrites nothing"),
     { names: "path result" },
     runInit,
@@ -70,10 +83,34 @@ export function register(noun: Command, host: Host): void {
 /** Asks on a terminal for what no option says. A second run finds everything in place and overwrites nothing. */
 export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<void> {
   const directory = newTenantsDirectory();
+  if (options.update) return updateWorkflows(options, args[0] ?? options.tenant, directory, io);
   const answers = await answersOf(options, args[0] ?? options.tenant, directory, io);
   const result = writeInit(directory, planInit({ ...answers, ports: freePorts(directory, answers.tenant) }));
   await io.output.print(result, view);
   io.output.note(nextSteps(directory, answers));
+}
+
+/** @throws Fault NOT_FOUND where the directory has no such workflow, REFUSED when the answer is no */
+async function updateWorkflows(
+  options: Globals & InitOptions,
+  tenant: string | undefined,
+  directory: string,
+  { output, prompts }: Io,
+): Promise<void> {
+  if (tenant === undefined) throw new Fault("USAGE", "Name the tenant: pmctl init acme --ci github --update");
+  const standing = standingWorkflows(directory, tenant, options.ci);
+  if (standing.length === 0)
+    throw new Fault(
+      "NOT_FOUND",
+      `There is no workflow of ${tenant} to update: pmctl init ${tenant} --ci github writes one`,
+    );
+  const differing = standing.filter(({ before, after }) => before !== after);
+  for (const { path, before, after } of differing) output.note([`${path}:`, ...changedLines(before, after)].join("\n"));
+  if (differing.length > 0 && mustAsk(options, prompts) && !(await prompts.confirm("Write it so?"))) throw declined();
+  for (const { path, after } of differing) writeFileSync(join(directory, path), after);
+  const paths = (of: readonly StandingWorkflow[]) => of.map(({ path }) => path);
+  const kept = paths(standing.filter((each) => !differing.includes(each)));
+  await output.print({ created: [], extended: [], updated: paths(differing), kept }, view);
 }
 
 async function answersOf(

@@ -17,12 +17,13 @@ export interface ChoiceOptions {
   breakFreeze?: boolean;
 }
 
+/** What becomes of drift. */
+export const ON_DRIFT = ["fail", "adopt", "overwrite"] as const;
+
 export const onDriftOption = () =>
-  new Option("--on-drift <what>", "values that were changed live: stop, keep them, or write the file's").choices([
-    "fail",
-    "adopt",
-    "overwrite",
-  ]);
+  new Option("--on-drift <what>", "values that were changed live: stop, keep them, or write the file's").choices(
+    ON_DRIFT,
+  );
 export const targetOption = () =>
   new Option(
     "--target <field>",
@@ -53,17 +54,39 @@ export function choicesOf({
   return { onDrift, acceptLoosening, acceptedRules: acceptRule, breakFreeze };
 }
 
-/** The choices for a saved plan, which approves what was accepted when it was made. A loosening is accepted at the apply alone. */
-export function approved(choices: Choices, acceptedRules: readonly string[] = []): Choices {
-  return { ...choices, acceptedRules: [...(choices.acceptedRules ?? []), ...acceptedRules] };
+/** What the maker of a saved plan decided and accepted of it. Whether a freeze is broken, the apply says. */
+export interface Accepted {
+  /** What becomes of drift; undefined where nothing was said. */
+  onDrift?: Choices["onDrift"];
+  loosening: boolean;
+  /** Names of rules. */
+  rules: readonly string[];
+}
+
+export function acceptedBy(options: ChoiceOptions): Accepted {
+  const { acceptLoosening, acceptedRules = [] } = choicesOf(options);
+  return {
+    ...(options.onDrift && { onDrift: options.onDrift }),
+    loosening: acceptLoosening,
+    rules: [...acceptedRules],
+  };
+}
+
+/** The flags of an apply, with what was accepted when the saved plan was made. */
+export function withAccepted<Options extends ChoiceOptions>(options: Options, accepted: Accepted | undefined): Options {
+  if (!accepted) return options;
+  const onDrift = options.onDrift ?? accepted.onDrift;
+  return {
+    ...options,
+    ...(onDrift && { onDrift }),
+    acceptLoosening: options.acceptLoosening === true || accepted.loosening,
+    acceptRule: [...(options.acceptRule ?? []), ...accepted.rules],
+  };
 }
 
 /** What a line with an idempotency key accepts; undefined without a key. */
-export function repeatableBy(
-  options: ChoiceOptions & { idempotencyKey?: string | undefined },
-  acceptedRules?: readonly string[],
-): Choices | undefined {
-  return options.idempotencyKey === undefined ? undefined : approved(choicesOf(options), acceptedRules);
+export function repeatableBy(options: ChoiceOptions & { idempotencyKey?: string | undefined }): Choices | undefined {
+  return options.idempotencyKey === undefined ? undefined : choicesOf(options);
 }
 
 /**

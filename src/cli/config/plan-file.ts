@@ -1,54 +1,89 @@
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { isErrno } from "../../config/environment.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Plan } from "../../plan/plan-types.ts";
-import { type JudgedPlan, shownPlan } from "./plan-view.ts";
+import { type Accepted, ON_DRIFT } from "./plan-choices.ts";
+import { type ShownPlan, shownPlan } from "./plan-view.ts";
 
-const FORMAT = "pmctl-plan-v1";
+const FORMAT = "pmctl-plan-v2";
 
 /** What a saved plan binds: the files, the live version, and every change. */
-type Bound = Pick<JudgedPlan, "tenant" | "fileSha256" | "liveVersion" | "items" | "settings" | "targets"> &
-  Partial<Pick<JudgedPlan, "rules" | "refusals">>;
+type Bound = Pick<ShownPlan, "tenant" | "fileSha256" | "liveVersion" | "items" | "settings" | "targets">;
+
+/** A plan, and what its maker accepted of it. */
+export interface SavedPlan extends Bound {
+  accepted: Accepted;
+  /** Of the canonical text of all the rest that is bound. An acceptance counts for this plan alone. */
+  sha256: string;
+}
 
 /** Writes plans for a later apply. They hold what is printed, so no secrets. */
-export function savePlans(file: string, plans: readonly JudgedPlan[]): void {
+export function savePlans(file: string, plans: readonly (ShownPlan & { accepted: Accepted })[]): void {
+  const saved = plans.map((plan) => ({ ...plan, sha256: digestOf(plan) }));
   try {
-    writeFileSync(file, `${JSON.stringify({ format: FORMAT, plans }, null, 2)}\n`, { mode: 0o600 });
+    writeFileSync(file, `${JSON.stringify({ format: FORMAT, plans: saved }, null, 2)}\n`, { mode: 0o600 });
   } catch (cause) {
     throw new Fault("USAGE", `${file} cannot be written (${isErrno(cause) ? cause.code : "not a file"})`, { cause });
   }
 }
 
-/** @throws Fault USAGE when the file is no saved plan */
-export function readPlans(file: string): Bound[] {
+/** @throws Fault USAGE when the file is no saved plan, REFUSED when it was changed after it was saved */
+export function readPlans(file: string): SavedPlan[] {
+  const { format, plans } = contentOf(file);
+  if (format !== FORMAT || !Array.isArray(plans) || plans.length === 0 || !plans.every(isSaved))
+    throw new Fault("USAGE", `${file} is no plan of this pmctl: make it again with pmctl plan --out`);
+  const changed = plans.find((plan) => plan.sha256 !== digestOf(plan));
+  if (changed)
+    throw new Fault("REFUSED", `${file}: the plan of ${changed.tenant} was changed after it was made; plan again`);
+  return plans;
+}
+
+function contentOf(file: string): { format?: unknown; plans?: unknown } {
   try {
-    const { format, plans } = JSON.parse(readFileSync(file, "utf8")) as { format?: unknown; plans?: unknown };
-    if (format === FORMAT && Array.isArray(plans) && plans.length > 0 && plans.every(isBound)) return plans;
+    const content = JSON.parse(readFileSync(file, "utf8")) as unknown;
+    return typeof content === "object" && content !== null ? content : {};
   } catch (cause) {
     throw new Fault("USAGE", `${file} is no plan: pmctl plan --out writes one`, { cause });
   }
-  throw new Fault("USAGE", `${file} is no plan of this pmctl: make it again with pmctl plan --out`);
 }
 
 /** Checks the shape alone. The content is not trusted: the tenant is planned again and compared with it. */
-function isBound(plan: unknown): plan is Bound {
+function isSaved(plan: unknown): plan is SavedPlan {
   if (typeof plan !== "object" || plan === null) return false;
-  const { tenant, items, settings, targets = [], rules = [], refusals = [] } = plan as Record<string, unknown>;
+  const { tenant, items, settings, accepted, targets = [] } = plan as Record<string, unknown>;
   const isItem = (item: unknown) => typeof item === "object" && item !== null;
-  if (![rules, refusals].every((list) => Array.isArray(list) && list.every(isItem))) return false;
-  if (!Array.isArray(targets) || !targets.every((target) => typeof target === "string")) return false;
-  return typeof tenant === "string" && Array.isArray(settings) && Array.isArray(items) && items.every(isItem);
+  const isText = (text: unknown) => typeof text === "string";
+  if (!Array.isArray(targets) || !targets.every(isText)) return false;
+  if (!isItem(accepted)) return false;
+  const { onDrift, rules } = accepted as Accepted;
+  if (!Array.isArray(rules) || (onDrift !== undefined && !ON_DRIFT.includes(onDrift))) return false;
+  return isText(tenant) && Array.isArray(settings) && Array.isArray(items) && items.every(isItem);
 }
 
-/**
- * The rules that ask a person, and that `plan --accept-rule` answered when the plan was made: it is not refused for them. They stand
- * in the tenant file, to whose hash the plan is bound.
- */
-export function rulesApprovedIn({ rules = [], refusals }: Bound): string[] {
-  const asked = rules.filter(({ effect }) => effect === "approve");
-  if (refusals === undefined) return [];
-  return asked.map(({ name }) => name).filter((name) => !refusals.some(({ field }) => field === `rules.${name}`));
+/** Leaves out who changed a value: the change itself was approved. */
+function digestOf({
+  tenant,
+  fileSha256,
+  liveVersion,
+  items,
+  settings,
+  targets = [],
+  accepted,
+}: Omit<SavedPlan, "sha256">) {
+  const bound = {
+    tenant,
+    fileSha256,
+    liveVersion,
+    settings,
+    targets,
+    accepted,
+    items: items.map(({ by, ...item }) => item),
+  };
+  return createHash("sha256")
+    .update(canonicalJson(JSON.parse(JSON.stringify(bound))))
+    .digest("hex");
 }
 
 /**

@@ -56,7 +56,7 @@ function markOf(field: string, direction: PlanItem["direction"]): Mark {
 
 export const planView = {
   kind: "list",
-  rows: (plans) => plans.flatMap(({ tenant, items }) => items.map((item) => ({ tenant, ...item }))),
+  rows: (plans) => plans.flatMap((plan) => inForce(plan).map((item) => ({ tenant: plan.tenant, ...item }))),
   columns: [
     { title: "", cell: symbolOfItem, paint: paintOf, whole: true },
     { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
@@ -70,6 +70,14 @@ export const planView = {
   empty: "Nothing differs from what is live.",
   below: (plans) => plans.map(replayMarkdown).filter(Boolean).join("\n\n"),
 } satisfies View<readonly ShownPlan[], Row>;
+
+/** The items with the values that trades go by: of an overridden field the override's, which ends by itself. */
+export function inForce({ items, overrides }: Pick<ShownPlan, "items" | "overrides">): ShownItem[] {
+  return items.map((item) => ({
+    ...item,
+    live: overrides.find(({ field }) => field === item.field)?.value ?? item.live,
+  }));
+}
 
 /** `+` for what is new, `-` for what goes, `~` for what changes. */
 export function symbolOf(before: unknown, after: unknown): "+" | "~" | "-" {
@@ -112,8 +120,8 @@ export function shownValue(value: Json): string {
 }
 
 /** One line for each item, for logs. */
-function planLines({ items }: ShownPlan): string[] {
-  return items.map((item) => {
+function planLines(plan: ShownPlan): string[] {
+  return inForce(plan).map((item) => {
     if (item.kind === "adopted")
       return `  ${symbolOfItem(item)} ${actionOf(item)} ${item.field}: ${shownValue(item.live)} (the file says ${shownValue(item.desired)})`;
     const mark = item.mark ? `  ${item.mark.toUpperCase()}` : "";

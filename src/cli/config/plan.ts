@@ -15,14 +15,16 @@ import type { Annotation } from "../output/annotations.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { annotationsAt, annotationsOf } from "./plan-annotations.ts";
 import {
+  type Accepted,
+  acceptedBy,
   acceptLooseningOption,
   acceptRuleOption,
-  approved,
   breakFreezeOption,
   type ChoiceOptions,
   choicesOf,
   onDriftOption,
   targetOption,
+  withAccepted,
 } from "./plan-choices.ts";
 import { ITEM_FIELDS, noteRest, planView, refusalLines, refusalsSaid, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
@@ -68,8 +70,8 @@ export interface Target {
   confirm?: (plan: Plan) => void;
   /** The fields that alone are meant. */
   targets?: readonly string[] | undefined;
-  /** The rules that were accepted when the saved plan was made. */
-  acceptedRules?: readonly string[] | undefined;
+  /** What was accepted when the saved plan was made. */
+  accepted?: Accepted | undefined;
 }
 
 /** @throws Fault USAGE for several tenants behind one address: each tenant has a server of its own */
@@ -105,7 +107,7 @@ export async function planTargets(
         writeStepSummary(io.output, () => refusalMarkdown(tenant, error, "planned"));
       },
     },
-    async ({ tenant, confirm, targets = options.target, acceptedRules }) => {
+    async ({ tenant, confirm, targets = options.target, accepted }) => {
       const { plan, files } = await withConfig(directory, tenant, { ...options, others }, io, async (session) => ({
         plan: (
           await planTenant(session, { targets, replayFrom: replay === undefined ? undefined : Date.parse(replay) })
@@ -113,11 +115,11 @@ export async function planTargets(
         files: session,
       }));
       confirm?.(plan);
-      const choices = approved(choicesOf(options), acceptedRules);
+      const choices = choicesOf(withAccepted(options, accepted));
       const refusals = refusalsOf(plan, choices);
       const judged = { ...shownPlan(plan, choices), refusals };
       annotations.push(...annotationsAt(refusalsSaid(judged), files));
-      return { shown: judged, bound: { ...shownPlan(plan), refusals } };
+      return { shown: judged, bound: { ...shownPlan(plan), refusals, accepted: acceptedBy(options) } };
     },
   );
   const plans = planned.map(({ shown }) => shown);
@@ -127,7 +129,12 @@ export async function planTargets(
       out,
       planned.map(({ bound }) => bound),
     );
-    io.output.note(`Saved; carry it out with pmctl apply ${out}`);
+    const isRefused = plans.some(({ refusals }) => refusals.length > 0);
+    io.output.note(
+      isRefused
+        ? `Saved; pmctl apply ${out} would be refused too: accept what it asks about when planning`
+        : `Saved; carry it out with pmctl apply ${out}`,
+    );
   }
   const isEmptyHanded = failure !== undefined && plans.length === 0;
   const view = { ...planView, annotations: () => annotations };

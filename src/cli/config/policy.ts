@@ -3,15 +3,16 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 import { Fault } from "../../domain/fault.ts";
 import { POLICY_FIELDS, type PolicyField, rowOf } from "../../domain/policy/fields.ts";
-import type { PolicyPatch } from "../../domain/policy/policy.ts";
+import { mergePolicy, type PolicyPatch } from "../../domain/policy/policy.ts";
 import type { SuitabilityThresholds } from "../../domain/policy/suitability.ts";
-import { statedValue } from "../../domain/policy/values.ts";
+import { directionOf, policyValue, statedFields, statedValue } from "../../domain/policy/values.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { timeSpan } from "../input/parsers.ts";
-import { declined, mustAsk } from "../input/prompts.ts";
+import { declined, mustAsk, requireReason } from "../input/prompts.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { acceptLooseningOption } from "./plan-choices.ts";
 
 type Policy = WireResult<"getPolicy">;
 type Updated = WireResult<"updatePolicy">;
@@ -19,20 +20,24 @@ type Updated = WireResult<"updatePolicy">;
 interface SetOptions {
   patch: PolicyPatch;
   yes?: boolean | undefined;
+  acceptLoosening?: boolean | undefined;
+  reason?: string | undefined;
 }
 
 export function register(noun: Command, host: Host): void {
   policyShow.register(noun, host);
-  host.add<{ ttl?: number }>(
+  host.add<{ ttl?: number; acceptLoosening?: boolean }>(
     noun
       .command("set")
       .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
       .argument("<key=value...>", "a field and its new value; several at once are one change")
-      .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan),
+      .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan)
+      .addOption(acceptLooseningOption()),
     { operation: "updatePolicy" },
     async ({ options, args, io }) => {
       const { policyPatch } = await import("./policy-assignments.ts");
-      const set = { patch: policyPatch(args), yes: options.yes };
+      const { yes, acceptLoosening, reason } = options;
+      const set = { patch: policyPatch(args), yes, acceptLoosening, reason };
       const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
       if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
         throw new Fault("USAGE", "--ttl is at most 30d: put what holds longer into the tenant file");
@@ -83,16 +88,32 @@ const updatedView: View<Updated, Updated> = {
 };
 
 /**
- * Changes the given fields, after showing what they are now.
- * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask at
+ * Changes the given fields, after showing what they are now. Loosening a limit needs a reason, and `--accept-loosening` or
+ * the yes to a question that names it.
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask at, or no reason; REFUSED for a loosening
+ * that nobody accepts
  */
 export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<void> {
-  const { patch } = options;
-  if (mustAsk(options, io.prompts)) {
-    io.output.note(describeChanges(await api.getPolicy({}), patch).join("\n"));
-    if (!(await io.prompts.confirm("Change the policy?"))) throw declined();
-  }
+  const { patch, acceptLoosening } = options;
+  const asks = mustAsk(options, io.prompts);
+  const policy = await api.getPolicy({});
+  const loosened = loosenedFields(policy, patch).join(", ");
+  if (loosened !== "") requireReason(options, `Loosening ${loosened}`);
+  if (asks) {
+    io.output.note(describeChanges(policy, patch).join("\n"));
+    const question = loosened === "" ? "Change the policy?" : `This LOOSENS ${loosened}. Change the policy?`;
+    if (!(await io.prompts.confirm(question))) throw declined();
+  } else if (loosened !== "" && !acceptLoosening)
+    throw new Fault("REFUSED", `This loosens ${loosened}: accept it with --accept-loosening`);
   await io.output.print(await api.updatePolicy(patch), updatedView);
+}
+
+/** The fields whose new value lets through what the present one stops. */
+function loosenedFields(policy: Policy, patch: PolicyPatch): PolicyField[] {
+  const changes = statedFields(patch, mergePolicy(policy, patch));
+  return changes.flatMap(([field, to]) =>
+    directionOf(field, policyValue(policy, field) ?? null, to) === "loosens" ? field : [],
+  );
 }
 
 /** `feeBps: 100 -> 120`, one line per field that the patch states. */

@@ -1,10 +1,10 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { z } from "zod";
 import { formatPath } from "../../config/config-error.ts";
 import { TenantFileSchema } from "../../config/schema/schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
-import type { CommandContext, Host } from "../command.ts";
+import type { CommandContext, CommandModule, Host } from "../command.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -78,3 +78,24 @@ function leaves(value: unknown, path: (string | number)[] = []): { path: (string
   if (children.length === 0) return [{ path, value }];
   return children.flatMap(([step, child]) => leaves(child, [...path, step]));
 }
+
+/** A document for other programs: JSON unless another format is asked for. */
+const documentView: View<object, object> = { kind: "text", text: (document) => JSON.stringify(document, null, 2) };
+
+const DOCUMENTS = ["tenant", "market", "operator", "fleet", "case", "openapi"];
+
+export const schema: CommandModule = {
+  register: (noun, host) =>
+    host.add(
+      noun
+        .addArgument(new Argument("<what>", "of which file, or of the HTTP service").choices(DOCUMENTS))
+        .description(
+          "JSON Schema (draft-07) of tenant files, market files, test cases and the operator's pmctl.yaml and fleet.yaml, or the OpenAPI document of the service",
+        ),
+      { names: "$schema type properties required title description definitions openapi info paths components" },
+      async ({ args: [what], io }) => {
+        const { schemaDocument } = await import("../../app/schema-documents.ts");
+        return io.output.print(await schemaDocument(what), documentView);
+      },
+    ),
+};

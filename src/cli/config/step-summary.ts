@@ -4,7 +4,15 @@ import { replayMarkdown } from "../audit/replay-view.ts";
 import { failureOf } from "../errors.ts";
 import { markdownCell, markdownCode } from "../output/markdown.ts";
 import type { Output } from "../output/output.ts";
-import { actionOf, type JudgedPlan, refusalLines, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
+import {
+  actionOf,
+  inForce,
+  type JudgedPlan,
+  refusalLines,
+  restLines,
+  type ShownPlan,
+  shownValue,
+} from "./plan-view.ts";
 
 /**
  * Writes Markdown to where the build server shows it; nothing where there is none. A report that cannot be written is told,
@@ -27,7 +35,7 @@ export function planMarkdown(plan: ShownPlan | JudgedPlan, title = `Plan for ${p
   if (plan.items.length === 0) lines.push("No managed value differs from what is live.");
   else {
     lines.push("| Field | What | Live | File | Mark |", "| --- | --- | --- | --- | --- |");
-    for (const item of plan.items) {
+    for (const item of inForce(plan)) {
       const { field, live, desired, mark } = item;
       lines.push(
         `| ${markdownCode(field)} | ${actionOf(item)} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`,

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Door } from "../../app/doors/choose-door.ts";
+import type { Door } from "../../app/tenant/door.ts";
 import { formatPath, type Path } from "../../config/config-error.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
@@ -26,7 +26,7 @@ interface TenantItem {
 type TenantDocument = Omit<TenantConfig, "source"> & {
   file: string;
   /** Which way commands go to the tenant now, with these options. */
-  door: Door;
+  door: Pick<Door, "kind"> & { url?: string };
 };
 
 export function register(noun: Command, host: Host): void {
@@ -108,11 +108,11 @@ function tenantItems(context: Pick<CommandContext<SelectorOptions>, "options" | 
 async function runTenantShow({ options, args: [id], io: { output } }: CommandContext<object>): Promise<void> {
   const [{ readOperatorTenant }, { chooseDoor }] = await Promise.all([
     import("../../app/tenant/operator-tenant.ts"),
-    import("../../app/doors/choose-door.ts"),
+    import("../../app/tenant/door.ts"),
   ]);
   const tenant = readOperatorTenant(id ?? options.tenant);
   const { source, ...document } = tenant.config;
-  const way = await chooseDoor(tenant, options.via, options.url, (message) => output.note(message));
-  const door: Door = way.kind === "db" ? way : { kind: way.kind, url: way.url };
+  const way = await chooseDoor(tenant, options, (message) => output.note(message));
+  const door: TenantDocument["door"] = way.kind === "db" ? way : { kind: way.kind, url: way.url };
   await output.print({ ...document, file: source.file, door }, documentView);
 }

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { anchorWarnings } from "../../config/anchor-files.ts";
 import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/config-error.ts";
 import { displayPath } from "../../config/config-file.ts";
 import { loadEnvironment } from "../../config/environment.ts";
@@ -10,6 +9,7 @@ import { DirectorySecrets, unlessUnsound } from "../../config/secrets/secret-val
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
 import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
+import { tenantWarnings } from "../../config/tenant-files/tenant-warnings.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { documentOf } from "../../plan/plan-document.ts";
@@ -75,9 +75,11 @@ async function runValidate(context: CommandContext<SelectorOptions>): Promise<Ex
   const others = new DirectorySecrets(workspace.directory, environment);
   const files = eachTenant(context, (file, tenant): Read => {
     try {
-      const { config, markets } = loadTenant(file);
+      const loaded = loadTenant(file);
+      const { config, markets } = loaded;
       const secrets = problemsOf(() => checkSecretsAtHand(config, environment, others));
-      return { tenant, file: config.source.file, markets, config, problems: [...secrets, ...anchorWarnings(config)] };
+      const warnings = tenantWarnings(loaded, { environment, now: wallClockMs() });
+      return { tenant, file: config.source.file, markets, config, problems: [...secrets, ...warnings] };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       return { tenant, file: displayPath(file), markets: [], problems: error.problems };

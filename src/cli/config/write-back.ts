@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { parseDocument } from "yaml";
 import type { Path } from "../../config/config-error.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
@@ -7,6 +7,7 @@ import { setInYaml } from "../../config/yaml/yaml-edit.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { isNaming } from "../../plan/plan-compare.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
+import { writeWhole } from "../../state/state-directory.ts";
 import type { Io } from "../command.ts";
 
 /** One value of a file that is to become the live one. */
@@ -45,13 +46,7 @@ export function writeEdits(edits: readonly FileEdit[], { output }: Pick<Io, "out
     const text = editedText(file, edits);
     // A link stays a link: the file behind it is replaced.
     const target = realpathSync(file);
-    const fresh = `${target}.new`;
-    try {
-      writeFileSync(fresh, text, { mode: statSync(target).mode });
-      renameSync(fresh, target);
-    } finally {
-      rmSync(fresh, { force: true });
-    }
+    writeWhole(target, text, { mode: statSync(target).mode });
     output.note(`${file} was written`);
   }
 }

@@ -15,7 +15,7 @@ interface ShownBackup extends Omit<WrittenBackup["manifest"], "migrations"> {
   file: string;
   /** Of the uncompressed content. */
   sha256: string;
-  /** The audit key that authenticates it; null for a file of the former format. */
+  /** The audit key that authenticates it; null for a file without a `mac`. */
   keyId: string | null;
   encrypted: boolean;
 }
@@ -78,7 +78,7 @@ export function registerBackup(noun: Command, host: Host): void {
       .option("--into <variable>", "the variable with the address of a new, empty database, to fill that one", variable)
       .option("--anchor <file>", "anchors, or receipts (--receipt), that the restored log must hold", identifier)
       .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
-      .option("--allow-unauthenticated", "take a file of an older pmctl, which no audit key authenticates")
+      .option("--allow-unauthenticated", "take a file without a mac, which no audit key authenticates")
       .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
       .addHelpText("after", RESTORE_NOTE),
     { names: `${BACKUP_FIELDS} keptAs into` },

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { DatabaseStatus } from "../../app/database/database-status.ts";
-import { olderServersAfter } from "../../app/database/older-servers.ts";
 import type { Migrated } from "../../app/database/owner-tasks.ts";
 import type { Cluster } from "../../app/database/tenant-cluster.ts";
 import type { Globals, Host } from "../command.ts";
@@ -50,10 +49,10 @@ export function register(noun: Command, host: Host): void {
     noun.command("migrate").description("bring a tenant's schema to the version of this pmctl"),
     { names: "tenant applied" },
     async ({ options, io }) => {
-      const { migrateTenant } = await import("../../app/database/owner-tasks.ts");
+      const { migrateTenant, noticeToServers } = await import("../../app/database/owner-tasks.ts");
       const migrated = await migrateTenant(options.tenant);
-      const older = olderServersAfter(migrated.applied);
-      if (older) io.output.note(older.notice);
+      const notice = noticeToServers(migrated.applied);
+      if (notice) io.output.note(notice);
       return io.output.print(migrated, migratedView);
     },
   );

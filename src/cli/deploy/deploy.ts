@@ -3,14 +3,15 @@ import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { type DatabaseNode, TARGETS, type Target } from "../../app/deploy/deployment.ts";
 import type { FileState } from "../../app/deploy/write-files.ts";
+import { ConfigError } from "../../config/config-error.ts";
 import { displayPath } from "../../config/config-file.ts";
 import { OPERATOR_FILE } from "../../config/operator-file.ts";
+import { packageVersion } from "../../config/package-version.ts";
 import { operatorDirectory } from "../../config/selection/operator-directory.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";
-import { packageVersion } from "../input/package-version.ts";
 import { writableFolder } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import type { View } from "../output/output.ts";
@@ -72,6 +73,18 @@ async function runDeployRender(context: CommandContext<RenderOptions>): Promise<
   if (nodes.length > 0 && target !== "patroni") throw new Fault("USAGE", "--nodes is for --target patroni");
   const tenants = eachTenant(context, loadTenant).toSorted((a, b) => (a.config.tenant < b.config.tenant ? -1 : 1));
   if (tenants.length === 0) throw new Fault("USAGE", "There are no tenants here; `pmctl init` makes one");
+  const unexpected = tenants.filter(({ config }) => !config.server.expected);
+  if (unexpected.length > 0)
+    throw new ConfigError(
+      unexpected.flatMap(({ config }) =>
+        config.source.problems([
+          {
+            path: ["server", "expected"],
+            message: "must be true where a server is deployed, so that its absence is noticed",
+          },
+        ]),
+      ),
+    );
   const [{ renderDeployment }, { deploymentNotes }, { compareFiles, leftoversIn, writeFiles }] = await Promise.all([
     import("../../app/deploy/render.ts"),
     import("../../app/deploy/notes.ts"),

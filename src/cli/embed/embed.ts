@@ -1,10 +1,20 @@
+import { createHash } from "node:crypto";
 import type { Command } from "commander";
-import { checkUrl } from "../../app/doors/choose-door.ts";
 import type { Check } from "../../app/embed/check-embed.ts";
+import { checkUrl } from "../../app/tenant/door.ts";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { MarketId, MarketKey } from "../../contract/scalars.ts";
-import { MARKETS_OF, SNIPPET_FORMS, SNIPPET_THEMES, SNIPPET_VIEWS } from "../../domain/embed/snippet.ts";
-import { type Snippet, snippetWithPolicy } from "../../domain/embed/snippet-with-policy.ts";
+import {
+  MARKETS_OF,
+  SCRIPT_PATH,
+  SNIPPET_FORMS,
+  SNIPPET_THEMES,
+  SNIPPET_VIEWS,
+  type SnippetForm,
+  type SnippetTerms,
+  snippetPolicy,
+  writeSnippet,
+} from "../../domain/embed/snippet.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isWholeId } from "../../domain/market/short-id.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
@@ -170,4 +180,19 @@ function parseOrigin(text: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ""))
     throw new Fault("USAGE", "--origin must be scheme and host, such as https://news.example");
   return url.origin;
+}
+
+/** The HTML that a publisher pastes into a page. */
+export interface Snippet {
+  html: string[];
+  /** Directives that a strict policy of the page needs. */
+  csp: string;
+  scriptUrl: string;
+}
+
+/** A few lines of HTML whose script stays at its address through upgrades, so that it has no integrity value. */
+export function snippetWithPolicy(form: SnippetForm, terms: SnippetTerms): Snippet {
+  const { html, call } = writeSnippet(form, terms);
+  const callHash = call === undefined ? undefined : createHash("sha256").update(call).digest("base64");
+  return { html, csp: snippetPolicy(form, terms.origin, callHash), scriptUrl: terms.origin + SCRIPT_PATH };
 }

@@ -131,7 +131,7 @@ async function stepsOf(
 
   return {
     filesChanged: async () => {
-      // A soak may take days, and secrets are replaced meanwhile.
+      // A run may take hours, and secrets are replaced meanwhile.
       others = read();
       return (await digestOf(fleet)) !== run.files;
     },

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { openWorkspace } from "../../config/workspace.ts";
 import type { Host } from "../command.ts";
 import { acceptLooseningOption, acceptRuleOption, breakFreezeOption, onDriftOption } from "../config/plan-choices.ts";
 import { type FleetApplyOptions, runFleetApply } from "./fleet-apply.ts";
 import { DRIFT_FIELDS, runFleetDrift } from "./fleet-drift.ts";
 import { type FleetPlanOptions, PLAN_FIELDS, runFleetPlan } from "./fleet-plan.ts";
-import { runFleetStatus } from "./fleet-status.ts";
-import { STATUS_FIELDS } from "./run-view.ts";
+import { printRun, STATUS_FIELDS } from "./run-view.ts";
 
 export function register(noun: Command, host: Host): void {
   host.add<FleetPlanOptions>(
@@ -34,7 +34,10 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun.command("status").description("where the last fleet apply of this directory stands; asks no tenant"),
     { names: STATUS_FIELDS },
-    runFleetStatus,
+    async ({ io }) => {
+      const { currentRun } = await import("../../app/fleet/kept-run.ts");
+      return printRun(await currentRun(openWorkspace().directory), io.output);
+    },
   );
   host.add(
     noun

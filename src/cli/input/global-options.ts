@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { FORMATS } from "../output/formats.ts";
+import { FORMATS } from "../output/serialise.ts";
 import { idempotencyKey, writableFile } from "./parsers.ts";
 import { selectorOption } from "./selector-option.ts";
 

@@ -44,6 +44,17 @@ export async function marketToFilterBy(
   return (await api.getMarket({ id: await resolveId("market", text, api, session) })).id;
 }
 
+/** Whether the tenant has seen a user. @param api as the operator */
+export async function isKnownUser(id: string, api: Api): Promise<boolean> {
+  try {
+    await api.getUser({ id });
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "NOT_FOUND") return false;
+    throw error;
+  }
+}
+
 /** The most users among whom the one is sought that an operator may have meant. */
 const LIKELY_USERS = 200;
 
@@ -51,22 +62,18 @@ const LIKELY_USERS = 200;
  * A user that the tenant has seen. Traders are answered before their first look as of a user without money; for an operator
  * such an id is most likely misspelled.
  * @param api as the operator
+ * @param otherwise what a command takes for a user who is not known yet
  * @throws Fault NOT_FOUND naming the nearest id
  */
-export async function knownUser(id: string, api: Api): Promise<string> {
-  try {
-    await api.getUser({ id });
-    return id;
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== "NOT_FOUND") throw error;
-    const { items } = await api.listUsers({ limit: LIKELY_USERS });
-    const meant = nearest(
-      id,
-      items.map(({ userId }) => userId),
-    );
-    const hint = meant === undefined ? "pmctl user list shows those there are" : `did you mean ${meant}?`;
-    throw new Fault("NOT_FOUND", `There is no user ${id}; ${hint}`, { cause: error });
-  }
+export async function knownUser(id: string, api: Api, otherwise?: string): Promise<string> {
+  if (await isKnownUser(id, api)) return id;
+  const { items } = await api.listUsers({ limit: LIKELY_USERS });
+  const meant = nearest(
+    id,
+    items.map(({ userId }) => userId),
+  );
+  const hint = meant === undefined ? "pmctl user list shows those there are" : `did you mean ${meant}?`;
+  throw new Fault("NOT_FOUND", [`There is no user ${id}`, hint, ...(otherwise ? [otherwise] : [])].join("; "));
 }
 
 /**

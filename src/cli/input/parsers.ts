@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
-import { IDEMPOTENCY_KEY } from "../../domain/access/idempotency.ts";
+import { IDEMPOTENCY_KEY, type RelativeTimes } from "../../domain/access/idempotency.ts";
 import { statusWordsProblem } from "../../domain/market/status-filter.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type Direction, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
@@ -102,29 +102,25 @@ function anyTime(value: string, direction: Direction): string {
   }
 }
 
+const TIME_PARSERS: ReadonlySet<unknown> = new Set([timeAgo, timeAhead]);
+
+/** The times that the command's line says relative to now, once it is parsed; to be called before. */
+export function relativeTimesOf(command: Command): RelativeTimes {
+  const said = new Map<string, string>();
+  for (const option of command.options.filter(({ parseArg }) => TIME_PARSERS.has(parseArg))) {
+    command.on(`option:${option.name()}`, (word: string) => {
+      const instant = command.getOptionValue(option.attributeName());
+      if (typeof instant === "string" && parseTimestamp(word) === undefined) said.set(instant, word);
+    });
+  }
+  return said;
+}
+
 /** A comma list of the words by which lists of markets are chosen. */
 export function statusWords(value: string): string {
   const problem = statusWordsProblem(value);
   if (problem !== undefined) throw new InvalidArgumentError(`It ${problem}.`);
   return value;
-}
-
-/** `24h` for a day ago, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
-export function past(value: string): string {
-  return instant(value, (now, spanMs) => now - spanMs, "24h");
-}
-
-/** `90d` for 90 days from now, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
-export function future(value: string): string {
-  return instant(value, (now, spanMs) => now + spanMs, "90d");
-}
-
-function instant(value: string, shifted: (now: number, spanMs: number) => number, example: string): string {
-  if (/^\d+[smhd]$/.test(value)) return isoTime(shifted(wallClockMs(), timeSpan(value)));
-  const time = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
-  if (time === undefined)
-    throw new InvalidArgumentError(`It must be a time span such as ${example}, or a date such as 2027-01-31.`);
-  return isoTime(time);
 }
 
 export function jsonObject(value: string): Record<string, unknown> {

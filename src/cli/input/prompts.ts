@@ -2,6 +2,7 @@ import type { Key } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { Fault } from "../../domain/fault.ts";
 import { Interrupted } from "../errors.ts";
+import { sanitizeLine, sanitizeText } from "../output/text-width.ts";
 
 /** Questions to the operator; tests answer in place of a person. */
 export interface Prompts {
@@ -47,7 +48,7 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
     async confirm(question) {
       const { confirm } = await import("@clack/prompts");
       return answered(
-        await withPlainKeys(stdin, () => confirm({ message: question, initialValue: false, ...streams })),
+        await withPlainKeys(stdin, () => confirm({ message: sanitizeText(question), initialValue: false, ...streams })),
       );
     },
 
@@ -56,14 +57,14 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
       const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
       // Without defaultValue an accepted placeholder would be shown as an empty answer.
       const shown = fallback === undefined ? {} : { placeholder: fallback, defaultValue: fallback };
-      const typed = answered(await text({ message: question, ...shown, validate, ...streams }));
+      const typed = answered(await text({ message: sanitizeText(question), ...shown, validate, ...streams }));
       return typed?.trim() || (fallback ?? "");
     },
 
     async choose(question, choices, first) {
       const { select } = await import("@clack/prompts");
-      const options = choices.map(({ value, name }) => ({ value: value as string, label: name }));
-      const settings = { message: question, options, initialValue: first as string, ...streams };
+      const options = choices.map(({ value, name }) => ({ value: value as string, label: sanitizeLine(name) }));
+      const settings = { message: sanitizeText(question), options, initialValue: first as string, ...streams };
       const chosen = answered(await withPlainKeys(stdin, () => select(settings)));
       return chosen as typeof first;
     },
@@ -72,13 +73,18 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
       const { text } = await import("@clack/prompts");
       const matches = (typed: string | undefined) =>
         typed?.trim() === expected ? undefined : `Type exactly: ${expected} (or press Ctrl-C)`;
-      answered(await text({ message: question, validate: matches, ...streams }));
+      answered(await text({ message: sanitizeText(question), validate: matches, ...streams }));
     },
 
     async search(question, find) {
       const { search } = await import("@inquirer/prompts");
-      const source = (term: string | undefined) => find(term?.trim() ?? "");
-      return search({ message: question, source, pageSize: 10 }, streams).catch((error: unknown) => {
+      const source = (term: string | undefined) =>
+        find(term?.trim() ?? "").map(({ value, name, description }) => ({
+          value,
+          name: sanitizeLine(name),
+          ...(description === undefined ? {} : { description: sanitizeLine(description) }),
+        }));
+      return search({ message: sanitizeText(question), source, pageSize: 10 }, streams).catch((error: unknown) => {
         throw error instanceof Error && error.name === "ExitPromptError" ? new Interrupted() : error;
       });
     },
@@ -126,4 +132,15 @@ export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts
   if (options.yes) return false;
   if (prompts.available) return true;
   throw new Fault("USAGE", `${what} needs a confirmation, and there is no terminal to ask on: add --yes`);
+}
+
+/**
+ * The operator's reason, for what nobody could explain later without one.
+ * @param what is done, as the subject of a sentence
+ * @throws Fault USAGE without a reason
+ */
+export function requireReason({ reason }: { reason?: string | undefined }, what: string): string {
+  if (reason === undefined || reason.trim() === "")
+    throw new Fault("USAGE", `${what} needs a reason in the audit log: add --reason`);
+  return reason;
 }

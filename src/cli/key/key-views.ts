@@ -25,6 +25,17 @@ export interface KeyItem {
   fingerprint: string | null;
 }
 
+/** What a secret that is no API key has in the columns of keys. */
+export const NO_API_KEY = {
+  active: true,
+  onRecord: null,
+  scopes: null,
+  from: null,
+  createdAt: null,
+  expiresAt: null,
+  lastUsedAt: null,
+};
+
 export const listView: View<readonly KeyItem[], KeyItem> = {
   kind: "list",
   rows: (keys) => keys,
@@ -32,12 +43,12 @@ export const listView: View<readonly KeyItem[], KeyItem> = {
     { title: "NAME", cell: ({ name }) => name, whole: true },
     { title: "TYPE", cell: ({ type }) => type },
     { title: "ACTIVE", cell: ({ active, onRecord }) => (onRecord === false ? "NOT ON RECORD" : active ? "yes" : "no") },
-    { title: "SCOPES", cell: ({ scopes }) => listed(scopes) },
+    { title: "SCOPES", cell: ({ scopes }) => listed(scopes), optional: true, telling: true },
     { title: "FROM", cell: ({ from }) => listed(from), optional: true },
     instantColumn("CREATED", ({ createdAt }) => createdAt, { whole: true, optional: true }),
-    instantColumn("EXPIRES", ({ expiresAt }) => expiresAt, { whole: true }),
+    instantColumn("EXPIRES", ({ expiresAt }) => expiresAt, { whole: true, optional: true }),
     instantColumn("LAST USED", ({ lastUsedAt }) => lastUsedAt, { whole: true, optional: true }),
-    { title: "KEPT IN", cell: ({ reference }) => orDash(reference) },
+    { title: "KEPT IN", cell: ({ reference }) => orDash(reference), whole: true },
     { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
   ],
   empty: "The tenant has no keys yet: pmctl apply puts those of its file in.",

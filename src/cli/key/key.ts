@@ -1,22 +1,27 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { FileSecret } from "../../app/tenant/tenant-secrets.ts";
-import type { Api } from "../../contract/operations.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { normalRange } from "../../domain/access/networks.ts";
 import { isScope, normalScopes, noScope, SCOPES, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { future, identifier, timeSpan } from "../input/parsers.ts";
+import { identifier, timeAhead, timeSpan } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
-import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "./key-views.ts";
+import {
+  createdView,
+  type KeyItem,
+  listView,
+  NO_API_KEY,
+  revokedView,
+  rotatedView,
+  rotationView,
+} from "./key-views.ts";
 
 const KEY_TYPES = ["admin", "public"] as const;
 type KeyType = (typeof KEY_TYPES)[number];
-
-interface Repeatable {
-  idempotencyKey?: string | undefined;
-}
+type Repeatable = { idempotencyKey?: string | undefined };
 
 interface CreateOptions extends Repeatable {
   name: string;
@@ -47,6 +52,7 @@ interface Flags {
 }
 
 interface RotateFlags extends Flags {
+  leaked?: boolean;
   type?: KeyType | "webhook" | "audit";
   endpoint?: InboundEndpoint;
 }
@@ -75,7 +81,7 @@ export function register(noun: Command, host: Host): void {
       )
       .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
       .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
-      .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", future),
+      .option("--expires <when>", "a time span such as 90d, or a time with its zone; never, unless given", timeAhead),
     { operation: "createKey" },
     ({ options, args, io }) => {
       const { type, scopes, from, expires: expiresAt, idempotencyKey } = options;
@@ -103,20 +109,33 @@ export function register(noun: Command, host: Host): void {
         ),
       )
       .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
-      .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", future),
+      .option("--leaked", "end the old value now, with the streams that were opened with it")
+      .option(
+        "--expires <when>",
+        "when the new value ends: a time span such as 90d, or a time with its zone",
+        timeAhead,
+      ),
     { operation: "rotateKey" },
     async ({ options, args, io }) => {
-      const { type, endpoint } = options;
+      const { type, endpoint, leaked } = options;
+      if (leaked && options.overlap !== undefined)
+        throw new Fault("USAGE", "--leaked ends the old value now: leave --overlap out");
       if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
       if (type === "webhook" || type === "audit") {
+        if (leaked)
+          throw new Fault(
+            "USAGE",
+            `--leaked is for API keys; of a leaked ${type} secret the old value is left out of the file`,
+          );
         if (options.idempotencyKey !== undefined)
           throw new Fault("USAGE", `--type ${type} changes nothing: leave --idempotency-key out`);
         const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
         return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
       }
-      const { overlap: overlapSeconds, expires: expiresAt, idempotencyKey } = options;
+      const { overlap: overlapSeconds = leaked ? 0 : undefined, expires: expiresAt, idempotencyKey } = options;
       const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt, idempotencyKey };
-      return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
+      await withSession(options, io, (session) => runKeyRotate(rotate, session, io));
+      if (leaked) io.output.note(`What the old value did is on record: pmctl audit list --actor admin:${rotate.name}`);
     },
   );
   host.add<Flags & { type?: KeyType }>(
@@ -169,17 +188,6 @@ export function networks(value: string, before: readonly string[] = []): string[
 export function overlap(value: string): number {
   return /^0[smhd]?$/.test(value) ? 0 : timeSpan(value) / 1000;
 }
-
-/** What a secret that is no API key has in the columns of keys. */
-const NO_API_KEY = {
-  active: true,
-  onRecord: null,
-  scopes: null,
-  from: null,
-  createdAt: null,
-  expiresAt: null,
-  lastUsedAt: null,
-};
 
 /** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
 export async function runKeyList(
@@ -270,14 +278,11 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
   await io.output.print(await api.revokeKey({ name, type }), revokedView);
 }
 
-interface WithValue {
-  name: string;
-  /** Null in the answer to a repeated request: the value is not stored. */
-  key: string | null;
-}
-
 /** Who repeats a line under the same idempotency key knows that it is a repeat. */
-function requireValue<Answer extends WithValue>(answer: Answer, { idempotencyKey }: Repeatable): Answer {
+function requireValue<Answer extends Pick<WireResult<"createKey">, "name" | "key">>(
+  answer: Answer,
+  { idempotencyKey }: Repeatable,
+): Answer {
   if (answer.key !== null || idempotencyKey !== undefined) return answer;
   throw new Fault(
     "OUTCOME_UNKNOWN",
@@ -285,7 +290,7 @@ function requireValue<Answer extends WithValue>(answer: Answer, { idempotencyKey
   );
 }
 
-function noteValue({ name, key }: WithValue, { output }: Pick<Io, "output">): void {
+function noteValue({ name, key }: Pick<WireResult<"createKey">, "name" | "key">, { output }: Pick<Io, "output">): void {
   output.note(
     key === null
       ? `The value of ${name} was shown when it was made, and is stored nowhere: \`pmctl key rotate ${name}\` makes another`

@@ -8,7 +8,6 @@ import { PAGE } from "../input/paging.ts";
 import { identifier } from "../input/parsers.ts";
 import type { Choice } from "../input/prompts.ts";
 import { price } from "../output/cells.ts";
-import { sanitizeLine } from "../output/text-width.ts";
 
 /**
  * How a verb of `market` learns which market it is about: the line names it, or the operator chooses it on a terminal.
@@ -61,7 +60,7 @@ export async function chooseMarket(
   const choices = (await offered(api)).map(
     ({ id, question, category, yesPrice, status }): Choice & { searched: string } => ({
       value: id,
-      name: sanitizeLine(question),
+      name: question,
       description: `${id}, ${status ?? "open"}, ${category}, YES at ${price(yesPrice)}`,
       searched: `${id} ${question} ${category}`.toLowerCase(),
     }),

@@ -33,18 +33,31 @@ export function statusOption(): Option {
   ).argParser(statusWords);
 }
 
+const narrowed = (command: Command) =>
+  command
+    .addOption(statusOption())
+    .option("--category <slug>", "only this category")
+    .addOption(new Option("--kind <kind>", "only this kind").choices(MARKET_KINDS))
+    .addOption(limitOption());
+
 export function registerList(noun: Command, host: Host): void {
   host.add<ListOptions>(
-    noun
-      .command("list")
-      .description("markets that are not settled, or those in other states, by closing time")
-      .addOption(statusOption())
-      .option("--category <slug>", "only this category")
-      .addOption(new Option("--kind <kind>", "only this kind").choices(MARKET_KINDS))
-      .option("--q <words>", "search in questions and descriptions")
-      .addOption(limitOption()),
+    narrowed(
+      noun.command("list").description("markets that are not settled, or those in other states, by closing time"),
+    ).option("--q <words>", "search in questions and descriptions"),
     { operation: "listMarkets" },
     ({ options, io }) => withSession(options, io, (session) => runMarketList(options, session.api(), io)),
+  );
+  host.add<ListOptions>(
+    narrowed(
+      noun
+        .command("search")
+        .description("markets whose question or description has these words")
+        .argument("<words...>", "what to look for"),
+    ),
+    { operation: "listMarkets" },
+    ({ options, args, io }) =>
+      withSession(options, io, (session) => runMarketList({ ...options, q: args.join(" ") }, session.api(), io)),
   );
 }
 
@@ -73,7 +86,7 @@ interface Extras {
   now: number;
 }
 
-/** At 80 columns the question, its state, when it closes and the id that commands take; more as there is room. */
+/** At 80 columns what tells markets apart and what they trade at; more as there is room. */
 const listView = ({ lines, short, now }: Extras): View<readonly MarketItem[], MarketItem> => ({
   kind: "list",
   rows: (markets) => markets,
@@ -82,10 +95,10 @@ const listView = ({ lines, short, now }: Extras): View<readonly MarketItem[], Ma
     { title: "STATUS", cell: stateOf, whole: true },
     instantColumn("CLOSES", ({ closeAt }) => closeAt, { now, whole: true }),
     { title: "ID", cell: ({ id }) => short.get(id) ?? id, whole: true },
-    { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right", optional: true },
+    { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right", optional: true, telling: true },
+    { title: "KEY", cell: ({ key }) => key ?? "-", whole: true, optional: true, telling: true },
     { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
     { title: "LAST DAY", cell: ({ id }) => sparkline(lines.get(id) ?? [], 12), picture: true },
-    { title: "KEY", cell: ({ key }) => key ?? "-", whole: true, optional: true },
     { title: "CATEGORY", cell: ({ category }) => category, optional: true },
     { title: "KIND", cell: ({ kind }) => kind, optional: true },
   ],

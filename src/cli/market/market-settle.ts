@@ -3,7 +3,7 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { decimal, wholeNumber } from "../input/parsers.ts";
-import { mustAsk } from "../input/prompts.ts";
+import { mustAsk, requireReason } from "../input/prompts.ts";
 import { instant, price, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { marketArgument } from "./market-choice.ts";
@@ -20,6 +20,8 @@ export interface SettleOptions {
   expectPayouts?: number | undefined;
   /** US dollars. */
   expectTotal?: number | undefined;
+  /** Settles without a question a market that is open still, or whose price expects the other outcome. */
+  early?: boolean | undefined;
 }
 
 type SettleFlags = Omit<SettleOptions, "id">;
@@ -29,15 +31,19 @@ const theMarket = marketArgument("settle");
 export function registerSettle(noun: Command, host: Host): void {
   host.add<SettleFlags>(
     theMarket
-      .takes(noun.command("settle").description("pay the winners; cannot be undone"))
+      .takes(noun.command("settle").description("pay the winners; cannot be undone; --reason says what decides it"))
       .addOption(new Option("--outcome <side>", "the side that wins").choices(["yes", "no"]).makeOptionMandatory())
       .option("--preview", "only show what would be paid")
       .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
-      .option("--expect-total <usd>", "pay nothing unless this is the total", decimal),
+      .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
+      .option("--early", "with --yes: also before it closes, or when its price expects the other outcome"),
     { operation: "settleMarket" },
     async ({ options, args, io }) => {
       theMarket.check({ args, io });
-      if (!options.preview) mustAsk(options, io.prompts);
+      if (!options.preview) {
+        requireReason(options, "A settlement");
+        mustAsk(options, io.prompts);
+      }
       return withSession(options, io, async (session) => {
         const api = session.api();
         const { id } = await theMarket.input({ args, io }, api, session);
@@ -83,13 +89,36 @@ function agreement({ price: given, outcome }: Preview): string {
   return given < 0.1 ? `${says}: traders are almost sure of the OPPOSITE` : `${says}: traders expect the OPPOSITE`;
 }
 
+/** Why a settlement is most likely a mistake; undefined for one that is due and that traders expect. */
+function doubt({ status, outcome, price: given, closeAt }: Preview): string | undefined {
+  const other = outcome === "yes" ? "NO" : "YES";
+  if (status !== "closed") return `the market does not close before ${closeAt}`;
+  return given < 0.5 ? `traders expect ${other}, at ${price(1 - given)}` : undefined;
+}
+
+/**
+ * With nobody to ask, a settlement that is most likely a mistake is refused.
+ * @throws Fault SETTLEMENT_UNEXPECTED
+ */
+async function refuseDoubtful({ id, outcome }: SettleOptions, api: Api): Promise<void> {
+  const preview = await api.previewSettlement({ id, outcome }).catch((error: unknown) => {
+    // The operation refuses it itself, or knows it for the repeat of a request.
+    if (error instanceof Fault && error.code === "MARKET_SETTLED") return undefined;
+    throw error;
+  });
+  const why = preview && doubt(preview);
+  if (why !== undefined)
+    throw new Fault("SETTLEMENT_UNEXPECTED", `Nothing was paid: ${why}. --early settles it all the same`);
+}
+
 const previewView: View<Preview, Preview> = { kind: "record", fields: previewFields };
 
 /**
  * Settles a market, after the operator has seen what it pays and typed the market and the outcome. It pays exactly what
  * was shown: a trade that comes between makes it pay nothing.
  *
- * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on; EXPECTATION_NOT_MET when it would pay otherwise
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on; EXPECTATION_NOT_MET when it would pay
+ * otherwise; SETTLEMENT_UNEXPECTED with `--yes` before it closes or against its price
  */
 export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<void> {
   const { id, outcome } = options;
@@ -97,7 +126,9 @@ export async function runMarketSettle(options: SettleOptions, api: Api, io: Io):
     await io.output.print(await api.previewSettlement({ id, outcome }), previewView);
     return;
   }
-  const seen = mustAsk(options, io.prompts) ? await askToSettle(options, api, io) : undefined;
+  const asks = mustAsk(options, io.prompts);
+  if (!asks && !options.early) await refuseDoubtful(options, api);
+  const seen = asks ? await askToSettle(options, api, io) : undefined;
   const settled = api.settleMarket({
     marketId: id,
     outcome,

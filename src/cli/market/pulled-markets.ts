@@ -30,7 +30,7 @@ const view: View<readonly Row[], Row> = {
 
 /**
  * Prints the unsettled markets that no file states, as files would, and writes these files if asked to.
- * @throws Fault NOT_FOUND for a server of an older version, REFUSED or CONFIG_INVALID where a file cannot be written; then none is
+ * @throws Fault REFUSED or CONFIG_INVALID where a file cannot be written; then none is
  */
 export async function pullMarkets(
   session: ConfigSession,
@@ -56,7 +56,6 @@ async function marketsWithoutFile(session: ConfigSession): Promise<Row[]> {
   const live = await session.open();
   if (!live) return [];
   const unsettled = await readUnsettled(live.api);
-  if (!unsettled) throw new Fault("NOT_FOUND", "The server is of an older version and cannot list these markets");
   const folder = join(dirname(session.config.source.file), "markets");
   const names = existsSync(folder) ? readdirSync(folder).map((name) => parse(name.toLowerCase()).name) : [];
   const markets = pulledMarkets(unsettled, session.markets, liveConfigOf(live.config), names);

@@ -1,5 +1,13 @@
 import type { Column } from "./table.ts";
 
+/** One value as a Markdown table of its fields. */
+export function markdownRecord(fields: readonly (readonly [string, string])[]): string {
+  return markdownTable(fields, [
+    { title: "Field", cell: ([name]) => name },
+    { title: "Value", cell: ([, text]) => text },
+  ]);
+}
+
 /** Rows as a Markdown table, with nothing left out; pictures have no place in it. */
 export function markdownTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const shown = columns.filter(({ picture }) => !picture);

@@ -2,11 +2,9 @@ import { styleText } from "node:util";
 import { type ExitCode, errorRecord, failureOf, hintsFor, type Subject, stackOf } from "../errors.ts";
 import { type Annotation, formatAnnotations, isAnnotationFormat } from "./annotations.ts";
 import { plain } from "./cells.ts";
-import type { Format } from "./formats.ts";
-import { markdownTable } from "./markdown.ts";
-import type { Pager } from "./pager.ts";
-import { pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
-import type { Sink } from "./sink.ts";
+import { markdownRecord, markdownTable } from "./markdown.ts";
+import type { Pager, Sink } from "./pager.ts";
+import { type Format, pickFields, toCsv, toNdjson, toTsv, toYaml } from "./serialise.ts";
 import { type Column, fieldColumns, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { escapeControls, folded, sanitizeLine, sanitizeText, shorten } from "./text-width.ts";
 
@@ -147,8 +145,10 @@ export class Output {
 
   /** Prints names, one per line or as the format has it. */
   list(names: readonly string[]): void {
-    const asJson = this.#asked && !["table", "csv", "markdown"].includes(this.format);
-    this.#options.stdout.write(asJson ? `${JSON.stringify(names)}\n` : `${names.join("\n")}\n`);
+    const asJson = this.#asked && !["table", "csv", "tsv", "markdown"].includes(this.format);
+    this.#options.stdout.write(
+      `${asJson ? escapeControls(JSON.stringify(names)) : names.map(sanitizeLine).join("\n")}\n`,
+    );
   }
 
   /**
@@ -198,15 +198,20 @@ export class Output {
     this.#clearProgress();
     if (message !== undefined) {
       const said = tenant === undefined ? message : `${tenant}: ${message}`;
-      const text = this.speaksJson ? JSON.stringify(errorRecord(error, subject, said)) : `pmctl: ${sanitizeText(said)}`;
-      this.#options.stderr.write(`${this.speaksJson ? text : folded(this.#options.stderr, text)}\n`);
+      const text = this.speaksJson
+        ? escapeControls(JSON.stringify(errorRecord(error, subject, said)))
+        : folded(this.#options.stderr, sanitizeText(`pmctl: ${said}`));
+      this.#options.stderr.write(`${text}\n`);
     }
-    if (this.showsProgress) this.#options.stderr.write(hintsFor(error, subject));
-    if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
+    if (this.showsProgress) this.#options.stderr.write(sanitizeText(hintsFor(error, subject)));
+    if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${sanitizeText(stackOf(error))}\n`);
     return exit;
   }
 
-  /** Data in a file stays as it is; on a terminal its escape sequences lose their effect. A table has none already. */
+  /**
+   * Data in a file stays as it is; on a terminal its escape sequences lose their effect. A table lost them cell by cell, because
+   * the colours of its own must work.
+   */
   #harmless(text: string): string {
     if (!this.#options.stdout.isTTY || this.format === "table") return text;
     return this.format === "json" || this.format === "ndjson" ? escapeControls(text) : sanitizeText(text);
@@ -214,7 +219,7 @@ export class Output {
 
   async #render<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<string> {
     const { fields } = this.#options;
-    if (view.kind === "text" && !this.#asked) return view.text(value);
+    if (view.kind === "text" && !this.#asked) return this.#text(value, view);
     const rows = (view.kind === "list" ? view.rows(value) : [value]) as readonly Readonly<Record<string, unknown>>[];
     const picked = fields ? pickFields(rows, fields) : rows;
     const whole = fields ? (view.kind === "list" ? picked : picked[0]) : value;
@@ -225,10 +230,12 @@ export class Output {
         return toYaml(whole);
       case "csv":
         return toCsv(picked);
+      case "tsv":
+        return toTsv(picked);
       case "ndjson":
         return toNdjson(picked);
       case "markdown":
-        return this.#markdown(value, view, fields && picked);
+        return fields ? markdownTable(picked, fieldColumns(fields)) : markdownOf(value, view);
       case "github":
       case "sarif":
         return formatAnnotations(view.annotations?.(value) ?? [], this.format);
@@ -237,8 +244,12 @@ export class Output {
     }
   }
 
+  #text<Value>(value: Value, { text }: { text: (value: Value) => string }): string {
+    return this.#options.stdout.isTTY ? sanitizeText(text(value)) : text(value);
+  }
+
   #table<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
-    if (view.kind === "text") return view.text(value);
+    if (view.kind === "text") return this.#text(value, view);
     const style = this.#style();
     const picture = style.width === undefined ? "" : (view.picture?.(value, style.width) ?? "");
     const above = picture === "" ? "" : `${picture}\n\n`;
@@ -247,24 +258,6 @@ export class Output {
     if (rows.length > 0) return above + renderTable(rows, view.columns, style);
     this.note(view.empty);
     return "";
-  }
-
-  /** @param picked the rows with the fields that were asked for, else undefined */
-  #markdown<Value extends object, Row extends object>(
-    value: Value,
-    view: View<Value, Row>,
-    picked: readonly Readonly<Record<string, unknown>>[] | undefined,
-  ): string {
-    if (picked) return markdownTable(picked, fieldColumns(this.#options.fields ?? []));
-    if (view.kind === "text") return view.text(value);
-    if (view.kind === "list") {
-      const below = view.below?.(value) ?? "";
-      return `${markdownTable(view.rows(value), view.columns)}${below === "" ? "" : `\n\n${below}`}`;
-    }
-    return markdownTable(view.fields(value), [
-      { title: "Field", cell: ([name]) => name },
-      { title: "Value", cell: ([, text]) => text },
-    ]);
   }
 
   #fieldTable<Value extends object, Row extends object>(
@@ -297,4 +290,11 @@ export class Output {
     this.#options.stderr.write("\r\u001b[2K");
     this.#progressShown = false;
   }
+}
+
+function markdownOf<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
+  if (view.kind === "text") return view.text(value);
+  if (view.kind === "record") return markdownRecord(view.fields(value));
+  const below = view.below?.(value) ?? "";
+  return `${markdownTable(view.rows(value), view.columns)}${below === "" ? "" : `\n\n${below}`}`;
 }

@@ -1,6 +1,14 @@
 import { isErrno, pagerCommand, processEnvironment } from "../../config/environment.ts";
 import type { Interrupts } from "../input/interrupts.ts";
 
+/** What output needs of a stream; the process's own and a test's buffer have it. */
+export interface Sink {
+  write(text: string, done?: (error?: Error | null) => void): unknown;
+  isTTY?: boolean | undefined;
+  columns?: number | undefined;
+  rows?: number | undefined;
+}
+
 /** Shows a text that is longer than the screen. Resolves to false when there is no pager, and nothing was shown. */
 export type Pager = (text: string) => Promise<boolean>;
 

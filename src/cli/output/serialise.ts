@@ -1,4 +1,12 @@
 import { csvOf } from "../../contract/csv.ts";
+import { ANNOTATION_FORMATS } from "./annotations.ts";
+
+export const FORMATS = ["table", "json", "yaml", "csv", "tsv", "ndjson", "markdown", ...ANNOTATION_FORMATS] as const;
+export type Format = (typeof FORMATS)[number];
+
+export function isFormat(text: string): text is Format {
+  return FORMATS.some((format) => format === text);
+}
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -6,6 +14,17 @@ type Row = Readonly<Record<string, unknown>>;
 export function toCsv(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return names.length === 0 ? "" : csvOf(names, rows);
+}
+
+/** For `grep`, `cut` and `sort`: a line per row under a header, a tab between values, and a space for what would break either. */
+export function toTsv(rows: readonly Row[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const line = (texts: readonly string[]) => `${texts.map((text) => text.replace(/[\t\r\n]+/g, " ")).join("\t")}\n`;
+  const textOf = (value: unknown) =>
+    typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
+  return names.length === 0
+    ? ""
+    : [names, ...rows.map((row) => names.map((name) => textOf(row[name])))].map(line).join("");
 }
 
 export function toNdjson(rows: readonly Row[]): string {

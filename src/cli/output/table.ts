@@ -21,6 +21,8 @@ export interface Column<Row> {
   wanted?: number;
   /** Left out where there is no room for it: first those that say nothing, then from the last. */
   optional?: true;
+  /** Tells rows apart, so wide columns become as narrow as they can before this optional one goes. */
+  telling?: true;
   /** A picture: on terminals only, and optional. */
   picture?: true;
 }
@@ -69,6 +71,7 @@ interface Strip {
   wanted: number;
   align: "right" | undefined;
   optional: boolean;
+  telling: boolean;
   /** No row has anything to say in it. */
   empty: boolean;
 }
@@ -95,7 +98,18 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
 }
 
 function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
-  const { title, cell, align, paint, whole, least, wanted = 0, optional = false, picture = false } = column;
+  const {
+    title,
+    cell,
+    align,
+    paint,
+    whole,
+    least,
+    wanted = 0,
+    optional = false,
+    telling = false,
+    picture = false,
+  } = column;
   const texts = [title, ...rows.map((row) => sanitizeLine(cell(row, rows)))];
   const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
   // Half a number or half a picture tells something else than the whole.
@@ -111,6 +125,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
     wanted: Math.max(narrowest, Math.min(width, wanted)),
     align,
     optional: optional || picture,
+    telling,
     empty,
   };
 }
@@ -150,11 +165,21 @@ function fit(strips: readonly Strip[], available: number | undefined): Strip[] {
   if (available === undefined) return [...strips];
   const isTight = totalOf(strips, ({ width }) => width) > available;
   let kept = strips.filter(({ optional, empty }) => !(isTight && optional && empty));
-  while (totalOf(kept, ({ wanted }) => wanted) > available) {
-    const dispensable = kept.findLast(({ optional }) => optional);
-    if (!dispensable) break;
-    kept = kept.filter((strip) => strip !== dispensable);
-  }
+  const drop = (room: (strip: Strip) => number, isDispensable: (strip: Strip) => boolean) => {
+    while (totalOf(kept, room) > available) {
+      const dispensable = kept.findLast(isDispensable);
+      if (!dispensable) break;
+      kept = kept.filter((strip) => strip !== dispensable);
+    }
+  };
+  drop(
+    ({ wanted }) => wanted,
+    ({ optional, telling }) => optional && !telling,
+  );
+  drop(
+    ({ least }) => least,
+    ({ optional }) => optional,
+  );
   const fitted = kept.map((strip) => ({ ...strip }));
   while (totalOf(fitted, ({ width }) => width) > available) {
     const [widest] = fitted.filter(({ width, least }) => width > least).toSorted((a, b) => b.width - a.width);

@@ -124,7 +124,7 @@ async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], 
     ],
     tryNext: [
       "pmctl market list",
-      `pmctl trade place --market ${marketId} --side yes --amount 5 --user ${userId}`,
+      `pmctl trade buy --market ${marketId} --side yes --amount 5 --user ${userId}`,
       "pmctl doctor",
     ],
   };

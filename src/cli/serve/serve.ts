@@ -72,9 +72,11 @@ export function register(noun: Command, host: Host): void {
 
 /** Goes on as the same process with a server's heap, and begins the command anew. */
 async function replaceProcess(command: Command): Promise<void> {
-  const { limitHeap } = await import("../../app/serve/heap.ts");
+  const { heapOptions, limitHeap } = await import("../../app/serve/heap.ts");
   const workspace = openWorkspace();
-  limitHeap(workspace.directory, servedTenant(workspace, command.args, command.optsWithGlobals<Globals>()));
+  limitHeap(() =>
+    heapOptions(workspace.directory, servedTenant(workspace, command.args, command.optsWithGlobals<Globals>())),
+  );
 }
 
 function servedTenant(workspace: Workspace, args: readonly string[], { tenant }: Pick<Globals, "tenant">): string {
@@ -89,7 +91,7 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   const { readDeclaredTenant } = await import("../../app/tenant/operator-tenant.ts");
   const { readyTenant } = await import("../../app/tenant/tenant-database.ts");
   const { serveTenant } = await import("../../app/serve/tenant-server.ts");
-  const { describeCertificate } = await import("../../app/doors/served-certificate.ts");
+  const { describeCertificate } = await import("../../app/serve/served-certificate.ts");
   const ready = await readyTenant(readDeclaredTenant(workspace.directory, tenant));
   const { port, host, opsPort, opsHost, drainSeconds, https, sweep } = options;
   const server = await serveTenant({

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { isEveryAddress, networkAddress } from "../../app/doors/network-address.ts";
+import { isEveryAddress, networkAddress } from "../../app/serve/network-address.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { Output, View } from "../output/output.ts";
 

@@ -10,65 +10,53 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Output } from "../output/output.ts";
-import {
-  addHouseOptions,
-  HOUSE_FIELDS,
-  type HouseFlags,
-  requireHouse,
-  runAsWorker,
-  runHouse,
-  tenantsIsolated,
-} from "./house.ts";
 import { register as registerServe, type Served, servedView } from "./serve.ts";
+import { addSharedOptions, requireShared, runShared, type SharedFlags } from "./up-shared.ts";
 
-type UpOptions = Readonly<Record<string, unknown>> & SelectorOptions & HouseFlags & { asWorker?: true };
+type UpOptions = Readonly<Record<string, unknown>> & SelectorOptions & SharedFlags;
 
 /** Each tenant has ports of its own, in its file; and a browser or a code for each tenant would bury the terminal. */
-const NOT_SHARED = ["port", "opsPort", "open", "qr"];
+const NOT_OF_SERVE = ["port", "opsPort", "open", "qr"];
 
 export function register(noun: Command, host: Host): void {
   noun
     .argument("[dir]", "the operator's directory; this one unless given")
     .description(
-      "serve every tenant of a directory, each in a process of its own or, with --workers, all by a few; restarts those that end",
+      "serve every tenant of a directory, each in a process of its own, which is restarted when it ends; with --shared all in one",
     );
-  const shared = sharedOptions(host);
-  for (const option of shared) noun.addOption(option);
+  const serveOptions = optionsOfServe(host);
+  for (const option of serveOptions) noun.addOption(option);
   noun.addOption(selectorOption());
-  addHouseOptions(noun);
-  host.add<UpOptions>(noun, { names: `tenant pid url opsUrl survives warnings ${HOUSE_FIELDS}` }, (context) =>
-    runUp(context, shared),
+  addSharedOptions(noun);
+  // Before the process listens to signals: one that it had caught would be lost with it.
+  noun.hook("preAction", async (command) => {
+    if (!command.opts<SharedFlags>().shared) return;
+    const { limitHeap, sharedHeapOptions } = await import("../../app/serve/heap.ts");
+    limitHeap(sharedHeapOptions);
+  });
+  host.add<UpOptions>(noun, { names: "tenant pid url opsUrl survives warnings tenants" }, (context) =>
+    runUp(context, serveOptions),
   );
 }
 
 /** Options of `serve` that apply to every tenant. */
-function sharedOptions(host: Host): Option[] {
+function optionsOfServe(host: Host): Option[] {
   const serve = new Command("serve");
   registerServe(serve, host);
-  return serve.options.filter((option) => !NOT_SHARED.includes(option.attributeName()));
+  return serve.options.filter((option) => !NOT_OF_SERVE.includes(option.attributeName()));
 }
 
 /** Runs until the first SIGINT or SIGTERM, then stops every server. */
-async function runUp(context: CommandContext<UpOptions>, shared: readonly Option[]): Promise<ExitCode> {
+async function runUp(context: CommandContext<UpOptions>, serveOptions: readonly Option[]): Promise<ExitCode> {
   const { options, args, io, interrupts } = context;
   const { output } = io;
-  if (options.asWorker) {
-    await runAsWorker(context);
-    return EXIT.ok;
-  }
   const workspace = openWorkspace(args[0]);
   const tenants = tenantsMeant(workspace, { options, args: [] }, "all");
   if (tenants.length === 0)
     throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
-  const common = options.quiet ? ["--quiet"] : [];
-  const passedOn = [...serveArguments(options, shared), ...common];
-  if (options.workers !== undefined) {
-    const isolated = tenantsIsolated(workspace, tenants, options.isolate ?? []);
-    const inHouse = tenants.filter((tenant) => !isolated.includes(tenant));
-    const begin = async () => superviseServers(workspace, isolated, options, output, passedOn);
-    return runHouse(context, workspace, { inHouse, isolated, begin }, common);
-  }
-  requireHouse(options);
+  if (options.shared) return runShared(context, workspace, tenants);
+  requireShared(options);
+  const passedOn = [...serveArguments(options, serveOptions), ...(options.quiet ? ["--quiet"] : [])];
   const asked = interrupts.take();
   const servers = await superviseServers(workspace, tenants, options, output, passedOn);
   if (!asked.aborted) await once(asked, "abort");

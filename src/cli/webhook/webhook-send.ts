@@ -4,6 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import {
+  checkStandingIn,
   isSignedByProvider,
   type Scheme,
   type Signed,
@@ -17,6 +18,7 @@ import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Host } from "../command.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
+import { declined, mustAsk } from "../input/prompts.ts";
 import type { View } from "../output/output.ts";
 
 /** The server's own limit for a webhook. */
@@ -24,18 +26,27 @@ const MAX_BODY_BYTES = 256 * 1024;
 
 /** The verbs of `webhook` that stand in for a provider. */
 export function registerSending(noun: Command, host: Host): void {
-  host.add<{ set: string[]; scheme?: Scheme }>(
+  host.add<{ set: string[]; scheme?: Scheme; asProvider?: boolean }>(
     noun
       .command("send")
-      .description("send an event to the running server, signed as its provider would")
+      .description(
+        "send an event to the running server, signed as its provider would; outside of a sandbox with --as-provider",
+      )
       .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
       .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
+      .option("--as-provider", "stand in for the provider: --reason says why, and your key is the actor on record")
       .addOption(schemeOption("what the endpoint takes"))
       .addHelpText("after", fieldsHelp()),
     { names: "event url status body" },
     async ({ options, args: [event = ""], io }) => {
       const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
       const tenant = readOperatorTenant(options.tenant);
+      checkStandingIn(tenant, event, options);
+      if (options.asProvider && mustAsk(options, io.prompts, "Standing in for a provider")) {
+        io.output.note(JSON.stringify(sample.body));
+        if (!(await io.prompts.confirm(`Put ${event} on record at ${tenant.id} in the provider's place?`)))
+          throw declined();
+      }
       const sent = await sendAsProvider(tenant, sample, options, (message) => io.output.note(message));
       await io.output.print({ event, ...sent, body: sample.body }, sentView);
     },

@@ -22,7 +22,6 @@ const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
   COST_EXCEEDS_PAYOUT: ({ value, limit }) =>
     `the shares for ${value} USD, fee included, could pay ${limit} USD at most`,
   SLIPPAGE: ({ value, limit, field }) => `the caller asked for a ${field} of ${limit}, and it would have been ${value}`,
-  QUOTE_EXPIRED: ({ value, limit }) => `the quote held until ${limit}, and the trade came at ${value}`,
   KYC_REQUIRED: ({ value }) => `the user's identity check stood at "${value}", and kyc.required asks for a passed one`,
   SUITABILITY_REQUIRED: ({ value, limit, field }) =>
     field === "policy.suitabilityRequired"

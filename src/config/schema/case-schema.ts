@@ -103,7 +103,7 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
 const Result = z.json().meta({ description: "A field of the answer that the API gives to the step." });
 
 const { placeOrder, suspendMarket, resumeMarket, settleMarket } = operations;
-/** Every code that a step can be refused with. Its trades come without held quotes, as orders do. */
+/** Every code that a step can be refused with. */
 export const STEP_REFUSALS: readonly FaultCode[] = [
   ...new Set([placeOrder, suspendMarket, resumeMarket, settleMarket].flatMap(({ refusals }) => [...refusals])),
 ];

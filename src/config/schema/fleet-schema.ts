@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { Name } from "../../contract/scalars.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time/units.ts";
+import { HOUR_MS } from "../../domain/time/units.ts";
 import { parseSelector, type Selector, SelectorError } from "../selection/selector.ts";
-import { BaseUrl, duration, Percentage, TenantId } from "./scalars.ts";
+import { BaseUrl, duration, TenantId } from "./scalars.ts";
 
 /** As `--selector` takes it. The text is kept for messages. */
 const SelectorText = z.codec(z.string().max(4096), z.custom<{ text: string; requirements: Selector }>(), {
@@ -26,19 +26,6 @@ const Gate = z.strictObject({
   doctor: on.meta({ description: "Every check of the doctor passes." }),
   reconcile: on.meta({ description: "The ledger adds up." }),
   chain: on.meta({ description: "The audit log verifies." }),
-  soak: duration(7 * DAY_MS, { mayBeZero: true })
-    .prefault("0s")
-    .meta({ description: "How long the servers are watched for errorRate and p99." }),
-  errorRate: Percentage.optional().meta({
-    description: "The most answers of 500 and above; not looked at unless given.",
-  }),
-  p99: duration(MINUTE_MS)
-    .optional()
-    .meta({ description: "What 99 of 100 requests must be answered within; not looked at unless given." }),
-  minRequests: z.number().int().min(0).max(1_000_000_000).optional().meta({
-    description:
-      "Fewer requests to a tenant during the soak tell nothing of errorRate and p99, so the gate does not pass; 1 unless stated, and 0 lets an idle tenant pass.",
-  }),
   command: z.array(z.string().min(1).max(1024)).min(1).max(64).optional().meta({
     description:
       "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; 0 passes. Needs --allow-exec.",
@@ -72,7 +59,7 @@ export const FleetFileSchema = z
         TenantId,
         z.strictObject({
           url: BaseUrl.meta({
-            description: "Address of the tenant's server; http:// for one that this directory started on this machine.",
+            description: "Address of the tenant's server, https://. Servers of this directory need none.",
           }),
         }),
       )

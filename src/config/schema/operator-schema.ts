@@ -50,6 +50,24 @@ export type SecretGrants = z.output<typeof SecretGrants>;
 export const OperatorFileSchema = z
   .strictObject({
     version: z.literal(1).meta({ description: "Version of this file's format." }),
+    programs: z
+      .strictObject({
+        sops: text(1024).regex(/^\//, "must be an absolute path").optional().meta({
+          description: "Absolute path of the program that decrypts SOPS files; it then needs no --allow-exec.",
+        }),
+        env: z
+          .array(
+            z.string().regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals"),
+          )
+          .max(100)
+          .default([])
+          .meta({
+            description:
+              "Variables of the process that the programs of secrets and anchors get beside the usual ones and their tenant's.",
+          }),
+      })
+      .prefault({})
+      .meta({ description: "The programs that tenant files run." }),
     secrets: SecretGrants.prefault({}).meta({ description: "What the files of all tenants may do with secrets." }),
     tenants: z
       .record(TenantId, SecretGrants)

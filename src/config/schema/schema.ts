@@ -20,7 +20,7 @@ import {
   TenantLabels,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, DrainSeconds, HeldQuotesPerMinute, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -42,6 +42,10 @@ const Server = z.strictObject({
   }),
   opsHost: text(255).default("127.0.0.1").meta({
     description: "Address of health checks and metrics, which ask for no key: loopback, or one of a closed network.",
+  }),
+  expected: z.boolean().default(false).meta({
+    description:
+      "Whether the tenant is to be served at all times: one that nobody serves then fails doctor, inbox and gates.",
   }),
   drainSeconds: DrainSeconds,
   trustProxy: z
@@ -81,7 +85,8 @@ const AdminKey = z.strictObject(
   {
     ...keyFields,
     scopes: KeyScopes.default(["*"]).meta({
-      description: "What the key may do: read, markets, settle, funds, users, config, keys; * is everything.",
+      description:
+        "What the key may do: read, config:read, markets, settle, funds, users, config, keys; * is everything.",
     }),
   },
   { error: keyError },
@@ -249,7 +254,6 @@ export const TenantFileSchema = z
             "Reads of the widget and the market pages, of each address; 600, or perMinute where that is more.",
         }),
         webhooksPerMinute: PerMinute.optional().meta({ description: "A bucket of their own for signed webhooks." }),
-        heldQuotesPerMinute: HeldQuotesPerMinute,
       })
       .prefault({})
       .meta({ description: "Requests a minute." }),

@@ -34,11 +34,6 @@ export const MemoryMb = z.number().int().min(128).max(65_536).default(DEFAULT_ME
     "Memory that a server may take under full load, in MiB; idle it takes about 90. Less makes each trade dearer, more than 400 buys nothing. Of a smaller machine it takes half.",
 });
 
-/** A person confirms a trade every other second at most. */
-export const HeldQuotesPerMinute = z.number().int().min(1).max(10_000).default(30).meta({
-  description: "Held quotes a minute that one user may ask for.",
-});
-
 const Connections = z.number().int().min(1).max(1_000_000);
 const Streams = z.number().int().min(0).max(1_000_000);
 const Seconds = z.number().int().min(1).max(3600);

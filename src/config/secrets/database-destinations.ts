@@ -1,5 +1,10 @@
 import { isIP } from "node:net";
-import { AddressProblem, isSocket, parseDatabaseHost } from "../../domain/access/database-address.ts";
+import {
+  AddressProblem,
+  type DatabaseAddress,
+  isSocket,
+  parseDatabaseHost,
+} from "../../domain/access/database-address.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { Path } from "../config-error.ts";
 import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
@@ -92,6 +97,20 @@ function hostsOf({ hosts, parameters }: Parts): (string | undefined)[] {
     const place = placeOf(stated);
     return place === undefined ? [] : [`${place}${mark}`];
   });
+}
+
+/**
+ * The hosts beyond this machine that a password may reach without TLS, as `a.example:5432?sslmode=prefer`: any `sslmode`
+ * below `require` lets the server, or who is on the way to it, choose not to encrypt.
+ */
+export function plainPasswordHosts({ hosts, password, parameters }: DatabaseAddress): string[] {
+  const sslmode = parameters.sslmode ?? (parameters.sslrootcert === "system" ? "verify-full" : "prefer");
+  if (password === "" || !["disable", "allow", "prefer"].includes(sslmode)) return [];
+  return hosts.flatMap(({ host, port }) =>
+    isSocket(host) || isHere(host)
+      ? []
+      : `${host.includes(":") ? `[${host}]` : host}:${port}?sslmode=${sslmode}`.toLowerCase(),
+  );
 }
 
 /** Undefined for this machine, and for what is no host, which is reported as such. */

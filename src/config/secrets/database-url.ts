@@ -15,7 +15,7 @@ import { OPERATOR_FILE, secretBounds } from "../operator-file.ts";
 import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 import type { TenantFile } from "../schema/schema.ts";
-import { weaklySentToVariables } from "./database-destinations.ts";
+import { plainPasswordHosts, weaklySentToVariables } from "./database-destinations.ts";
 import { destinationName, mayBeSentTo } from "./secret-destinations.ts";
 import { describeReference } from "./secrets.ts";
 
@@ -36,7 +36,7 @@ interface Place {
 export function databaseUrl(stated: StatedDatabaseUrl, place: Place): { url: string | undefined; findings: Finding[] } {
   const findings: Finding[] = [];
   const address = "hosts" in stated ? addressOfParts(stated, place, findings) : addressIn(stated, place, findings);
-  if (address !== undefined) findings.push(...weaklySent(stated, place));
+  if (address !== undefined) findings.push(...weaklySent(stated, place), ...plainlySent(address, stated, place));
   if (address === undefined || findings.length > 0) return { url: undefined, findings };
   const rootCertificate = address.parameters.sslrootcert;
   if (rootCertificate === undefined || rootCertificate === "system")
@@ -66,6 +66,32 @@ function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: Place)
     const message = `the secret would be sent to the host in ${variable}, checked as by sslmode=${sslmode}, which this file decides: keep sslmode in a variable too, or let it be verify-full${entry}`;
     return [{ path: at, message }];
   });
+}
+
+/**
+ * A password that would reach another machine without TLS, unless `pmctl.yaml` allows that host `sslmode=disable`. Refused
+ * before anything is connected: whether the server would ask for it in clear is then no matter.
+ */
+function plainlySent(address: DatabaseAddress, stated: StatedDatabaseUrl, { path, directory }: Place): Finding[] {
+  const [host, ...others] = plainPasswordHosts(address);
+  if (host === undefined) return [];
+  const reference = "hosts" in stated ? stated.password : stated;
+  const name = reference && destinationName(reference);
+  const { destinations } = secretBounds(directory, basename(directory));
+  const isAllowed = (each: string) => name !== undefined && mayBeSentTo({ name, host: each }, directory, destinations);
+  if ([host, ...others].every(isAllowed)) return [];
+  const where = reference === undefined ? "" : ` in ${describeReference(reference)}`;
+  const entry =
+    name === undefined
+      ? ""
+      : `, or list "${name}": ["HOST:PORT?sslmode=disable"] with each of its hosts in ${OPERATOR_FILE} under secrets.destinations`;
+  const at = "hosts" in stated ? [...path, "password"] : path;
+  return [
+    {
+      path: at,
+      message: `the password${where} would travel to another machine without TLS: set sslmode=require or stronger${entry}`,
+    },
+  ];
 }
 
 /** What is wrong with the parts of addresses that the file itself holds; secrets are looked at when they are read. */

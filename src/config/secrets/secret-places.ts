@@ -61,8 +61,6 @@ const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
     { type: "outbound", group: { name: "outbound", acrossTenants: true }, problemOf: signingSecret },
   ],
   ["webhooks.", { type: "webhook", group: { name: "inbound" }, problemOf: bytes(32) }],
-  // Earlier versions accepted shorter keys: they still verify old entries, and seal nothing new.
-  ["audit.previous", { type: "audit", group: { name: "audit" }, problemOf: bytes(16) }],
   ["audit.anchors", { type: "audit", group: { name: "anchors" }, problemOf: signingSecret }],
   ["audit.", { type: "audit", group: { name: "audit" }, problemOf: bytes(32) }],
   ["auth.", { type: "jwt", group: { name: "jwt" }, problemOf: bytes(32) }],

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { isBelow } from "../bounded-file.ts";
 import type { Finding, Path } from "../config-error.ts";
-import { environmentPrefix, prefixedTenant } from "../environment.ts";
+import { environmentPrefix, possibleOwners } from "../environment.ts";
 import { OPERATOR_FILE, type SecretBounds } from "../operator-file.ts";
 import type { Draft } from "../rules.ts";
 import {
@@ -45,24 +45,13 @@ function toList(where: string, what = "it"): string {
 }
 
 function problemOfVariable(name: string, tenant: string, { isTenant, env }: SecretBounds): string | undefined {
-  const owner = prefixTenants(name).find(isTenant);
+  const owner = possibleOwners(name).find(isTenant);
   if (owner === tenant) return undefined;
   if (owner !== undefined) return `the variable ${name} belongs to the tenant ${owner}: no other tenant may use it`;
   if (env.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern)))
     return undefined;
   const prefix = environmentPrefix(tenant);
   return `the variable ${name} does not begin with ${prefix}_: rename it, or ${toList("secrets.env")}`;
-}
-
-/**
- * The ids of the tenants that a variable may belong to, by its beginnings. The longest comes first, because `ACME_EU_KEY` is no
- * variable of `acme` where there is an `acme-eu`.
- */
-function prefixTenants(name: string): string[] {
-  const ids: string[] = [];
-  for (let end = name.lastIndexOf("_"); end > 0; end = name.lastIndexOf("_", end - 1))
-    ids.push(prefixedTenant(name.slice(0, end)));
-  return ids;
 }
 
 /** The files that a tenant file refers to for secrets and keys, as it states them. */

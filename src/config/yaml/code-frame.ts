@@ -17,18 +17,15 @@ const MASK = "***";
 
 /**
  * The line of `position` with two lines around it and a caret below, masked.
- *
- * @param shown.firstLine the number that the text's first line is shown with
  */
 export function drawFrame(
-  { text, lineStarts, firstLine }: { text: string; lineStarts: readonly number[]; firstLine: number },
+  { text, lineStarts }: { text: string; lineStarts: readonly number[] },
   position: Position,
   visible: Visibility,
 ): string {
   const first = Math.max(1, position.line - LINES_AROUND);
   const last = Math.min(lineCount(text, lineStarts), position.line + LINES_AROUND);
-  const numberOf = (line: number) => String(line + firstLine - 1);
-  const gutter = numberOf(last).length;
+  const gutter = String(last).length;
   const rows: string[] = [];
   for (let line = first; line <= last; line++) {
     const start = lineStarts[line - 1] ?? 0;
@@ -38,7 +35,7 @@ export function drawFrame(
     const from = target - start < WIDTH - 20 ? start : target - WIDTH / 2;
     const cut = from > start ? "..." : "";
     const shown = cut + maskedText(text, [from, Math.min(end, from + WIDTH)], visible);
-    rows.push(`${here ? ">" : " "} ${numberOf(line).padStart(gutter)} | ${shown}`.trimEnd());
+    rows.push(`${here ? ">" : " "} ${String(line).padStart(gutter)} | ${shown}`.trimEnd());
     if (here) {
       const before = cut + maskedText(text, [from, target], visible);
       // Within a masked value the caret points at the end of the mask, because one mask stands for the whole value.

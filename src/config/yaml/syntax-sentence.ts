@@ -1,4 +1,5 @@
-import type { YAMLError } from "yaml";
+import { type Document, isCollection, isScalar, visit, type YAMLError } from "yaml";
+import type { Span } from "./code-frame.ts";
 
 /** By the code of the YAML library, which may quote the text, and with it a literal secret: these sentences never do. */
 const BY_CODE: Readonly<Record<string, string>> = {
@@ -29,8 +30,50 @@ const BY_WORDS: readonly [words: RegExp, sentence: string][] = [
   [/without - indicator/i, "an entry of a list begins with -"],
 ];
 
-/** What is wrong with a text that is no YAML. */
-export function syntaxSentence({ code, message }: YAMLError): string {
+const TOO_FAR = "is indented further than the lines that it belongs with";
+
+/**
+ * What is wrong with a text that is no YAML, at the line that made it: the first mistake, as whatever the parser says behind it
+ * follows from it. Without one, each of its warnings.
+ */
+export function syntaxMistakes(document: Document.Parsed, text: string): { span: Span; message: string }[] {
+  const { errors, warnings } = document;
+  const tab = errors.find(({ code }) => code === "TAB_AS_INDENT");
+  const multiline = errors.find(({ code }) => code === "MULTILINE_IMPLICIT_KEY");
+  const earliest = errors.toSorted((one, other) => one.pos[0] - other.pos[0])[0];
+  const first = tab ?? (multiline?.pos[0] === earliest?.pos[0] ? multiline : undefined) ?? earliest;
+  if (!first) return warnings.map((warning) => ({ span: warning.pos, message: sentence(warning) }));
+  const [start, end] = first.pos;
+  const lineStart = text.lastIndexOf("\n", end - 1) + 1;
+  if (first === multiline && lineStart > start) {
+    const indent = text.slice(lineStart, end).search(/\S|$/);
+    return [{ span: [lineStart + indent, end], message: TOO_FAR }];
+  }
+  const opening = UNCLOSED.test(first.message) ? openingBefore(document, text, first) : undefined;
+  return [{ span: opening === undefined ? first.pos : [opening, opening + 1], message: sentence(first) }];
+}
+
+const UNCLOSED = /end with a [}\]]|expected .*[}\]]$|closing ['"]/i;
+
+/** Where the last bracket or quote was opened that is not closed. */
+function openingBefore(
+  document: Document.Parsed,
+  text: string,
+  { pos: [end], message }: YAMLError,
+): number | undefined {
+  const isQuote = /closing/i.test(message);
+  let found: number | undefined;
+  visit(document, (_, node) => {
+    const isMeant = isQuote
+      ? isScalar(node) && node.type?.startsWith("QUOTE")
+      : isCollection(node) && node.flow && !/[}\]]/.test(text.charAt((node.range?.[1] ?? 0) - 1));
+    const [start] = (isScalar(node) || isCollection(node) ? node.range : undefined) ?? [];
+    if (isMeant && start !== undefined && start < end) found = start;
+  });
+  return found;
+}
+
+function sentence({ code, message }: YAMLError): string {
   const known = BY_WORDS.find(([words]) => words.test(message));
   return known?.[1] ?? BY_CODE[code] ?? "this is not valid YAML";
 }

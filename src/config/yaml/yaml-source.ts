@@ -1,14 +1,22 @@
 import { createHash } from "node:crypto";
-import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
+import { type Document, LineCounter, parseAllDocuments, parseDocument } from "yaml";
 import { type Extent, type Finding, formatPath, type Path, type Position, type Problem } from "../config-error.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { drawFrame, type Span, type Visibility } from "./code-frame.ts";
 import { scalarText } from "./scalar-text.ts";
-import { syntaxSentence } from "./syntax-sentence.ts";
+import { syntaxMistakes } from "./syntax-sentence.ts";
 import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
 
 /** Further ones are only counted: each needs a frame, and a megabyte can hold a great many. */
 const MAX_PROBLEMS = 100;
+
+const READING = {
+  version: "1.2",
+  // Our own walk finds keys that stand twice, and knows their path.
+  uniqueKeys: false,
+  prettyErrors: false,
+  logLevel: "error",
+} as const;
 
 /** A YAML text that remembers where everything stands. Version 1.2, so that `NO` is Norway and not false. */
 export class YamlSource {
@@ -22,32 +30,38 @@ export class YamlSource {
   readonly #text: string;
   readonly #guide: SchemaGuide;
   readonly #document: Document.Parsed;
-  readonly #lines = new LineCounter();
-  readonly #firstLine: number;
+  readonly #lines: LineCounter;
   #visibility: Visibility | undefined;
 
-  /** @param firstLine the line of the file in which the text begins, for one document of several */
-  constructor(text: string, file: string, guide: SchemaGuide, firstLine = 1) {
+  /** Every document of a text that may hold several; those without content are left out. */
+  static documentsOf(text: string, file: string, guide: SchemaGuide): YamlSource[] {
+    const lines = new LineCounter();
+    const documents = parseAllDocuments(text, { ...READING, lineCounter: lines });
+    return [...documents]
+      .filter(({ contents, errors }) => contents !== null || errors.length > 0)
+      .map((document) => new YamlSource(text, file, guide, { document, lines }));
+  }
+
+  /** @param parsed one document of several; the text is all of them */
+  constructor(
+    text: string,
+    file: string,
+    guide: SchemaGuide,
+    parsed?: { document: Document.Parsed; lines: LineCounter },
+  ) {
     this.file = file;
-    this.#firstLine = firstLine;
+    this.#lines = parsed?.lines ?? new LineCounter();
     this.sha256 = createHash("sha256").update(text).digest("hex");
     this.#text = text;
     this.#guide = guide;
-    this.#document = parseDocument(text, {
-      version: "1.2",
-      lineCounter: this.#lines,
-      // Our own walk finds keys that stand twice, and knows their path.
-      uniqueKeys: false,
-      prettyErrors: false,
-      logLevel: "error",
-    });
-    const all = [...this.#document.errors, ...this.#document.warnings];
-    const tab = all.find(({ code }) => code === "TAB_AS_INDENT");
-    // What else the parser says of a text with such a tab follows from it.
-    const errors = tab ? [tab] : all;
-    if (errors.length > 0) {
+    this.#document = parsed?.document ?? parseDocument(text, { ...READING, lineCounter: this.#lines });
+    const mistakes = syntaxMistakes(this.#document, text);
+    if (mistakes.length > 0) {
       this.#visibility = visibleWords(text, guide);
-      this.syntaxProblems = errors.slice(0, MAX_PROBLEMS).map((error) => this.#syntaxProblem(error));
+      const about = { path: "", code: "YAML_SYNTAX", severity: "error", fix: null } as const;
+      this.syntaxProblems = mistakes
+        .slice(0, MAX_PROBLEMS)
+        .map(({ span, message }) => this.#problem(span, { ...about, message }));
       return;
     }
     const findings = structureFindings(this.#document);
@@ -57,7 +71,7 @@ export class YamlSource {
 
   /** Where the value of `path` stands, or its nearest existing ancestor's key when the file does not state it. */
   positionOf(path: Path, atKey = false): Position {
-    return this.#inFile(this.#position(this.#spanOf(path, atKey)[0]));
+    return this.#position(this.#spanOf(path, atKey)[0]);
   }
 
   /** The text of what {@link positionOf} points at; of a whole document only its beginning. */
@@ -94,15 +108,10 @@ export class YamlSource {
   #problem([start, end]: Span, about: Omit<Problem, "file" | "frame" | keyof Extent>): Problem {
     this.#visibility ??= visibleSpans(this.#document, this.#text, this.#guide);
     const position = this.#position(start);
-    const { line: endLine, column: endColumn } = this.#inFile(this.#position(Math.max(start, end)));
+    const { line: endLine, column: endColumn } = this.#position(Math.max(start, end));
     const { lineStarts } = this.#lines;
-    const frame = drawFrame({ text: this.#text, lineStarts, firstLine: this.#firstLine }, position, this.#visibility);
-    return { file: this.file, ...this.#inFile(position), endLine, endColumn, ...about, frame };
-  }
-
-  #syntaxProblem(error: YAMLError): Problem {
-    const about = { code: "YAML_SYNTAX", severity: "error", fix: null } as const;
-    return this.#problem(error.pos, { path: "", message: syntaxSentence(error), ...about });
+    const frame = drawFrame({ text: this.#text, lineStarts }, position, this.#visibility);
+    return { file: this.file, ...position, endLine, endColumn, ...about, frame };
   }
 
   #toPlainData(findings: Finding[]): unknown {
@@ -119,10 +128,6 @@ export class YamlSource {
   #position(offset: number): Position {
     const { line, col } = this.#lines.linePos(Math.min(offset, this.#text.trimEnd().length));
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
-  }
-
-  #inFile({ line, column }: Position): Position {
-    return { line: line + this.#firstLine - 1, column };
   }
 
   /** The dotted path up to the first key that may not be shown. */

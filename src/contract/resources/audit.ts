@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
-import { CHAIN_PROBLEMS } from "../../domain/audit/audit-link.ts";
+import { INTEGRITY_PROBLEMS } from "../../domain/audit/audit-link.ts";
 import { AUDIT_TYPES } from "../../domain/audit/sentence.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, paging, Timestamp, text, UserId } from "../scalars.ts";
+import { MarketId, paging, queryNumber, Timestamp, text, UserId } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
 export const AuditEntry = z
@@ -23,14 +23,11 @@ export const AuditFilter = z.object({
   ...paging,
   type: z.enum(AUDIT_TYPES).optional().meta({ description: "Extension: only entries of this type." }),
   actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
-  after: z.coerce
-    .number()
-    .int()
-    .min(0)
+  after: queryNumber(z.number().int().min(0))
     .optional()
     .meta({ description: "Extension: only entries after this seq, oldest first." }),
   since: Timestamp.optional().meta({ description: "Extension: only entries from this instant on." }),
-  until: Timestamp.optional().meta({ description: "Extension: only entries up to this instant." }),
+  until: Timestamp.optional().meta({ description: "Extension: only entries before this instant." }),
   userId: UserId.optional().meta({ description: "Extension: only entries about this user." }),
   marketId: MarketId.optional().meta({ description: "Extension: only entries about this market." }),
   q: text(200).optional().meta({
@@ -65,7 +62,7 @@ export const AuditEntryTold = AuditEntry.extend({
 
 const ChainProblemFound = z
   .object({
-    kind: z.enum(CHAIN_PROBLEMS),
+    kind: z.enum(INTEGRITY_PROBLEMS),
     seq: z.number().int().meta({ description: "The first entry concerned." }),
     text: z.string().meta({ examples: ["the log was set back: it ends at entry 21, and had reached 26"] }),
     sealedWith: z
@@ -151,7 +148,7 @@ export const auditOperations = {
   getAuditEntry: operatorRead({
     path: "/v1/audit/:seq",
     summary: "Get an entry of the audit log, and what it says in words.",
-    input: z.object({ seq: z.coerce.number().int().min(1).meta({ description: "The entry's number." }) }),
+    input: z.object({ seq: queryNumber(z.number().int().min(1)).meta({ description: "The entry's number." }) }),
     output: AuditEntryTold,
     refusals: [],
     extension: true,

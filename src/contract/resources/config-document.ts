@@ -106,9 +106,7 @@ export const AppliedConfiguration = z
     changes: z
       .array(z.object({ field: z.string(), before: z.json(), after: z.json() }))
       .meta({ description: "The fields that differ from the apply before; null where one does not state it." }),
-    livePolicy: StoredPolicy.nullable().meta({
-      description: "The whole policy as the apply left it, without overrides; null for an apply by an older version.",
-    }),
+    livePolicy: StoredPolicy.meta({ description: "The whole policy as the apply left it, without overrides." }),
     document: z.record(z.string(), z.json()),
   })
   .meta({ id: "AppliedConfiguration" });

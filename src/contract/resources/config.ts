@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, MarketKey, paging, Sha256, Timestamp, text, UsdAmount, UsdOrNone } from "../scalars.ts";
+import { MarketId, MarketKey, paging, queryNumber, Sha256, Timestamp, text, UsdAmount, UsdOrNone } from "../scalars.ts";
 import {
   AppliedConfiguration,
   AppliedItem,
@@ -109,7 +109,7 @@ export const ConfigInput = z
   })
   .meta({ id: "ConfigInput" });
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operation, operatorRead, configRead } = operationsUnder("operations");
 
 export const configOperations = {
   getFreeze: operatorRead({
@@ -144,7 +144,7 @@ export const configOperations = {
     writes: true,
     extension: true,
   }),
-  getConfig: operatorRead({
+  getConfig: configRead({
     path: "/v1/config",
     summary: "Get the live configuration.",
     input: NoInput,
@@ -152,7 +152,7 @@ export const configOperations = {
     refusals: [],
     extension: true,
   }),
-  listUnsettledMarkets: operatorRead({
+  listUnsettledMarkets: configRead({
     path: "/v1/config/markets",
     summary: "List the markets that are not settled by id, with all that a file of them states.",
     input: z.object(paging),
@@ -161,7 +161,7 @@ export const configOperations = {
     paged: true,
     extension: true,
   }),
-  listApplies: operatorRead({
+  listApplies: configRead({
     path: "/v1/config/history",
     summary: "List the applies, newest first.",
     input: z.object(paging),
@@ -170,10 +170,10 @@ export const configOperations = {
     paged: true,
     extension: true,
   }),
-  getApply: operatorRead({
+  getApply: configRead({
     path: "/v1/config/history/:seq",
     summary: "Get one apply with its document.",
-    input: z.object({ seq: z.coerce.number().int().min(1) }),
+    input: z.object({ seq: queryNumber(z.number().int().min(1)) }),
     output: AppliedConfiguration,
     refusals: [],
     extension: true,
@@ -182,7 +182,7 @@ export const configOperations = {
     method: "POST",
     path: "/v1/config/impact",
     auth: "admin",
-    scope: "read",
+    scope: "config:read",
     summary: "Preview what other rules would have done to the trades of the last 30 days. Changes nothing.",
     input: z.object({ before: TradingTerms, after: TradingTerms }),
     output: PolicyImpact,

@@ -5,7 +5,7 @@ import { PlaceCode } from "./policy.ts";
 
 export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
 
-/** A KYC result. A `status` other than `passed` and `failed` is recorded and changes nothing. */
+/** A KYC result. A `status` that is neither passed nor a word of refusal is on record and stops trading, unless the policy says otherwise. */
 export const KycEvent = z
   .object({
     tenantId: z.string(),

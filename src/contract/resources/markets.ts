@@ -36,9 +36,16 @@ export const ResolutionRef = line(500).meta({
 /** Why metadata is refused; undefined when it is fine. */
 function metaProblem(meta: Record<string, unknown>): string | undefined {
   if (Buffer.byteLength(JSON.stringify(meta)) > META_BYTES) return `must be at most ${META_BYTES} bytes of JSON`;
+  if (!isExact(meta)) return "must hold whole numbers of at most 9007199254740991; larger ones are texts";
   return isPlain(meta)
     ? undefined
     : "must be well-formed text without control characters (but newlines and tabs in values) or marks of direction";
+}
+
+/** Larger whole numbers were rounded when the text was parsed, and traders would read other rules than were written. */
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(isExact);
 }
 
 function isPlain(value: unknown): boolean {
@@ -133,11 +140,18 @@ export const MarketDetail = z
 
 export const MarketStatusChange = z.object({ id: MarketId, status: MarketStatus }).meta({ id: "MarketStatusChange" });
 
+/** What a search costs grows with its words, and anybody may search. */
+const MOST_WORDS = 16;
+
 export const MarketFilter = z.object({
   category: CategorySlug.optional(),
   kind: MarketKind.optional(),
-  // As long as a request line may be, so that a whole question can be pasted.
-  q: text(16_384, 0).optional().meta({ description: "Full-text search over question and description." }),
+  q: text(200, 0)
+    .refine((words) => words.trim().split(/\s+/).length <= MOST_WORDS, `must be at most ${MOST_WORDS} words`)
+    .optional()
+    .meta({
+      description: `Full-text search over question and description, of at most ${MOST_WORDS} words. Words of more than 5,000 markets are looked for among the 10,000 open ones that close next.`,
+    }),
   status: StatusWords.optional(),
   ...paging,
 });

@@ -72,7 +72,7 @@ export const oracleOperations = {
     method: "POST",
     path: "/v1/oracle/prices",
     auth: "admin",
-    scope: "read",
+    scope: "config:read",
     summary: "Get the latest price that any source of each feed has shown. Changes nothing.",
     input: z.object({
       feeds: z

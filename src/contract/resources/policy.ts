@@ -8,13 +8,12 @@ import { NoInput, operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
-const limit = (usd: z.ZodNumber) =>
-  usd.max(MAX_AMOUNT_USD).refine((value) => microFromUsd(value) !== undefined, "must have at most 6 decimals");
-type Limit = ReturnType<typeof limit>;
-/** A limit that may be written. */
-const StatedLimit = limit(z.number().positive());
-/** A limit that may be in force: older versions allowed 0, and such a policy must stay readable. */
-const LiveLimit = limit(z.number().min(0));
+/** Above 0 and in whole micro-dollars. */
+const Limit = z
+  .number()
+  .positive()
+  .max(MAX_AMOUNT_USD)
+  .refine((value) => microFromUsd(value) !== undefined, "must have at most 6 decimals");
 
 const COUNTRY_FORM = /^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$/;
 const NO_CODE = "must be an ISO 3166 code such as US or US-NY";
@@ -88,13 +87,13 @@ function simpleFields(schemaOf: (row: SimpleRow) => z.ZodType): SimpleShape {
 }
 
 /** The simple fields as they may be written. */
-const writtenFields = (usd: Limit, address: AddressSchema = Address) =>
+const writtenFields = (address: AddressSchema = Address) =>
   simpleFields((row) => {
     switch (row.kind) {
       case "integer":
         return z.number().int().min(row.min).max(row.max);
       case "usd":
-        return usd;
+        return Limit;
       case "flag":
         return z.boolean();
       case "address":
@@ -102,7 +101,7 @@ const writtenFields = (usd: Limit, address: AddressSchema = Address) =>
     }
   });
 
-/** The simple fields in answers: an older version may have stored other values. */
+/** The simple fields in answers, which are given whatever the bounds of an input are. */
 const storedFields = simpleFields(({ kind }) => {
   if (kind === "flag") return z.boolean();
   return kind === "address" ? StoredText.nullable() : z.number();
@@ -117,38 +116,34 @@ const Thresholds = {
   description: rowOf("suitabilityThresholds").help,
   examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
 };
-const thresholds = (usd: Limit) => {
-  const tier = z.strictObject({
-    minScore: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "The lowest score of the tier." }),
-    capUsd: usd.nullable().meta({ description: "Exposure cap in USD; null for none." }),
-  });
-  return {
-    blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below this blocks trading." }),
-    tiers: z
-      .array(tier)
-      .min(1)
-      .max(HIGHEST_SCORE + 1),
-  };
-};
-const wholeThresholds = (usd: Limit) =>
-  z
-    .strictObject(thresholds(usd))
-    .check((context) => {
-      for (const { path, message } of tierProblems(context.value.tiers))
-        context.issues.push({ code: "custom", input: context.value, path, message });
-    })
-    .meta(Thresholds);
+const tier = z.strictObject({
+  minScore: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "The lowest score of the tier." }),
+  capUsd: Limit.nullable().meta({ description: "Exposure cap in USD; null for none." }),
+});
+const thresholds = z.strictObject({
+  blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below this blocks trading." }),
+  tiers: z
+    .array(tier)
+    .min(1)
+    .max(HIGHEST_SCORE + 1),
+});
+const wholeThresholds = thresholds
+  .check((context) => {
+    for (const { path, message } of tierProblems(context.value.tiers))
+      context.issues.push({ code: "custom", input: context.value, path, message });
+  })
+  .meta(Thresholds);
 
 /** A whole policy as an input: rules to be compared. */
 export const PolicySchema = z
   .strictObject({
-    ...writtenFields(LiveLimit),
+    ...writtenFields(),
     jurisdictions: z.strictObject(jurisdictions(CountryCode)),
-    suitabilityThresholds: wholeThresholds(LiveLimit),
+    suitabilityThresholds: wholeThresholds,
   })
   .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
 
-/** The whole policy, as `GET /v1/policy` returns it: values that an older version stored stay readable. */
+/** The whole policy, as `GET /v1/policy` returns it: it is told whatever the bounds of an input are. */
 export const StoredPolicy = z
   .object({
     ...storedFields,
@@ -178,9 +173,9 @@ export function policyPatchSchema(
 ) {
   return z
     .strictObject({
-      ...writtenFields(StatedLimit, address),
+      ...writtenFields(address),
       jurisdictions: z.strictObject(jurisdictions(country)).partial(),
-      suitabilityThresholds: z.strictObject(thresholds(StatedLimit)).partial(),
+      suitabilityThresholds: thresholds.partial(),
     })
     .partial();
 }
@@ -197,7 +192,7 @@ export const PolicyPatchSchema = policyPatchSchema().meta({
 
 /** The fields that a plan writes, each of them complete. */
 export const PolicyWhole = PolicyPatchSchema.extend({
-  suitabilityThresholds: wholeThresholds(StatedLimit).optional(),
+  suitabilityThresholds: wholeThresholds.optional(),
 }).meta({
   id: "PolicyFields",
   description: "Some policy fields, each of them complete.",

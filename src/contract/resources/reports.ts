@@ -1,14 +1,10 @@
 import { z } from "zod";
 import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, MarketStatus, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
+import { MarketId, MarketStatus, queryNumber, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
 import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 
 export const ReportPeriod = z.object({
-  periodDays: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(3650)
+  periodDays: queryNumber(z.number().int().min(1).max(3650))
     .default(30)
     .meta({ description: "Length of the period in UTC days, the current day included.", examples: [30] }),
 });
@@ -56,6 +52,9 @@ export const FundingReport = z
     inflows: Usd,
     outflows: Usd,
     pendingWithdrawals: Usd,
+    owedUsd: Usd.meta({
+      description: "What all users owe: refunds and disputes that their wallets no longer covered.",
+    }),
     netMovement: Usd,
     byProvider: z.array(z.object({ provider: StoredText, inflows: Usd, outflows: Usd })),
   })
@@ -83,8 +82,11 @@ export const HedgeExposure = z
         openTrades: count,
         longHedges: count,
         shortHedges: count,
-        totalNotionalMinor: z.number().meta({ description: "Cents." }),
-        activeCostMinor: z.number().meta({ description: "Cents." }),
+        totalNotionalMinor: z.number().int().meta({ description: "Cents." }),
+        activeCostMinor: z.number().int().meta({
+          description:
+            "Cents: what the tagged purchases cost, less the part of it that each sale from their position gave up. Tagged $100, half sold, untagged $100 bought: 5000.",
+        }),
       }),
     ),
     updatedAt: Timestamp,

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { QUOTE_LIFE_MS } from "../../domain/market/held-quote.ts";
 import { NoInput, operationsUnder } from "../operation.ts";
 import {
   line,
@@ -25,7 +24,7 @@ export const HedgeRef = z
   })
   .meta({ id: "HedgeRef", description: "Marks a trade as the hedge of an external leveraged position." });
 
-const Action = z.enum(["buy", "sell"]).meta({ description: "Extension: buy or sell shares; `buy` unless given." });
+const Action = z.enum(["buy", "sell"]).default("buy").meta({ description: "Extension: buy or sell shares." });
 const Bound = z.number().gt(0).max(1);
 
 /** The size and the caller's own price bounds. A purchase states dollars, a sale shares. */
@@ -35,6 +34,9 @@ const terms = {
   maxAvgPrice: Bound.optional().meta({ description: "Extension: refuse a purchase at a higher average price." }),
   minShares: ShareAmount.optional().meta({ description: "Extension: refuse a purchase of fewer shares." }),
   minAvgPrice: Bound.optional().meta({ description: "Extension: refuse a sale at a lower average price." }),
+  minProceeds: UsdAmount.optional().meta({
+    description: "Extension: refuse a sale that pays fewer dollars, after the fee.",
+  }),
 };
 const hedgeRef = HedgeRef.optional();
 const EXAMPLE = { marketId: "mkt_019f2c3a7b", amount: 25 };
@@ -53,21 +55,31 @@ function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
     if (value[field] !== undefined) refuse(field, `does not go with a ${selling ? "sale" : "purchase"}`);
 }
 const BUYING = ["amount", "maxAvgPrice", "minShares", "hedgeRef"] as const;
-const SELLING = ["shares", "minAvgPrice"] as const;
+const SELLING = ["shares", "minAvgPrice", "minProceeds"] as const;
 
-/** Any text of this length: one that no server made is refused as a quote, not as a mistake of form. */
-const QuoteText = text(2048).meta({ examples: ["WzE3OTg3NjE2MDAwMDAsMC41MTIxMDFd.z3Uo1bOe"] });
+export const NumericOutcome = z.union([z.literal(0), z.literal(1)]).meta({ description: "1 = yes, 0 = no." });
+
+type StatedSide = { side?: string | undefined; outcome?: 0 | 1 | undefined };
+/** A caller that states a side twice and differently may mean either. */
+function checkOutcome({ value: { side, outcome }, issues }: z.core.ParsePayload<StatedSide>) {
+  if (side !== undefined && outcome !== undefined && (side === "yes") !== (outcome === 1))
+    issues.push({ code: "custom", input: side, path: ["side"], message: `is ${side}, but outcome is ${outcome}` });
+}
+
+const SideSelection = z
+  .object({
+    side: Side,
+    outcome: NumericOutcome.optional().meta({ description: "Extension: the side as a number; no other is taken." }),
+    action: Action,
+  })
+  .check(checkOutcome);
 
 export const TradeInput = z
   .object({
     marketId: MarketId,
-    selection: z.object({ side: Side, action: Action.optional() }),
+    selection: SideSelection,
     ...terms,
     hedgeRef,
-    quote: QuoteText.optional().meta({
-      description:
-        "Extension: a held quote, beside the `marketId`, `selection` and `amount` or `shares` that it was made for. The trade executes exactly as quoted, or is refused.",
-    }),
   })
   .check(checkTerms)
   .meta({ id: "TradeInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
@@ -75,25 +87,19 @@ export const TradeInput = z
 export const QuoteInput = z
   .object({
     marketId: MarketId,
-    selection: z.object({ side: Side, action: Action.optional() }),
+    selection: SideSelection,
     ...terms,
-    hold: z
-      .boolean()
-      .default(false)
-      .meta({
-        description: `Also answers a \`quote\` that \`POST /v1/trade\` takes for ${QUOTE_LIFE_MS / 1000} seconds. Needs a user token.`,
-      }),
   })
   .check(checkTerms)
   .meta({ id: "QuoteInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
-const Sold = z.literal("sell").optional().meta({ description: "Extension: present on sales only." });
+const Done = z.enum(["buy", "sell"]).meta({ description: "Extension: whether shares were bought or sold." });
 
 /** The public fields of a fill, in answers, webhooks and streams alike. */
 export const fillFields = {
   marketId: MarketId,
   side: Side,
-  action: Sold,
+  action: Done,
   amount: Usd,
   shares: Shares,
   avgPrice: AveragePrice,
@@ -108,11 +114,6 @@ export const Quote = z
     ...fillFields,
     yesPriceBefore: Price,
     priceImpact: Price.meta({ description: "How far the trade moves the price: |yesPriceAfter - yesPriceBefore|." }),
-    quote: QuoteText.optional().meta({
-      description:
-        "With `hold`: the `quote` of a trade on these terms by this user. It is used once; it is signed, not encrypted, and nothing is reserved for it.",
-    }),
-    expiresAt: Timestamp.optional().meta({ description: "With `hold`: the last instant at which it executes." }),
   })
   .meta({ id: "Quote" });
 
@@ -130,12 +131,16 @@ export const TradeResult = z
   })
   .meta({ id: "TradeResult" });
 
-export const NumericOutcome = z.union([z.literal(0), z.literal(1)]).meta({ description: "1 = yes, 0 = no." });
-
 export const OrderInput = z
   .object({
     marketId: MarketId,
-    selection: z.object({ outcome: NumericOutcome, action: Action.optional() }),
+    selection: z
+      .object({
+        outcome: NumericOutcome,
+        side: Side.optional().meta({ description: "Extension: the outcome in words; another than it is refused." }),
+        action: Action,
+      })
+      .check(checkOutcome),
     ...terms,
     hedgeRef,
   })
@@ -189,9 +194,8 @@ const CapMinor = z
   .min(0)
   .meta({ description: "The highest exposure in cents; 9007199254740991 means no cap." });
 
-export const SuitabilityResult = z
-  .object({ score: Score, exposureCapMinor: CapMinor, passed: z.boolean() })
-  .meta({ id: "SuitabilityResult" });
+const submitted = { score: Score, exposureCapMinor: CapMinor, passed: z.boolean() };
+export const SuitabilityResult = z.object(submitted).meta({ id: "SuitabilityResult" });
 
 export const SuitabilityStatus = z
   .object({
@@ -212,9 +216,6 @@ const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND", "COST_EX
 /** A sale needs shares instead of funds; purchases and sales alike may bound their price. */
 const PRICED = [...LIMITS, ...FUNDS, "INSUFFICIENT_SHARES"] as const;
 const TRADE = [...MARKET_STATE, ...STANDING, ...PRICED, "SLIPPAGE"] as const;
-const QUOTE = ["QUOTE_INVALID", "QUOTE_EXPIRED"] as const;
-/** With a held quote, what the price alone refuses has one reason: it moved. */
-const HELD = [...MARKET_STATE, ...STANDING, ...QUOTE, ...PRICED, "QUOTE_MOVED", "SLIPPAGE"] as const;
 
 export const tradingOperations = {
   placeTrade: operation({
@@ -224,9 +225,10 @@ export const tradingOperations = {
     summary: "Buy shares of one side, or sell them.",
     input: TradeInput,
     output: TradeResult,
-    refusals: HELD,
+    refusals: TRADE,
     writes: true,
     trades: true,
+    bounded: true,
   }),
   placeOrder: operation({
     method: "POST",
@@ -238,6 +240,7 @@ export const tradingOperations = {
     refusals: TRADE,
     writes: true,
     trades: true,
+    bounded: true,
   }),
   listOrders: operation({
     method: "GET",
@@ -266,10 +269,11 @@ export const tradingOperations = {
     auth: "public",
     optionalUser: true,
     summary:
-      "Compute the result of a trade without executing it; a user token adds the checks of that user, and `hold` a quote to trade by.",
+      "Compute the result of a trade without executing it; a user token adds the checks of that user. A trade with its figures as bounds gives them or better, or nothing.",
     input: QuoteInput,
     output: Quote,
     refusals: TRADE,
+    bounded: true,
     extension: true,
   }),
   submitSuitability: operation({

@@ -1,19 +1,20 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy/jurisdictions.ts";
+import { KYC_STATES } from "../../domain/trader.ts";
 import { operationsUnder } from "../operation.ts";
-import { line, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
+import { line, paging, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 import { Wallet } from "./wallets.ts";
 
-export const UserState = z.enum(["unverified", "verified", "rejected", "restricted"]).meta({ id: "UserState" });
+export const UserState = z.enum([...KYC_STATES, "restricted"]).meta({ id: "UserState" });
 const UserRef = z.object({ id: UserId });
 
 export const User = z
   .object({
     userId: StoredUserId,
     state: UserState,
-    kyc: z.enum(["unverified", "verified", "rejected"]).meta({
+    kyc: z.enum(KYC_STATES).meta({
       description: "The state of identity verification; while the user is restricted, `state` does not show it.",
     }),
     jurisdiction: z.string().nullable(),
@@ -26,7 +27,7 @@ export const User = z
   })
   .meta({ id: "User" });
 
-const Score = z.coerce.number().int().min(0).max(20);
+const Score = queryNumber(z.number().int().min(0).max(20));
 export const UserFilter = z.object({
   q: text(255)
     .optional()
@@ -45,18 +46,15 @@ export const UserFilter = z.object({
       description: `Only users of this jurisdiction, in any case; \`US\` covers \`US-NY\`, and ${UNREADABLE_PLACE} is a place that could not be read.`,
       examples: ["GB"],
     }),
-  minExposureUsd: z.coerce
-    .number()
-    .min(0)
-    .max(MAX_AMOUNT_USD)
+  minExposureUsd: queryNumber(z.number().min(0).max(MAX_AMOUNT_USD))
     .optional()
     .meta({ description: "Only users whose open positions cost at least this, in US dollars.", examples: [100] }),
   ...paging,
 });
 
-const { userId, state, jurisdiction, suitabilityScore, balanceUsd, exposureUsd, createdAt } = User.shape;
+const { userId, state, jurisdiction, suitabilityScore, balanceUsd, exposureUsd, owedUsd, createdAt } = User.shape;
 export const UserItem = z
-  .object({ userId, state, jurisdiction, suitabilityScore, balanceUsd, exposureUsd, createdAt })
+  .object({ userId, state, jurisdiction, suitabilityScore, balanceUsd, exposureUsd, owedUsd, createdAt })
   .meta({ id: "UserItem" });
 
 export const RevocationInput = z
@@ -76,16 +74,16 @@ export const SessionsRevoked = z
 
 export const UserStateChange = z.object({ userId: StoredUserId, state: UserState }).meta({ id: "UserStateChange" });
 
-export const CreditInput = z
-  .object({
-    id: UserId,
-    amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
-    reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
-  })
-  .meta({ id: "CreditInput" });
-export const Credited = z.object({ userId: StoredUserId, amount: Usd, balanceUsd: Usd, ts: Timestamp }).meta({
-  id: "Credited",
-});
+const byHand = {
+  id: UserId,
+  amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
+  reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
+};
+const moved = { userId: StoredUserId, amount: Usd, balanceUsd: Usd, ts: Timestamp };
+export const CreditInput = z.object(byHand).meta({ id: "CreditInput" });
+export const Credited = z.object(moved).meta({ id: "Credited" });
+export const DebitInput = z.object(byHand).meta({ id: "DebitInput" });
+export const Debited = z.object(moved).meta({ id: "Debited" });
 
 const { operation, operatorRead } = operationsUnder("money");
 
@@ -115,7 +113,19 @@ export const userOperations = {
     summary: "Credit a user's wallet by hand.",
     input: CreditInput,
     output: Credited,
-    refusals: [],
+    refusals: ["MAX_CREDIT_EXCEEDED"],
+    writes: true,
+    extension: true,
+  }),
+  debitWallet: operation({
+    method: "POST",
+    path: "/v1/users/:id/debit",
+    auth: "admin",
+    scope: "funds",
+    summary: "Take back what was credited by hand, at most what the wallet holds.",
+    input: DebitInput,
+    output: Debited,
+    refusals: ["INSUFFICIENT_FUNDS"],
     writes: true,
     extension: true,
   }),

@@ -8,16 +8,23 @@ export const Wallet = z
     balanceUsd: Usd,
     exposureUsd: Usd.meta({ description: "The cost of open positions." }),
     pendingWithdrawalsUsd: Usd,
+    owedUsd: Usd.meta({
+      description: "What refunds and disputes took that the wallet no longer held; the next payment repays it first.",
+    }),
   })
   .meta({ id: "Wallet" });
 
-/** One change of a wallet. `type` is that of its audit entry. */
+/** One change of a wallet, or of what its user owes. `type` is that of its audit entry. */
 export const StatementEntry = z
   .object({
     seq: z.number().int(),
     ts: Timestamp,
     type: z.string().meta({ examples: ["trade.executed"] }),
     amount: Usd.meta({ description: "Positive for money into the wallet, negative for money out of it." }),
+    owed: Usd.optional().meta({
+      description:
+        "On a line of its own, with an amount of 0: how much more the user owes since, or, below 0, was repaid.",
+    }),
     balance: Usd.meta({ description: "The wallet's balance after this change." }),
     marketId: MarketId.optional(),
     tradeId: z.string().optional(),

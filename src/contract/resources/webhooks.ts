@@ -91,7 +91,7 @@ const KycUpdated = z
   .object({
     sequence,
     userId: StoredUserId,
-    status: z.enum(["passed", "failed"]),
+    status: z.enum(["passed", "failed", "review"]),
     provider: z.string(),
     verifiedAt: Timestamp,
     jurisdiction: StoredText.optional().meta({ examples: ["US-NY"] }),

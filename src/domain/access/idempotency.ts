@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, type Json } from "../audit/audit-link.ts";
+import { DAY_MS } from "../time/units.ts";
+
+/** How long the first answer to an `Idempotency-Key` is repeated. */
+export const ANSWER_LIFE_MS = DAY_MS;
 
 /** A request whose repeats get its first answer. */
 export interface Idempotency {
@@ -7,6 +11,22 @@ export interface Idempotency {
   caller: string;
   key: string;
   requestHash: string;
+}
+
+/**
+ * The id of a trade that a request with a key makes: the day, counted from 1970, and what follows from the key. Who deletes the
+ * stored answer finds the trade in the way of a repeat. A day later the key makes another trade, as the answer counts for a day.
+ * @param now by the database's clock
+ */
+export function keyedTradeId(of: Pick<Idempotency, "caller" | "key">, now: number): string {
+  return `trd_${Math.floor(now / ANSWER_LIFE_MS)
+    .toString(16)
+    .padStart(4, "0")}${keyDigits(of)}`;
+}
+
+/** What of a trade's id follows from the key. */
+export function keyDigits({ caller, key }: Pick<Idempotency, "caller" | "key">): string {
+  return createHash("sha256").update(`pmctl-trade-id-v1\n${caller}\n${key}`).digest("hex").slice(0, 28);
 }
 
 /** What an `Idempotency-Key` may be. */
@@ -33,6 +53,12 @@ export function fingerprintOfAsked(asked: Json): string {
   return createHash("sha256").update(canonicalJson(asked)).digest("hex");
 }
 
+/** Names a request by its decoded input: neither the order of its fields nor how its numbers were written counts. */
+export function inputText(input: object): string {
+  const text = JSON.stringify(input, (_, value) => (typeof value === "bigint" ? String(value) : value));
+  return canonicalJson(JSON.parse(text) as Json);
+}
+
 /**
  * The holder of an idempotency key: the API key of the request and, behind a public one, the user. An operator who acts for
  * a user is the one who repeats: the user is then part of the request, and another user's is another request.
@@ -48,12 +74,12 @@ export function keyHolder(
 /**
  * What tells one request from another, in hex.
  * @param line method and path, with the query of an operation that has its fields there, and the user for whom an operator acts
- * @param body the bytes as they were sent, or the fingerprint that names them
+ * @param body the text of the decoded input, or the fingerprint that names it
  * @param policyTtlMs how long a change of the policy holds; undefined for one that stays
  */
 export function requestHash(
   line: { method: string; target: string; onBehalfOf?: string | undefined },
-  body: Buffer | string,
+  body: string,
   policyTtlMs?: number,
 ): string {
   const { method, target, onBehalfOf } = line;

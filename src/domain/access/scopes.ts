@@ -2,7 +2,16 @@ import { Fault } from "../fault.ts";
 import { nearest } from "../nearest.ts";
 
 /** What an admin key may be limited to; each operator operation requires one of them. */
-export const OPERATION_SCOPES = ["read", "markets", "settle", "funds", "users", "config", "keys"] as const;
+export const OPERATION_SCOPES = [
+  "read",
+  "config:read",
+  "markets",
+  "settle",
+  "funds",
+  "users",
+  "config",
+  "keys",
+] as const;
 /** In the order of normalised lists. `*` covers all scopes, also those added later. */
 export const SCOPES = [...OPERATION_SCOPES, "*"] as const;
 
@@ -45,10 +54,17 @@ interface ApplyWork {
   namesMarkets: boolean;
   suspendsOrResumes: boolean;
   addsCapital: boolean;
+  /** Lets users trade whose identity was not verified, or whose check is undecided. */
+  endsKyc: boolean;
   changesKeys: boolean;
   /** Keys that are created or changed. */
   given: readonly { name: string; scopes: readonly Scope[] }[];
 }
+
+export const ENDS_KYC = {
+  scope: "users",
+  purpose: "because it lets users trade without identity verification",
+} as const;
 
 /** The scopes that an apply requires beside `config`, each with its purpose. */
 export function scopesOfApply(work: ApplyWork): { scope: Scope; purpose: string }[] {
@@ -57,6 +73,7 @@ export function scopesOfApply(work: ApplyWork): { scope: Scope; purpose: string 
   if (work.namesMarkets) asked.push({ scope: "markets", purpose: "because it gives keys to markets" });
   if (work.suspendsOrResumes) asked.push({ scope: "markets", purpose: "because it suspends or resumes markets" });
   if (work.addsCapital) asked.push({ scope: "funds", purpose: "because it adds capital to the treasury" });
+  if (work.endsKyc) asked.push(ENDS_KYC);
   if (work.changesKeys) asked.push({ scope: "keys", purpose: "because it changes keys" });
   for (const { name, scopes } of work.given)
     for (const scope of scopes) asked.push({ scope, purpose: `to give it to ${name}` });
@@ -64,7 +81,12 @@ export function scopesOfApply(work: ApplyWork): { scope: Scope; purpose: string 
 }
 
 function firstLacking(held: readonly Scope[], asked: readonly Scope[]): Scope | undefined {
-  return held.includes("*") ? undefined : asked.find((scope) => !held.includes(scope));
+  return held.includes("*") ? undefined : asked.find((scope) => !held.includes(scope) && !isPartOfRead(scope, held));
+}
+
+/** `config:read` is what plans and drift read: the configuration, and no balance of a user. Whoever may read all may read that. */
+function isPartOfRead(scope: Scope, held: readonly Scope[]): boolean {
+  return scope === "config:read" && held.includes("read");
 }
 
 export function isScope(text: unknown): text is Scope {

@@ -7,6 +7,7 @@ export const SECURITY_EVENTS = [
   "session.revoked",
   "connections.refused",
   "integrity.failed",
+  "kyc.unrecognised",
 ] as const;
 
 /** The reasons of `auth.failed`. */

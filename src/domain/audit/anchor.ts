@@ -1,6 +1,5 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Seal } from "./audit-link.ts";
-import type { AuditKey } from "./seal.ts";
+import { type AuditKey, isMacOf } from "./seal.ts";
 
 /**
  * A signed statement that a tenant's audit log held this entry, to be kept out of reach of the database's owner. It
@@ -22,7 +21,7 @@ export interface AnchorLine {
 /** The statement about an entry, signed with the audit key. */
 export function signAnchor(tenant: string, entry: Pick<Seal, "seq" | "hash" | "ts">, key: AuditKey): AnchorLine {
   const unsigned = { tenant, seq: Number(entry.seq), hash: entry.hash, ts: entry.ts, keyId: key.id };
-  return { ...unsigned, signature: signatureOf(unsigned, key) };
+  return { ...unsigned, signature: key.hmac(anchorText(unsigned)) };
 }
 
 /** The anchor in a line of a file; undefined for any other text, such as a line that a crash cut short. */
@@ -42,13 +41,10 @@ export function parseAnchor(text: string): AnchorLine | undefined {
 
 /** Whether one of these keys signed the line. Replaced keys stay valid for what they signed. */
 export function isGenuine(line: AnchorLine, keys: readonly AuditKey[]): boolean {
-  const key = keys.find(({ id }) => id === line.keyId);
-  if (!key) return false;
-  const [given, expected] = [Buffer.from(line.signature), Buffer.from(signatureOf(line, key))];
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return isMacOf(keys, line.keyId, anchorText(line), line.signature);
 }
 
 /** The format is fixed, because written lines are verified for ever. */
-function signatureOf({ tenant, seq, hash, ts, keyId }: Omit<AnchorLine, "signature">, { key }: AuditKey): string {
-  return createHmac("sha256", key).update(["pmctl-anchor-v1", tenant, seq, hash, ts, keyId].join("\n")).digest("hex");
+function anchorText({ tenant, seq, hash, ts, keyId }: Omit<AnchorLine, "signature">): string {
+  return ["pmctl-anchor-v1", tenant, seq, hash, ts, keyId].join("\n");
 }

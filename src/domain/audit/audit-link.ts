@@ -37,14 +37,12 @@ export interface ChainPoint {
 export type Seal = Pick<AuditEntry, "seq" | "hash" | "ts" | "keyId">;
 
 /**
- * What can be wrong with a log: an entry was altered; entries are missing; rows stand after the head; the head row is
- * missing; an entry that the log is known to have held is not there.
+ * What keeps a server from being ready. Of the log: an entry was altered; entries are missing; rows stand after the head; the
+ * head row is missing; an entry that the log is known to have held is not there. And `ledger`: the tables are not what the log
+ * recomputes to.
  */
-export const CHAIN_PROBLEMS = ["broken", "gap", "beyond-head", "head-missing", "set-back"] as const;
-export type ChainProblem = (typeof CHAIN_PROBLEMS)[number];
-
-/** What keeps a server from being ready: a log that does not hold, or a ledger that does not add up. */
-export type IntegrityProblem = ChainProblem | "ledger";
+export const INTEGRITY_PROBLEMS = ["broken", "gap", "beyond-head", "head-missing", "set-back", "ledger"] as const;
+export type IntegrityProblem = (typeof INTEGRITY_PROBLEMS)[number];
 
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);

@@ -5,13 +5,12 @@ import type { MarketKind } from "../market/market-makers.ts";
 import type { Side } from "../market/pool.ts";
 import type { PolicyField } from "../policy/fields.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { TraderState } from "../trader.ts";
+import type { KycStatus, TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 
 /**
  * The payload of each type of audit entry; a new type is a line here, and writers and readers are typed from it.
- * Amounts are decimal texts of dollars, instants ISO 8601. Entries of older versions lack some fields, such as `state`
- * and `keys`. All are types, not interfaces, so that the compiler knows them to be plain JSON.
+ * Amounts are decimal texts of dollars, instants ISO 8601. All are types, not interfaces, so that the compiler knows them to be plain JSON.
  */
 export type AuditPayloads = {
   "market.created": {
@@ -22,6 +21,8 @@ export type AuditPayloads = {
     p0: string;
     closeAt: string;
     resolutionRef: string;
+    /** The rules and other words that traders read with the market. */
+    meta: Json;
     liquidity: string;
     /** The market's key in the tenant's files. */
     key: string | undefined;
@@ -56,16 +57,22 @@ export type AuditPayloads = {
     hedgeRef?: HedgeRef | undefined;
     amount: string;
     fee: string;
+    /** What the user's token claimed, where the policy asks for a jurisdiction and the identity check named none. */
+    jurisdiction?: string | undefined;
     shares: string;
     yesPriceAfter: string;
   };
   "kyc.updated": {
     userId: string;
-    status: "passed" | "failed";
+    status: KycStatus;
     provider: string;
     verifiedAt: string;
     jurisdiction: string | undefined;
+    /** Of a failure that counts although it is dated before the passed check on record: its own time. */
+    datedAt?: string;
   };
+  /** A check with a status that is neither passed nor a refusal. */
+  "kyc.unrecognised": { userId: string; status: string; provider: string; verifiedAt: string };
   "suitability.submitted": {
     userId: string;
     assessmentId: string;
@@ -75,6 +82,8 @@ export type AuditPayloads = {
     submittedAt: string;
   };
   "user.restricted": { userId: string; restricted: boolean; state: TraderState };
+  /** `sha256` of what the token's signature covers; it has expired `until` then. */
+  "session.ended": { userId: string; sha256: string; until: string };
   "session.revoked": { userId: string; revokeBefore: string };
   "wallet.credited": {
     /** Of an operator's credit, which has no reference of a payment. */
@@ -89,13 +98,15 @@ export type AuditPayloads = {
     cause?: string | undefined;
   };
   "wallet.debited": {
+    /** Of an operator's debit, which has neither a reference of a payment nor a cause but the operator's reason. */
+    debitId?: string;
     userId: string;
     amount: string;
     /** The part of the amount that the wallet did not hold: the user owes it. */
     receivable: string;
-    txRef: string;
+    txRef?: string;
     provider: string;
-    cause: string;
+    cause?: string;
   };
   "payment.conflict": {
     provider?: string;
@@ -141,12 +152,12 @@ export type AuditPayloads = {
     replaces?: true;
     /** When the replaced values end. */
     oldUntil?: string | null;
-    migrated?: true;
   };
-  "key.revoked": { name: string; type: KeyType; keys: StatedKeys; replaced?: true; migrated?: true };
-  "state.recorded": { keys: number; refused: { name: string; sha256: string }[]; state: StatedTenant };
+  "key.revoked": { name: string; type: KeyType; keys: StatedKeys; replaced?: true };
   "reconcile.run": { ok: boolean; discrepancy: string };
   "rollback.accepted": { anchorSeq: number; anchorHash: string; headSeq: number; headHash: string; lost: number };
+  /** `seq`: the entry in which the recomputation of the log found these. */
+  "finding.accepted": { seq: number; findings: string[] };
   "database.restored": { seq: number; hash: string; created: string; keptAs: string | null; sha256: string };
 };
 
@@ -191,9 +202,17 @@ export type StatedKeys = {
 
 export type AuditType = keyof AuditPayloads;
 
-/** An entry's type and payload. `reason` is what the operator wrote. */
+/** What an entry of any type may say besides. */
+interface Remarks {
+  /** What the operator wrote. */
+  reason?: string;
+  /** When the command was decided, where the database's clock had stepped back behind the log's last entry. */
+  decidedAt?: string;
+}
+
+/** An entry's type and payload. */
 export type AuditContent<T extends AuditType = AuditType> = {
-  [Each in T]: { type: Each; payload: AuditPayloads[Each] & { reason?: string } };
+  [Each in T]: { type: Each; payload: AuditPayloads[Each] & Remarks };
 }[T];
 
 /**

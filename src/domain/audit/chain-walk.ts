@@ -1,5 +1,5 @@
 import { Fault } from "../fault.ts";
-import { type ChainPoint, type ChainProblem, GENESIS_HASH } from "./audit-link.ts";
+import { type ChainPoint, GENESIS_HASH, type IntegrityProblem } from "./audit-link.ts";
 import { type AuditKey, auditHash } from "./seal.ts";
 import {
   anchorsNotHeld,
@@ -20,7 +20,7 @@ export interface SealedLines {
 
 /** The first entry that fails verification, and why. */
 export interface ChainBreak {
-  kind: ChainProblem;
+  kind: IntegrityProblem;
   seq: bigint;
   problem: string;
   /** The hash that stands there. */

@@ -1,6 +1,6 @@
 import { isSame, type Json } from "./audit-link.ts";
 
-/** A document of the configuration, as an apply stored it; an older version may have left sections out. */
+/** A document of the configuration, as an apply stored it; sections may be missing that did not exist at the time. */
 export type StoredDocument = Readonly<{ [section: string]: Json | undefined }>;
 
 const KINDS = ["policy", "markets", "keys", "settings"] as const;

@@ -1,6 +1,6 @@
 import { createHash, createSecretKey, type KeyObject } from "node:crypto";
 import { type AuditEntry, auditLines, auditPreimage } from "./audit-link.ts";
-import { hmacOfTexts } from "./hmac.ts";
+import { hmacOfTexts, isSameMac } from "./hmac.ts";
 
 /** The key that seals audit entries. It lives outside the database; entries name it by its id. */
 export interface AuditKey {
@@ -23,6 +23,30 @@ export function auditKey(secret: string): AuditKey {
  */
 export function auditHash(key: AuditKey, previousHash: string, lines: string): string {
   return key.hmac(auditPreimage(previousHash, lines));
+}
+
+/** Whether the named one of these keys made the MAC of a text. Replaced keys stay valid for what they made. */
+export function isMacOf(keys: readonly AuditKey[], keyId: string, text: string, mac: string): boolean {
+  const key = keys.find(({ id }) => id === keyId);
+  return key !== undefined && isSameMac(mac, key.hmac(text));
+}
+
+/** What a row says that decides money and that no audit entry states. */
+export type SealedFields = readonly (string | number | null)[];
+
+/** The seal of such a row, `keyId mac`: who can write to the database alone makes none. @param of its table, or its part */
+export function sealRow({ id, hmac }: AuditKey, of: string, fields: SealedFields): string {
+  return `${id} ${hmac(rowText(id, of, fields))}`;
+}
+
+/** Whether one of the tenant's audit keys sealed the row as it is stored. */
+export function isSealedRow(keys: readonly AuditKey[], of: string, fields: SealedFields, seal: string): boolean {
+  const [id = "", mac = ""] = seal.split(" ", 2);
+  return isMacOf(keys, id, rowText(id, of, fields), mac);
+}
+
+function rowText(keyId: string, of: string, fields: SealedFields): string {
+  return `pmctl-row-v1\n${keyId}\n${of}\n${JSON.stringify(fields)}`;
 }
 
 /** Whether one of the audit keys sealed the entry onto the one with the previous hash. */

@@ -30,12 +30,19 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   },
   "trade.executed": ({ userId, side, action, amount, shares }, { market, through }) =>
     `${userId} ${action === "sell" ? "sold" : "bought"} ${rounded(shares)} ${named(side)} of ${market} for ${money(amount)}${through}`,
-  "kyc.updated": ({ userId, status, provider, jurisdiction }) =>
-    `${userId} ${status} the identity check of ${provider}${jurisdiction ? ` (${jurisdiction})` : ""}`,
+  "kyc.updated": ({ userId, status, provider, jurisdiction, datedAt }) => {
+    if (status === "review")
+      return `${userId} may not trade until a person decides on the identity check of ${provider}`;
+    const conflict = datedAt ? `, dated ${minute(datedAt)}, before one that was passed` : "";
+    return `${userId} ${status} the identity check of ${provider}${jurisdiction ? ` (${jurisdiction})` : ""}${conflict}`;
+  },
+  "kyc.unrecognised": ({ userId, status, provider }) =>
+    `the identity check of ${userId} by ${provider} is ${JSON.stringify(status)}, which is neither passed nor failed`,
   "suitability.submitted": ({ userId, score, passed }, { through }) =>
     `${userId} scored ${score} in the suitability assessment: ${passed ? "passed" : "not passed"}${through}`,
   "user.restricted": ({ userId, restricted }, { actor }) =>
     `${actor} ${restricted ? "restricted" : "released"} ${userId}`,
+  "session.ended": ({ userId }, { actor }) => `${actor} ended a session of ${userId}`,
   "session.revoked": ({ userId, revokeBefore }, { actor }) =>
     `${actor} ended the sessions of ${userId} that began before ${minute(revokeBefore)}`,
   "wallet.credited": ({ userId, amount, creditId, provider, txRef, cause, receivable }, { actor }) => {
@@ -44,7 +51,8 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
       ? `${userId} received ${money(amount)} through ${provider}${cause ? ` (${cause})` : ""}, reference ${txRef}${owed}`
       : `${actor} credited ${userId} with ${money(amount)}${owed}`;
   },
-  "wallet.debited": ({ userId, amount, receivable, provider, cause, txRef }) => {
+  "wallet.debited": ({ userId, amount, debitId, receivable, provider, cause, txRef }, { actor }) => {
+    if (debitId !== undefined) return `${actor} debited ${userId} by ${money(amount)}`;
     const owed = owes(receivable) ? `, ${money(receivable)} of it is owed` : "";
     return `${userId} was debited ${money(amount)} through ${provider} (${cause}), reference ${txRef}${owed}`;
   },
@@ -76,11 +84,12 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "key.created": ({ name, type, replaces }, { actor }) =>
     `${actor} ${replaces ? "rotated" : "created"} the ${type} key ${name}`,
   "key.revoked": ({ name, type }, { actor }) => `${actor} revoked the ${type} key ${name}`,
-  "state.recorded": ({ keys }, { actor }) => `${actor} put the tenant's state and ${counted(keys, "key")} on record`,
   "reconcile.run": ({ ok, discrepancy }, { actor }) =>
     `${actor} reconciled the ledger: ${ok ? "it adds up" : `it is off by ${money(discrepancy)}`}`,
   "rollback.accepted": ({ lost, anchorSeq }, { actor }) =>
     `${actor} accepted that ${lost === 1 ? "1 entry" : `${lost} entries`} up to ${anchorSeq} are gone`,
+  "finding.accepted": ({ seq, findings }, { actor }) =>
+    `${actor} accepted entry ${seq} as it is, which the engine would have decided otherwise: ${findings.join("; ")}`,
   "database.restored": ({ seq, created }, { actor }) =>
     `${actor} restored the backup of ${minute(created)}, which ends at entry ${seq}`,
 };

@@ -109,7 +109,7 @@ function changed(feed: FeedDefinition, { maxAge: maxAgeMs, ...stated }: FeedOver
 }
 
 /** What a definition's hash covers: all but the trading hours, because new holidays are added to them. */
-export function definitionText({ hours: _, ...definition }: FeedDefinition): string {
+function definitionText({ hours: _, ...definition }: FeedDefinition): string {
   return JSON.stringify(definition, Object.keys(definition).concat("use", "id").sort());
 }
 

@@ -30,7 +30,10 @@ export interface SourceRecord {
   upstream: string;
   /** In order of time, none after the instant that decides. */
   observations: readonly Observation[];
-  /** When the source last answered; null for never. */
+  /**
+   * When a source that is asked last answered; of one that pushes, the latest of its observations and `SETTLING_MS`.
+   * Null for never.
+   */
   confirmedAt: number | null;
 }
 
@@ -59,7 +62,7 @@ export function lookbackMs({ maxAgeMs }: FeedDefinition, { rule }: Pick<MarketTe
   return maxAgeMs + (rule.kind === "last" ? 0 : rule.windowMs);
 }
 
-/** Whether the source answered so late that no price from before the instant can be missing. */
+/** Whether the source was asked, or has pushed an observation, so late that no price from before the instant can be missing. */
 export function isConfirmed({ confirmedAt }: Pick<SourceRecord, "confirmedAt">, instant: number): boolean {
   return confirmedAt !== null && confirmedAt >= instant + SETTLING_MS;
 }
@@ -101,7 +104,8 @@ function findingOf(feed: FeedDefinition, terms: MarketTerms, record: SourceRecor
     reason,
     detail: `${source.use}: ${detail}`,
   });
-  if (!isConfirmed(record, terms.instant)) return missing("feed down", "no answer since the instant that decides");
+  if (!isConfirmed(record, terms.instant))
+    return missing("feed down", "no answer or observation since the instant that decides");
   const last = observations.at(-1);
   if (!last) return missing("stale", "nothing was observed before the instant that decides");
   const ageMs = terms.instant - last.observedAt;

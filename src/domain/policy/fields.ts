@@ -78,6 +78,13 @@ export const FIELDS = {
     previewed: true,
     template: { minimal: true },
   },
+  maxCreditUsd: {
+    kind: "usd",
+    default: 1000,
+    direction: higherLoosens,
+    help: "Largest single credit by an operator in USD.",
+    previewed: false,
+  },
   "jurisdictions.allowed": {
     kind: "countries",
     default: [],
@@ -100,6 +107,13 @@ export const FIELDS = {
       comment:
         "wins over allowed; quote the codes: some tools read NO as false. While any is listed, users of unknown jurisdiction are refused: the KYC event or their token must name it",
     },
+  },
+  kycReview: {
+    kind: "flag",
+    default: true,
+    direction: (_, to) => (to ? "tightens" : "loosens"),
+    help: "An identity check with a status that is neither passed nor failed stops the user's trading until a person decides.",
+    previewed: false,
   },
   suitabilityRequired: {
     kind: "flag",

@@ -1,4 +1,28 @@
-import { alpha2Of, isoCountries } from "./countries.ts";
+import { createRequire } from "node:module";
+
+interface Country {
+  alpha3: string;
+  /** Without the country in front. */
+  subdivisions: Set<string>;
+}
+
+let countries: Map<string, Country> | undefined;
+
+/** ISO 3166 by alpha-2 code, subdivisions included. Loaded when a code is first looked up: that takes 8 ms, which no start pays. */
+function isoCountries(): ReadonlyMap<string, Country> {
+  if (countries) return countries;
+  const { iso31661, iso31662 } = createRequire(import.meta.url)("iso-3166") as typeof import("iso-3166");
+  countries = new Map(iso31661.map(({ alpha2, alpha3 }) => [alpha2, { alpha3, subdivisions: new Set<string>() }]));
+  for (const { code, parent } of iso31662)
+    countries.get(parent.slice(0, 2))?.subdivisions.add(code.slice(code.indexOf("-") + 1));
+  return countries;
+}
+
+/** The alpha-2 code of a country by its alpha-3 code. */
+function alpha2Of(alpha3: string): string | undefined {
+  if (!/^[A-Z]{3}$/.test(alpha3)) return undefined;
+  return [...isoCountries()].find(([, country]) => country.alpha3 === alpha3)?.[0];
+}
 
 /** Whether a code names a jurisdiction: `US` covers `US-NY`, never the other way round. */
 export function covers(code: string, jurisdiction: string): boolean {
@@ -51,7 +75,7 @@ const OTHER_CODES = new Map([
 ]);
 
 /**
- * The place of a user, by a code as providers, tokens and older policies write it: `GB` for `uk` and `GBR`, `US-NY` for
+ * The place of a user, by a code as providers and tokens write it: `GB` for `uk` and `GBR`, `US-NY` for
  * `USA-NY`. Undefined for what no country of ISO 3166 is meant by for sure: it is no other country either.
  */
 export function placeOf(code: string): string | undefined {

@@ -53,15 +53,12 @@ class PredictionMarketElement extends HTMLElement {
     const height = text("height");
     const market = text("market")?.split(",");
     return {
-      view: text("view") as EmbedOptions["view"],
+      ...Object.fromEntries(["view", "theme", "locale", "loading"].map((name) => [name, text(name)])),
       marketId: market?.[0],
       // Two are compared.
       marketIds: market?.[1] ? market : undefined,
-      theme: text("theme") as EmbedOptions["theme"],
       height: height === undefined ? undefined : Number.parseInt(height, 10),
       autoHeight: isOn("auto-height"),
-      locale: text("locale"),
-      loading: text("loading") as EmbedOptions["loading"],
       consent: text("consent") !== "false",
       ...this.given,
       onEvent: ({ name, detail }) => this.dispatchEvent(new CustomEvent(`pm-${name}`, { detail, bubbles: true })),

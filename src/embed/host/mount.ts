@@ -125,7 +125,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     // A frame that was moved in the page begins with its first address again.
     if (context !== iframe.contentWindow && address !== iframe.src) send({ type: "update", ...shownOf(settled) });
     context = iframe.contentWindow;
-    tell("ready", { view: message.view ?? settled.view, mayTrade: message.mayTrade });
+    tell("ready", { view: message.view, mayTrade: message.mayTrade });
   };
   const hear = (message: FrameMessage): void => {
     if (message.type === "ready") hearReady(message);
@@ -136,7 +136,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     } else if (message.type === "scroll") {
       scroll(iframe, left, message.to);
       height.follow(left.length > 0);
-    } else if (message.type === "event") tell(message.name as EventName, message.detail as EventDetails[EventName]);
+    } else if (message.type === "event") tell(message.name, message.detail as EventDetails[EventName]);
   };
 
   iframe.setAttribute("sandbox", SANDBOX);

@@ -1,4 +1,4 @@
-import { type Brand, LOADER_VERSION, queryOf, type Shown, THEMES, type Theme, VIEWS } from "../protocol.ts";
+import { type Brand, queryOf, type Shown, THEMES, type Theme, VIEWS } from "../protocol.ts";
 import type { EmbedOptions } from "./types.ts";
 
 /** What a page asked for, checked. */
@@ -39,7 +39,6 @@ export function addressOf(origin: string, id: string, settled: Settled): string 
     ...queryOf(settled),
     theme: settled.theme,
     ...(settled.consent ? {} : { consent: "0" }),
-    v: LOADER_VERSION,
     frame: id,
     // Where the frame may send its messages; it ignores messages from other windows.
     host: location.origin,

@@ -69,7 +69,7 @@ export class Reach {
 
   #wait(ms?: number, work?: () => void): void {
     clearTimeout(this.#timer);
-    this.#timer = ms === undefined ? undefined : setTimeout(() => work?.(), ms);
+    this.#timer = work && setTimeout(work, ms);
   }
 
   async #fail(): Promise<void> {
@@ -100,7 +100,7 @@ export class Reach {
     this.#wait(PATIENCE_MS, () => this.#fail());
   }
 
-  /** By properties of `style` alone: a strict policy of the page allows no other styles. */
+  /** By its `style` property alone: a strict policy of the page allows no other styles. */
   #showCard(): void {
     const { locale, colorScheme } = this.#handlers.look();
     const words = hostWords(locale);
@@ -110,21 +110,7 @@ export class Reach {
     card.dir = "auto";
     card.setAttribute("role", "status");
     card.textContent = words.unavailable;
-    Object.assign(card.style, {
-      all: "initial",
-      display: "grid",
-      placeItems: "center",
-      boxSizing: "border-box",
-      minHeight: this.#iframe.style.height,
-      padding: "1rem",
-      border: "1px solid GrayText",
-      borderRadius: "8px",
-      font: "15px/1.5 system-ui, sans-serif",
-      textAlign: "center",
-      color: "CanvasText",
-      background: "Canvas",
-      colorScheme,
-    });
+    card.style.cssText = `all:initial;display:grid;place-items:center;box-sizing:border-box;min-height:${this.#iframe.style.height};padding:1rem;border:1px solid GrayText;border-radius:8px;font:15px/1.5 system-ui,sans-serif;text-align:center;color:CanvasText;background:Canvas;color-scheme:${colorScheme}`;
     this.#iframe.style.display = "none";
     if (!card.isConnected) this.#iframe.after(card);
   }

@@ -1,4 +1,4 @@
-import { CATALOGUES, DEFAULT_LOCALE, matchLocale } from "../../locales/catalogues.ts";
+import { CATALOGUES, DEFAULT_LOCALE } from "../../locales/catalogues.ts";
 
 interface HostWords {
   locale: string;
@@ -13,8 +13,10 @@ interface HostWords {
  * @param locale what was asked for; English for a language without words
  */
 export function hostWords(locale: string): HostWords {
+  const languageOf = (tag: string): string | undefined => tag.toLowerCase().split("-")[0];
+  // None of the languages comes in two regions.
   const known = Object.keys(CATALOGUES) as (keyof typeof CATALOGUES)[];
-  const found = known.find((one) => one === matchLocale([locale], known)) ?? DEFAULT_LOCALE;
+  const found = known.find((one) => languageOf(one) === languageOf(locale)) ?? DEFAULT_LOCALE;
   const messages = CATALOGUES[found];
   return { locale: found, title: messages["page.marketFrame"], unavailable: messages["state.unavailable"] };
 }

@@ -1,5 +1,5 @@
 /** The page for publishers, `/docs/embed`: writes the snippet that its form asks for, and shows the widget that it makes. */
-import { type ConfiguratorTenant, type Configured, configuredBy } from "../../domain/embed/configuration.ts";
+import { type Configured, configuredBy } from "../../domain/embed/configuration.ts";
 import { snippetOptions, snippetPolicy, writeSnippet } from "../../domain/embed/snippet.ts";
 import type { PredictionMarkets } from "../host/types.ts";
 
@@ -9,11 +9,15 @@ declare global {
   }
 }
 
+interface Choice {
+  id: string;
+  question: string;
+}
+
 const KNOWN_EVENTS = 5;
 /** The widget waits until a text is typed. */
 const TYPING_MS = 400;
 
-const tenant = JSON.parse(part("data").textContent ?? "{}") as ConfiguratorTenant;
 const form = part<HTMLFormElement>("configurator");
 const snippet = part("snippet");
 const policy = part("snippet-policy");
@@ -28,15 +32,38 @@ form.addEventListener("input", ({ target }) => {
   follow(isTyped ? TYPING_MS : 0);
 });
 for (const block of document.querySelectorAll<HTMLElement>(".code")) addCopyButton(block);
-follow(0);
+offerMarkets().finally(() => {
+  for (const [name, value] of new URLSearchParams(location.search)) {
+    const control = form.elements.namedItem(name);
+    if (control instanceof HTMLSelectElement || control instanceof HTMLInputElement) control.value = value;
+  }
+  follow(0);
+});
+
+/** Open markets, the most traded ones first; none while the service cannot say, when one can be named by its id. */
+async function offerMarkets(): Promise<void> {
+  const { trending = [], markets = [] } = (await (await fetch("/embed/data/markets")).json()) as {
+    trending?: Choice[];
+    markets?: Choice[];
+  };
+  const choices = new Map([...trending, ...markets].map(({ id, question }) => [id, question]));
+  const first = [...choices.keys()];
+  for (const [index, name] of ["market", "versus"].entries()) {
+    const select = form.elements.namedItem(name) as HTMLSelectElement;
+    for (const [id, question] of choices)
+      select.add(new Option(question.length > 70 ? `${question.slice(0, 69)}…` : question, id));
+    select.value = first[index] ?? "";
+  }
+}
 
 /** @param waitMs before the widget follows; the text does so at once */
 function follow(waitMs: number): void {
   const query = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]));
   for (const name of [...query.keys()]) if (query.get(name) === "") query.delete(name);
-  const configured = configuredBy(query, tenant);
+  const [language] = (form.elements.namedItem("locale") as HTMLSelectElement).selectedOptions;
+  const title = language?.dataset.title ?? "Prediction market";
+  const configured = configuredBy(query, location.origin, title);
   form.dataset.view = query.get("view") ?? "";
-  part<HTMLFieldSetElement>("brand-fields").disabled = query.has("as") && query.get("as") !== "script";
   missing.hidden = configured !== null;
   if (!configured) return;
   // The address makes the same page again, for a colleague or a reload.

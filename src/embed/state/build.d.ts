@@ -6,5 +6,5 @@ declare module "*.css" {
   export default text;
 }
 
-/** Where the script of the shared worker lies (`stream/worker.ts`), which a page may import too. */
-declare const STREAM_WORKER: string;
+/** Where the script of the hub lies (`stream/shared-hub.ts`). */
+declare const STREAM_PART: string;

@@ -2,7 +2,7 @@ import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Api } from "../api.ts";
 import type { HubPort } from "../stream/hub.ts";
 import type { HubMessage, LiveState } from "../stream/messages.ts";
-import { reachHub } from "../stream/reach.ts";
+import { Pauses } from "../stream/pauses.ts";
 
 export type { LiveState } from "../stream/messages.ts";
 
@@ -67,6 +67,9 @@ class Live {
     window.addEventListener("pageshow", ({ persisted }) => {
       if (persisted) this.#sendAll();
     });
+    // A frozen page passes nothing on to the others.
+    document.addEventListener("freeze", () => this.#hub.receive({ type: "bye" }));
+    document.addEventListener("resume", () => this.#sendAll());
   }
 
   follow(follower: Follower): () => void {
@@ -100,5 +103,32 @@ class Live {
   #sendSession(): void {
     const { apiKey, token } = this.#api;
     this.#hub.receive({ type: "session", serial: this.#serial, apiKey, token });
+  }
+}
+
+/**
+ * The way to the hub, whose script comes after the first contents. What is sent before it is there is lost.
+ * @param listen is told `again` when everything is to be sent, at first and whenever the hub is another one
+ */
+function reachHub(listen: (message: HubMessage) => void): HubPort {
+  let port: HubPort | undefined;
+  loadHub().then((joinHub) => {
+    port = joinHub(listen);
+    listen({ type: "again" });
+  });
+  return { receive: (message) => port?.receive(message) };
+}
+
+/** The script may be missing for as long as the server is. */
+async function loadHub(): Promise<typeof import("../stream/shared-hub.ts").joinHub> {
+  const pauses = new Pauses();
+  for (let attempts = 0; ; attempts += 1) {
+    try {
+      // Browsers remember that a module could not be loaded, by its address.
+      const part = attempts === 0 ? STREAM_PART : `${STREAM_PART}?${attempts}`;
+      return ((await import(part)) as typeof import("../stream/shared-hub.ts")).joinHub;
+    } catch {
+      await pauses.wait(undefined);
+    }
   }
 }

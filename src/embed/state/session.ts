@@ -2,10 +2,9 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { Api, Refused, readAtLast } from "../api.ts";
+import { Api, expiryOf, Refused, readAtLast, userOf } from "../api.ts";
 import { type Bridge, type BridgeHandlers, openBridge } from "../bridge.ts";
 import { Pauses } from "../stream/pauses.ts";
-import { expiryOf, userOf } from "../stream/token.ts";
 import { type Words, wordsForReading } from "../words.ts";
 
 export type Portfolio = WireResult<"getPortfolio">;

@@ -1,11 +1,11 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { FrameData, FrameList } from "../../contract/resources/embed.ts";
 import { Refused, readAtLast } from "../api.ts";
 import { Pauses } from "../stream/pauses.ts";
 import { type Words, wordsFor, wordsForReading } from "../words.ts";
 import { joined, type ListedMarket, narrowed, renewed } from "./list-pages.ts";
 import type { Session } from "./session.ts";
-import { useKept } from "./use-kept.ts";
 
 /** A list of markets, and what narrows it down. */
 export interface MarketList {
@@ -113,4 +113,20 @@ export function useList(data: FrameData, { api }: Session): MarketList {
     choose: setCategory,
     more,
   };
+}
+
+/** What a view keeps while others are shown, and finds again when the reader comes back to it. */
+export const Kept = createContext<Map<string, unknown>>(new Map());
+
+/** `useState` whose value outlives the view, for as long as the reader can come back to it. */
+export function useKept<Value>(name: string, initial: Value): [Value, (next: Value) => void] {
+  const kept = useContext(Kept);
+  const [value, setValue] = useState(() => (kept.has(name) ? (kept.get(name) as Value) : initial));
+  return [
+    value,
+    (next) => {
+      kept.set(name, next);
+      setValue(next);
+    },
+  ];
 }

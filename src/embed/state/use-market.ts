@@ -4,7 +4,9 @@ import { pointsOf } from "../../domain/embed/curve-steps.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import { HOUR_MS } from "../../domain/time/units.ts";
 import type { Point } from "../chart/curve.ts";
+import type { ServerClock } from "../stream/clock.ts";
 import { poolAt } from "../ticket/quote.ts";
 import { followLive, type LiveState } from "./live.ts";
 import type { Session } from "./session.ts";
@@ -78,4 +80,16 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
     });
   }, [api, detail.id, settled, refresh, dropToken]);
   return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, live, heardAt };
+}
+
+/** The server's time; it moves every ten seconds, in the hour before `closeAt` every second. */
+export function useServerTime(clock: ServerClock, closeAt: string): number {
+  const [now, setNow] = useState(() => clock.now());
+  const left = Date.parse(closeAt) - now;
+  const stepMs = left > 0 && left < HOUR_MS ? 1000 : 10_000;
+  useEffect(() => {
+    const timer = setInterval(() => setNow(clock.now()), stepMs);
+    return () => clearInterval(timer);
+  }, [clock, stepMs]);
+  return now;
 }

@@ -2,7 +2,7 @@ import type { StreamEvent } from "../../contract/resources/stream.ts";
 
 /**
  * The messages between pages of a browser and the hub that holds the event stream for all of them. They never leave the
- * tenant's origin; a token travels from a page to the shared worker only.
+ * tenant's origin; a token travels from a frame to the one that has the hub.
  */
 
 export type LiveState = "connecting" | "live" | "offline";

@@ -10,7 +10,6 @@ import {
 import type { Pool } from "../../domain/market/pool.ts";
 import { sellableOf, sellValueOf } from "../../domain/market/sale.ts";
 import { averagePrice, feeOn, isPriceAllowed, limitFromUsd, roundPrice, usdFromMicro } from "../../domain/money.ts";
-import type { Order } from "./orders.ts";
 
 /** What an order would come to at the prices on the screen, in the fields of the server's quote. */
 export interface Estimate {
@@ -25,7 +24,12 @@ export interface Estimate {
 
 export type NoEstimate = "too-small" | "price-bound" | "cannot-pay-off";
 
-type Size = Pick<Order, "side" | "action" | "sizeMicro">;
+/** How much of which side is traded: dollars to spend, or shares to sell; millionths. */
+export interface Size {
+  side: Side;
+  action: "buy" | "sell";
+  sizeMicro: bigint;
+}
 
 /** The engine's own computation, on the pool that the page knows of. The server's answer differs if others trade first. */
 export function estimate(mechanism: Mechanism, pool: Pool, order: Size, feeBps: number): Estimate | NoEstimate {
@@ -64,6 +68,27 @@ function sold(mechanism: Mechanism, pool: Pool, { side, sizeMicro }: Size, feeBp
   const feeMicro = feeOn(proceedsMicro, feeBps);
   if (proceedsMicro <= feeMicro) return "too-small";
   return { amountMicro: proceedsMicro, feeMicro, sharesMicro: sizeMicro, pool: after };
+}
+
+type Result = Pick<Estimate, "amount" | "fee" | "shares">;
+
+/** What a trade gives the user: the shares of a purchase, the USD of a sale after its fee. */
+export function resultOf(action: "buy" | "sell", { amount, fee, shares }: Result): number {
+  return action === "buy" ? shares : amount - fee;
+}
+
+/** That result as the ticket shows it: in hundredths of a share or in cents, rounded down. The server takes it as the bound of the trade. */
+export function shownResult(action: "buy" | "sell", result: Result): number {
+  const micro = Math.round(resultOf(action, result) * 1e6);
+  return Math.floor(micro / 10_000) / 100;
+}
+
+/** The page knows prices to six decimals: what a difference this small comes to is for the server to decide. */
+const UNCERTAIN = 0.001;
+
+/** Whether an order comes to less now than what the user was shown for it. */
+export function isWorse(action: "buy" | "sell", now: Result | undefined, shown: Result): boolean {
+  return now === undefined || resultOf(action, now) + UNCERTAIN < shownResult(action, shown);
 }
 
 /** Of a position too large to be sold whole, a part is offered in shares that the ticket can write out. */

@@ -1,45 +1,38 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../api.ts";
 import type { Session } from "../state/session.ts";
-import { isOfTheUser, isQuoteOver, mayHaveHappened, saysNothing, type Words, wordsFor } from "../words.ts";
+import { isOfTheUser, mayHaveHappened, saysNothing, type Words, wordsFor } from "../words.ts";
 import {
   askQuote,
   detailOf,
-  type HeldQuote,
-  holdQuote,
   type Order,
   placeQuoted,
   type Quoted,
+  type QuotedOrder,
+  randomKey,
   type Trade,
 } from "./orders.ts";
-
-/** Why a quote is over before it was confirmed. */
-export interface Over {
-  reason: "moved" | "fee" | "expired";
-  held: HeldQuote;
-}
+import { type Estimate, isWorse } from "./quote.ts";
 
 export type Phase =
-  /** The first step; `over` says why the ticket is back in it. */
-  | { name: "edit"; over?: Over }
+  /** The first step; `moved` is what was shown in the second, and can no longer be had. */
+  | { name: "edit"; moved?: QuotedOrder }
   | { name: "asking" }
-  /** The second step: a quote is shown, and waits to be confirmed. */
-  | { name: "confirm"; held: HeldQuote }
-  | { name: "sending"; held: HeldQuote; isAgain: boolean }
+  /** The second step: a quote is shown, and waits to be confirmed, however long. */
+  | { name: "confirm"; shown: QuotedOrder }
+  | { name: "sending"; shown: QuotedOrder; isAgain: boolean }
   /** The answer to the trade was lost. Only the same trade, under its key, may follow until its outcome is known. */
-  | { name: "unsure"; held: HeldQuote }
-  | { name: "done"; trade: Trade };
+  | { name: "unsure"; shown: QuotedOrder }
+  | { name: "done"; trade: Trade; shown: QuotedOrder };
 
 /** The steps of a purchase or sale, and its refusal. */
 export interface TicketFlow {
   phase: Phase;
   problem: Words | undefined;
-  /** The first press asks for a quote of the order, the second trades as quoted. */
+  /** The first press shows a quote of the order, the second trades at what it shows or better. */
   press(order: Order | undefined): Promise<void>;
   /** Back to the first step: forgets what was quoted, and its refusal. */
   edit(): void;
-  /** The time of the quote has run out. */
-  expire(): void;
   /** Shows a limit that was met before the first press. */
   warn(refused: Refused): void;
   /** Removes a refusal that no longer applies. */
@@ -51,6 +44,8 @@ export interface TicketOptions {
   marketId: string;
   /** The price on the screen, as the stream moves it. */
   yesPrice: number;
+  /** What the order of the ticket comes to at that price; undefined for nothing. */
+  estimated: Estimate | undefined;
   /** A refusal of who the user is: it holds for every order. */
   onBarred(refused: Refused): void;
   /** Each answer tells the fee that the server takes now. */
@@ -58,7 +53,8 @@ export interface TicketOptions {
   onTrade(trade: Trade): void;
 }
 
-export function useTicket({ session, marketId, yesPrice, onBarred, onQuoted, onTrade }: TicketOptions): TicketFlow {
+export function useTicket(options: TicketOptions): TicketFlow {
+  const { session, marketId, yesPrice, estimated, onBarred, onQuoted, onTrade } = options;
   const { api, bridge } = session;
   const [phase, setPhase] = useState<Phase>({ name: "edit" });
   const [problem, setProblem] = useState<Words>();
@@ -78,46 +74,42 @@ export function useTicket({ session, marketId, yesPrice, onBarred, onQuoted, onT
     enter(next, isOfTheUser(refused) ? undefined : wordsFor(refused));
   };
 
-  // Nothing but the quote that was shown is ever confirmed: a price that moves meanwhile ends it.
+  // What is worse than shown would be refused. What is better stays, and the user gets it.
   useEffect(() => {
-    if (phase.name === "confirm" && yesPrice !== phase.held.quoted.yesPriceBefore)
-      enter({ name: "edit", over: { reason: "moved", held: phase.held } });
+    if (phase.name !== "confirm") return;
+    const { order, quote } = phase.shown;
+    if (isWorse(order.action, estimated, quote)) enter({ name: "edit", moved: phase.shown });
   }, [yesPrice]);
 
   const ask = async (order: Order): Promise<void> => {
     enter({ name: "asking" });
     const own = attempt.current;
-    const held = await holdQuote(api, order).catch(refusedOf);
+    const quote = await askQuote(api, order).catch(refusedOf);
     if (attempt.current !== own) return;
-    if (held instanceof Refused) return refuse(held, "quote", { name: "edit" });
-    enter({ name: "confirm", held });
-    onQuoted(held.quoted);
-    bridge.tell("quote", detailOf(held));
+    if (quote instanceof Refused) return refuse(quote, "quote", { name: "edit" });
+    const shown = { order, quote, key: randomKey() };
+    enter({ name: "confirm", shown });
+    onQuoted(quote);
+    bridge.tell("quote", detailOf(shown));
   };
-  /** A quote is over as moved for a price or a fee that changed: another one tells which. */
-  const whatMoved = async ({ order, quoted }: HeldQuote): Promise<"moved" | "fee"> => {
-    const now = await askQuote(api, order).catch(refusedOf);
-    if (now instanceof Refused) return "moved";
-    onQuoted(now);
-    return now.yesPriceBefore === quoted.yesPriceBefore && now.fee !== quoted.fee ? "fee" : "moved";
-  };
-  const trade = async (held: HeldQuote, isAgain: boolean): Promise<void> => {
-    enter({ name: "sending", held, isAgain });
-    if (!isAgain) bridge.tell("confirm", { ...detailOf(held), expiresAt: held.expiresAt });
+  const trade = async (shown: QuotedOrder, isAgain: boolean): Promise<void> => {
+    enter({ name: "sending", shown, isAgain });
+    if (!isAgain) bridge.tell("confirm", detailOf(shown));
     const own = attempt.current;
-    const answer = await placeQuoted(api, held).catch(refusedOf);
+    const answer = await placeQuoted(api, shown).catch(refusedOf);
     // The trade was made, whatever the ticket shows by now.
     if (!(answer instanceof Refused)) onTrade(answer);
     if (attempt.current !== own) return;
-    if (!(answer instanceof Refused)) enter({ name: "done", trade: answer });
+    if (!(answer instanceof Refused)) enter({ name: "done", trade: answer, shown });
     else if (mayHaveHappened(answer) || (isAgain && saysNothing(answer)))
-      refuse(answer, "trade", { name: "unsure", held });
-    else if (isQuoteOver(answer)) {
-      const reason = answer.code === "QUOTE_MOVED" ? await whatMoved(held) : "expired";
+      refuse(answer, "trade", { name: "unsure", shown });
+    else if (answer.code === "SLIPPAGE") {
+      // It may have been the fee, which no event tells of.
+      await askQuote(api, shown.order).then(onQuoted, () => undefined);
       if (attempt.current !== own) return;
-      refuse(answer, "trade", { name: "edit", over: { reason, held } });
+      refuse(answer, "trade", { name: "edit", moved: shown });
       setProblem(undefined);
-    } else refuse(answer, "trade", saysNothing(answer) ? { name: "confirm", held } : { name: "edit" });
+    } else refuse(answer, "trade", saysNothing(answer) ? { name: "confirm", shown } : { name: "edit" });
   };
 
   return {
@@ -126,18 +118,12 @@ export function useTicket({ session, marketId, yesPrice, onBarred, onQuoted, onT
     forgive: () => setProblem(undefined),
     warn: (refused) => phase.name === "edit" && setProblem(wordsFor(refused)),
     edit: () => enter({ name: "edit" }),
-    expire: () => phase.name === "confirm" && enter({ name: "edit", over: { reason: "expired", held: phase.held } }),
     async press(order) {
       // Two presses before the next step is drawn are one.
       if (pressed.current === phase) return;
       if (phase.name !== "edit" || order) pressed.current = phase;
       if (phase.name === "edit" && order) await ask(order);
-      else if (phase.name === "unsure") await trade(phase.held, true);
-      else if (phase.name === "confirm") {
-        const isOver = performance.now() >= phase.held.endsAtMs;
-        if (isOver) enter({ name: "edit", over: { reason: "expired", held: phase.held } });
-        else await trade(phase.held, false);
-      }
+      else if (phase.name === "unsure" || phase.name === "confirm") await trade(phase.shown, phase.name === "unsure");
     },
   };
 }

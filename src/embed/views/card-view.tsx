@@ -1,12 +1,11 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { useSpeech } from "../speech.ts";
 import type { Session } from "../state/session.ts";
-import { useMarket } from "../state/use-market.ts";
-import { useServerTime } from "../state/use-server-time.ts";
+import { useMarket, useServerTime } from "../state/use-market.ts";
 import type { Wish } from "../ticket/draft.ts";
+import { Sparkline } from "./market-card.tsx";
 import { Closes } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
-import { Sparkline } from "./sparkline.tsx";
 
 const SIDES = ["yes", "no"] as const;
 /** A card's little curve has as many points as those of a list. */

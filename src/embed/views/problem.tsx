@@ -19,7 +19,11 @@ export function Problem({ words, onOffer, onEnd, isKnown = false }: ProblemProps
   return (
     <div class={isKnown ? "problem known" : "problem"} data-pm="refusal">
       <p role={isKnown ? "status" : "alert"}>{sayWords(speaker, words)}</p>
-      {left > 0 && <p role="timer">{speaker.say("refusal.wait", { count: left })}</p>}
+      {left > 0 && (
+        <p data-pm="timer" role="timer">
+          {speaker.say("refusal.wait", { count: left })}
+        </p>
+      )}
       {offer && <WayOut offer={offer} onOffer={onOffer} />}
     </div>
   );

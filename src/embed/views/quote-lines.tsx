@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Side } from "../../domain/market/market.ts";
 import type { MessageKey } from "../../locales/messages.ts";
 import { useSpeech } from "../speech.ts";
-import type { Estimate } from "../ticket/quote.ts";
+import { type Estimate, shownResult } from "../ticket/quote.ts";
 
 export interface QuoteLinesProps {
   /** An estimate, or what the server quoted. */
@@ -22,13 +22,15 @@ export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: Quote
   const of = (yesPrice: number): number => (side === "yes" ? yesPrice : 1 - yesPrice);
   const [before, after] = [of(quote.yesPriceBefore), of(quote.yesPriceAfter)];
   const isBuy = action === "buy";
+  // The figure that the trade gives at least.
+  const result = shownResult(action, quote);
   const gain = Math.round((quote.shares / quote.amount - 1) * 100);
   return (
     <>
       <dl class="quote" aria-live="polite">
         {isBuy && <Line name="ticket.youPay">{dollars(quote.amount)}</Line>}
         <Line name={isBuy ? "ticket.feeIncluded" : "ticket.feeDeducted"}>{dollars(quote.fee)}</Line>
-        <Line name="ticket.shareCount">{shares(quote.shares)}</Line>
+        <Line name="ticket.shareCount">{shares(isBuy ? result : quote.shares)}</Line>
         <Line name="ticket.avgPrice">{cents(quote.avgPrice)}</Line>
         <Line name="ticket.impact" values={{ side: name }} part="impact">
           {/* Each by itself, or a language written from the right would show them in the wrong order. */}
@@ -37,7 +39,7 @@ export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: Quote
         {resaleUsd !== undefined && <Line name="ticket.resale">{dollars(resaleUsd)}</Line>}
         {isBuy ? (
           <Line name="ticket.ifWins" values={{ side: name }} style="win">
-            {dollars(quote.shares)}{" "}
+            {dollars(result)}{" "}
             <bdi class={gain < 0 ? "loss" : "gain"}>
               {gain < 0 ? "−" : "+"}
               {number(Math.abs(gain))}%
@@ -45,7 +47,7 @@ export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: Quote
           </Line>
         ) : (
           <Line name="ticket.youGet" style="win">
-            {dollars(quote.amount - quote.fee)}
+            {dollars(result)}
           </Line>
         )}
       </dl>

@@ -1,10 +1,13 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { toneOf } from "../../locales/formats.ts";
 import { useSpeech } from "../speech.ts";
-import type { Trade } from "../ticket/orders.ts";
+import type { Quoted, Trade } from "../ticket/orders.ts";
+import { shownResult } from "../ticket/quote.ts";
 
 export interface ReceiptProps {
   trade: Trade;
+  /** What the user was shown before. */
+  quote: Quoted;
   /** USD that selling the shares of this purchase pays now; undefined for a sale. */
   resaleUsd: number | undefined;
   /** Of the ticket that it replaces: the page around does not move under the reader. */
@@ -13,19 +16,20 @@ export interface ReceiptProps {
 }
 
 /** What was traded. It belongs to the session: another user, or none, never sees it. */
-export function Receipt({ trade, resaleUsd, minHeightPx, onAgain }: ReceiptProps) {
+export function Receipt({ trade, quote, resaleUsd, minHeightPx, onAgain }: ReceiptProps) {
   const { say, cents, dollars, shares, signed } = useSpeech();
   const { side, action, avgPrice, amount, fee, realizedPnl } = trade;
+  const isBuy = action === "buy";
+  const [result, promised] = [shownResult(action, trade), shownResult(action, quote)];
   const values = {
     side: say(`common.${side}`),
-    shares: shares(trade.shares),
+    shares: shares(isBuy ? result : trade.shares),
     price: cents(avgPrice),
     fee: dollars(fee),
   };
   const heading = useRef<HTMLHeadingElement>(null);
   // The button that had the focus is gone.
   useLayoutEffect(() => heading.current?.focus(), []);
-  const isBuy = action === "buy";
   return (
     <section class="panel done" data-pm="receipt" role="status" style={{ minHeight: `${minHeightPx}px` }}>
       <h2 ref={heading} tabIndex={-1}>
@@ -34,13 +38,18 @@ export function Receipt({ trade, resaleUsd, minHeightPx, onAgain }: ReceiptProps
       <p>
         {isBuy
           ? say("ticket.boughtFor", { ...values, amount: dollars(amount) })
-          : say("ticket.soldFor", { ...values, amount: dollars(amount - fee) })}
+          : say("ticket.soldFor", { ...values, amount: dollars(result) })}
       </p>
+      {result > promised && (
+        <p>
+          <b class="gain">{say("ticket.better", { shown: isBuy ? shares(promised) : dollars(promised) })}</b>
+        </p>
+      )}
       {isBuy && (
         <p>
           {say("ticket.boughtWorth", {
             ...values,
-            payout: dollars(trade.shares),
+            payout: dollars(result),
             amount: resaleUsd === undefined ? "" : dollars(resaleUsd),
           })}
         </p>

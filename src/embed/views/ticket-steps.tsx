@@ -1,9 +1,9 @@
 import type { RefObject } from "preact";
 import { useSpeech } from "../speech.ts";
 import type { Draft } from "../ticket/draft.ts";
-import type { Estimate } from "../ticket/quote.ts";
-import type { Over, Phase } from "../ticket/use-ticket.ts";
-import { TicketTimer } from "./ticket-timer.tsx";
+import type { QuotedOrder } from "../ticket/orders.ts";
+import { type Estimate, shownResult } from "../ticket/quote.ts";
+import type { Phase } from "../ticket/use-ticket.ts";
 
 export interface SubmitButtonProps {
   button: RefObject<HTMLButtonElement | null>;
@@ -21,7 +21,7 @@ export function SubmitButton({ button, phase, draft: { side, action }, quote, is
   const values = {
     side: say(`common.${side}`),
     shares: quote ? shares(quote.shares) : "",
-    amount: quote ? dollars(action === "buy" ? quote.amount : quote.amount - quote.fee) : "",
+    amount: quote ? dollars(action === "buy" ? quote.amount : shownResult(action, quote)) : "",
   };
   const buy = action === "buy";
   const label =
@@ -56,18 +56,16 @@ export function SubmitButton({ button, phase, draft: { side, action }, quote, is
 
 export interface ConfirmNoteProps {
   phase: Phase;
-  onEnd(): void;
   onChange(): void;
 }
 
-/** Beneath the button of the second step: how long the price holds, and the way back. */
-export function ConfirmNote({ phase, onEnd, onChange }: ConfirmNoteProps) {
+/** Beneath the button of the second step: what a press promises, and the way back. */
+export function ConfirmNote({ phase, onChange }: ConfirmNoteProps) {
   const { say } = useSpeech();
   if (phase.name !== "confirm" && phase.name !== "unsure") return null;
   return (
     <div class="sure">
-      {phase.name === "confirm" && <TicketTimer endsAtMs={phase.held.endsAtMs} onEnd={onEnd} />}
-      <span role="status">{say(phase.name === "confirm" ? "ticket.held" : "ticket.unsure")}</span>
+      <span role="status">{say(phase.name === "confirm" ? "ticket.orBetter" : "ticket.unsure")}</span>
       <button type="button" class="link" data-pm="change-order" onClick={onChange}>
         {say("ticket.change")}
       </button>
@@ -76,21 +74,15 @@ export function ConfirmNote({ phase, onEnd, onChange }: ConfirmNoteProps) {
 }
 
 /** Why the ticket is back in its first step: the price that was shown, and the price now. */
-export function OverNote({ over: { reason, held }, yesPrice }: { over: Over; yesPrice: number }) {
+export function MovedNote({ moved: { order, quote }, yesPrice }: { moved: QuotedOrder; yesPrice: number }) {
   const { say, cents } = useSpeech();
-  const { side } = held.order;
+  const { side } = order;
   const priceOf = (yes: number): string => cents(side === "yes" ? yes : 1 - yes);
-  const [before, after] = [priceOf(held.quoted.yesPriceBefore), priceOf(yesPrice)];
+  const [before, after] = [priceOf(quote.yesPriceBefore), priceOf(yesPrice)];
   const values = { side: say(`common.${side}`), before, after };
-  const isSame = before === after;
-  const key = {
-    expired: isSame ? "refusal.expired" : "ticket.expired",
-    moved: isSame ? "ticket.movedLittle" : "ticket.moved",
-    fee: "ticket.feeChanged",
-  } as const;
   return (
     <p class="warning moved" data-pm="moved" role="alert">
-      {say(key[reason], values)}
+      {say(before === after ? "ticket.movedLittle" : "ticket.moved", values)}
     </p>
   );
 }

@@ -24,7 +24,7 @@ import { Problem } from "./problem.tsx";
 import { QuoteLines } from "./quote-lines.tsx";
 import { Receipt } from "./receipt.tsx";
 import { ActionChoice, SellPart, SideChoice, SizeField } from "./ticket-fields.tsx";
-import { ConfirmNote, OverNote, SubmitButton } from "./ticket-steps.tsx";
+import { ConfirmNote, MovedNote, SubmitButton } from "./ticket-steps.tsx";
 
 export interface TicketProps {
   data: FrameData;
@@ -45,8 +45,8 @@ const PROBE_MICRO = 1_000_000n;
 const BUY_YES: Wish = { side: "yes", action: "buy" };
 
 /**
- * The ticket: an order is made up, quoted by the server, and confirmed exactly as it was quoted. Where there is little room,
- * its style shows the two sides alone until one is chosen (`data-open`).
+ * The ticket: an order is made up, quoted by the server, and confirmed at what was quoted or better. Where there is little
+ * room, its style shows the two sides alone until one is chosen (`data-open`).
  */
 export function Ticket(props: TicketProps) {
   const { data, session, marketId, market, feeBps, onFee, held, blocked, wish } = props;
@@ -73,10 +73,13 @@ export function Ticket(props: TicketProps) {
     order: { marketId, side, action: "buy", sizeMicro: probed },
     onLimit: (refused) => flow.warn(refused),
   });
+  const worked = order && estimate(market.mechanism, market.pool, order, feeBps);
+  const estimated = typeof worked === "string" ? undefined : worked;
   const flow = useTicket({
     session,
     marketId,
     yesPrice: market.yesPrice,
+    estimated,
     onQuoted: (quoted) => onFee(feeBpsOf(quoted, feeBps)),
     onBarred: standing.bar,
     onTrade(trade) {
@@ -127,11 +130,12 @@ export function Ticket(props: TicketProps) {
   const atYesPrice = (yesPrice: number, shares: number): number =>
     sellValueAt({ mechanism: market.mechanism, pool: market.pool, feeBps }, { side, shares, yesPrice });
   if (phase.name === "done") {
-    const { trade } = phase;
+    const { trade, shown } = phase;
     const resaleUsd = trade.action === "buy" ? atYesPrice(market.yesPrice, trade.shares) : undefined;
     return (
       <Receipt
         trade={trade}
+        quote={shown.quote}
         resaleUsd={resaleUsd}
         minHeightPx={heightPx.current}
         onAgain={() => backTo(draftAfter(trade, draft))}
@@ -139,9 +143,7 @@ export function Ticket(props: TicketProps) {
     );
   }
 
-  const worked = order && estimate(market.mechanism, market.pool, order, feeBps);
-  const shown: Estimate | undefined =
-    "held" in phase ? phase.held.quoted : typeof worked === "string" ? undefined : worked;
+  const shown: Estimate | undefined = "shown" in phase ? phase.shown.quote : estimated;
   const said = typeof worked === "string" ? NOT_ESTIMATED[worked] : order ? undefined : (made as Words);
   const balanceUsd = portfolio?.wallet.balanceUsd;
   const most = limitFromUsd(Math.min(maxTradeUsd, balanceUsd ?? maxTradeUsd));
@@ -212,7 +214,7 @@ export function Ticket(props: TicketProps) {
             )
           )}
           {market.live === "offline" && <p class="warning">{say("ticket.notLive")}</p>}
-          {phase.name === "edit" && phase.over && <OverNote over={phase.over} yesPrice={market.yesPrice} />}
+          {phase.name === "edit" && phase.moved && <MovedNote moved={phase.moved} yesPrice={market.yesPrice} />}
           {refusal && (
             <Problem
               words={refusal}
@@ -232,7 +234,6 @@ export function Ticket(props: TicketProps) {
               />
               <ConfirmNote
                 phase={phase}
-                onEnd={flow.expire}
                 onChange={() => {
                   flow.edit();
                   submit.current?.focus();

@@ -1,10 +1,10 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { isSameMac } from "../../domain/audit/hmac.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 
 /** The first line of a backup: what it holds, for the checks before anything is restored. */
 export interface BackupManifest {
-  format: typeof BACKUP_FORMAT | typeof FORMER_FORMAT;
+  format: typeof BACKUP_FORMAT;
   tenant: string;
   /** ISO 8601, by the database's clock: the instant of the snapshot. */
   created: string;
@@ -16,7 +16,7 @@ export interface BackupManifest {
   count: number;
 }
 
-/** The last line. Files of the former format end without `keyId` and `mac`. */
+/** The last line. A file that no key authenticates ends without `keyId` and `mac`. */
 export interface Trailer {
   rows: number;
   /** Of everything before it, hex. */
@@ -28,13 +28,12 @@ export interface Trailer {
 }
 
 export const BACKUP_FORMAT = "pmctl-backup-v2";
-const FORMER_FORMAT = "pmctl-backup-v1";
 /** Closes the rows of a table, which no row can look like because COPY escapes every backslash. */
 export const END_OF_ROWS = Buffer.from("\\.\n");
 
 /** Binds the whole file to the audit key, hex: who can write to the database or to the file cannot make one that holds. */
-export function backupMac({ key }: AuditKey, sha256: string): string {
-  return createHmac("sha256", key).update(`${BACKUP_FORMAT}\n${sha256}`).digest("hex");
+export function backupMac(key: AuditKey, sha256: string): string {
+  return key.hmac(`${BACKUP_FORMAT}\n${sha256}`);
 }
 
 /**
@@ -50,10 +49,7 @@ export function isAuthenticated({ sha256, keyId, mac }: Trailer, keys: readonly 
       keyId === undefined ? "INTEGRITY" : "CONFIG_INVALID",
       `The backup is authenticated with the key ${JSON.stringify(keyId ?? null)}, which is not among the tenant's audit keys: ${keys.map(({ id }) => id).join(", ")}`,
     );
-  const expected = Buffer.from(backupMac(key, sha256));
-  const given = Buffer.from(String(mac));
-  // Compared as text of one length: whatever follows a bad digit counts too.
-  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+  if (!isSameMac(String(mac), backupMac(key, sha256)))
     throw new Fault("INTEGRITY", "The backup was changed, or was not written with the tenant's audit key");
   return true;
 }
@@ -72,7 +68,7 @@ export function parseManifest(line: string): BackupManifest {
 /** Checks every field that is printed or compared; the rows are checked against them later. */
 function isManifest({ format, tenant, created, schemaVersion, migrations, head, count }: BackupManifest): boolean {
   return (
-    [BACKUP_FORMAT, FORMER_FORMAT].includes(format) &&
+    format === BACKUP_FORMAT &&
     typeof tenant === "string" &&
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(created) &&
     Number.isSafeInteger(schemaVersion) &&

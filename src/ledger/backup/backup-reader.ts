@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import type { AuditKey } from "../../domain/audit/seal.ts";
+import { ROLLBACK_TYPE, type Rollback, rollbackOf } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import {
   type BackupManifest,
@@ -115,6 +116,8 @@ export interface Inspected {
   sha256: string;
   /** The audit key whose `mac` holds; undefined for a file that carries none. */
   keyId: string | undefined;
+  /** Accepted rollbacks as the rows tell; their seals are checked once they are loaded. */
+  rollbacks: Rollback[];
 }
 
 /**
@@ -133,14 +136,36 @@ export async function inspectBackup(
     const manifest = parseManifest(await reader.line());
     if (manifest.tenant !== tenant)
       throw new Fault("USAGE", `It is a backup of ${JSON.stringify(manifest.tenant)}, and ${tenant} is to be restored`);
+    const rollbacks: Rollback[] = [];
     let line = await reader.line();
     while (line.startsWith("copy ")) {
-      for await (const _ of reader.rows());
+      for await (const rows of reader.rows())
+        if (line.startsWith("copy audit (") && rows.includes(ROLLBACK_TYPE)) rollbacks.push(...rollbacksIn(line, rows));
       line = await reader.line();
     }
     const trailer = await reader.finish(line);
-    return { manifest, sha256: trailer.sha256, keyId: isAuthenticated(trailer, keys) ? trailer.keyId : undefined };
+    return {
+      manifest,
+      sha256: trailer.sha256,
+      keyId: isAuthenticated(trailer, keys) ? trailer.keyId : undefined,
+      rollbacks,
+    };
   } finally {
     await reader.close();
   }
+}
+
+/** @param line which names the columns */
+function rollbacksIn(line: string, rows: Buffer): Rollback[] {
+  const columns = line.slice(line.indexOf("(") + 1, line.indexOf(")")).split(", ");
+  return rows
+    .toString()
+    .split("\n")
+    .flatMap((row) => {
+      const values = row.split("\t");
+      const cell = (column: string) => values[columns.indexOf(column)] ?? "";
+      if (cell("type") !== ROLLBACK_TYPE) return [];
+      // JSON has no raw control characters, so COPY escapes its backslashes alone.
+      return [rollbackOf({ ts: cell("ts"), payloadText: cell("payload").replaceAll("\\\\", "\\") })];
+    });
 }

@@ -1,16 +1,13 @@
-import type { Idempotency } from "../../domain/access/idempotency.ts";
+import { ANSWER_LIFE_MS, type Idempotency, keyedTradeId } from "../../domain/access/idempotency.ts";
 import { type AuditEntry, auditLines, canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { type AuditKey, auditHash } from "../../domain/audit/seal.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
-import { DAY_MS } from "../../domain/time/units.ts";
 import { type Command, needsOf, type Results } from "../../engine/commands.ts";
 import { Draft, type Reader } from "../../engine/draft.ts";
 import { execute } from "../../engine/execute.ts";
 import { answerKey, type Need, type StoredAnswer, type Table } from "../../engine/rows.ts";
 import type { Batch, Head } from "../commit.ts";
-
-/** How long the first answer to an `Idempotency-Key` is repeated. */
-const ANSWER_LIFE_MS = DAY_MS;
+import { sealWrite, withSealsChecked } from "../sealed-rows.ts";
 
 /** Who asks, and how a repeat of the request is recognised. */
 export interface Submission<C extends Command = Command> {
@@ -79,12 +76,12 @@ export function needsOfSubmission({ command, idempotency }: Submission): Need[] 
 export function prepareBatch(
   state: Reader,
   submissions: readonly Submission[],
-  { head, now, key }: { head: Head; now: number; key: AuditKey },
+  { head, now, key, keys = [key] }: { head: Head; now: number; key: AuditKey; keys?: readonly AuditKey[] },
 ): Prepared {
   // Time in the chain never steps back, whichever process wrote last. Commands are decided by `now`, not by this.
   const ts = Math.max(now, head.ts);
   const isoTs = new Date(ts).toISOString();
-  const overlay = new Draft(state, ts);
+  const overlay = new Draft(withSealsChecked(state, keys), ts);
   const batch: Batch = {
     expected: head,
     next: { ...head, ts },
@@ -99,15 +96,19 @@ export function prepareBatch(
     try {
       const replay = findAnswer(overlay, submission, now);
       if (replay) return { kind: "replayed", answer: replay };
-      const { result, draft } = execute(overlay, submission.command, now, ts);
+      const { result, draft } = execute(overlay, commandOf(submission, now), now, ts);
       const sealed = draft.audit.length > 0;
       const seq = sealed ? batch.next.seq + BigInt(draft.audit.length) : undefined;
       const rendered = submission.render?.(result, seq);
       storeAnswer(draft, submission, rendered, now);
       if (!sealed)
         for (const { table } of draft.writes()) invariant(QUIET.has(table), `a change of ${table} has an audit entry`);
-      append(batch, draft, submission, isoTs, key);
-      for (const write of draft.writes()) overlay.adopt(write);
+      const remarks = remarksOf(submission, { now, ts });
+      append(batch, draft, { actor: submission.actor, remarks }, { ts: isoTs, key });
+      for (const write of draft.writes()) {
+        sealWrite(write, key);
+        overlay.adopt(write);
+      }
       return { kind: "done", result, rendered, entry: sealed ? batch.audit.at(-1) : undefined };
     } catch (fault) {
       return { kind: "refused", fault };
@@ -128,11 +129,28 @@ function quietEpoch({ epoch }: Head, now: number): bigint {
   return epoch < BigInt(now) ? BigInt(now) : epoch + 1n;
 }
 
-function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: string, key: AuditKey): void {
+/** What the entries of a command say besides; undefined, as almost always, for nothing. */
+function remarksOf(
+  { reason }: Submission,
+  { now, ts }: { now: number; ts: number },
+): { [key: string]: Json } | undefined {
+  if (reason === undefined && now === ts) return undefined;
+  return {
+    ...(reason === undefined ? {} : { reason }),
+    ...(now === ts ? {} : { decidedAt: new Date(now).toISOString() }),
+  };
+}
+
+function append(
+  batch: Batch,
+  draft: Draft,
+  { actor, remarks }: { actor: string; remarks: { [key: string]: Json } | undefined },
+  { ts, key }: { ts: string; key: AuditKey },
+): void {
   const { next } = batch;
   const firstSeq = next.seq + 1n;
   for (const { type, payload } of draft.audit) {
-    const text: { [key: string]: Json | undefined } = reason === undefined ? payload : { ...payload, reason };
+    const text: { [key: string]: Json | undefined } = remarks ? { ...payload, ...remarks } : payload;
     const seq = next.seq + 1n;
     const entry: AuditEntry = { seq, type, actor, payloadText: canonicalJson(text), ts, keyId: key.id, hash: "" };
     entry.hash = auditHash(key, next.hash, auditLines(entry));
@@ -148,6 +166,12 @@ function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: s
   }
   for (const trade of draft.trades) batch.trades.push({ ...trade, seq: firstSeq });
   if (draft.before !== null && (batch.before === null || draft.before < batch.before)) batch.before = draft.before;
+}
+
+/** The command; a trade under a key has the id that follows from the key. */
+function commandOf({ command, idempotency }: Submission, now: number): Command {
+  const isTrade = command.type === "placeTrade" || command.type === "sellShares";
+  return idempotency && isTrade ? { ...command, id: keyedTradeId(idempotency, now) } : command;
 }
 
 function findAnswer(state: Reader, { idempotency }: Submission, now: number): StoredAnswer | undefined {

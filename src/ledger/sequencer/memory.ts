@@ -21,7 +21,7 @@ const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "tenantRecord", "holders",
  * not hold the row. Any other row that memory lacks is one that the batch does not write, so it is the same before and after.
  */
 export function awaitsCommit({ table }: Need): boolean {
-  return NOT_KEPT.has(table) || table === "pastRecord";
+  return NOT_KEPT.has(table);
 }
 
 /**

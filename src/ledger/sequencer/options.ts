@@ -5,7 +5,10 @@ import type { Journal } from "../journal.ts";
 
 export interface SequencerOptions {
   journal: Journal;
+  /** Seals. */
   auditKey: AuditKey;
+  /** Those that rows may be sealed with: the audit key and those before it. Only itself unless given. */
+  auditKeys?: readonly AuditKey[];
   /** Milliseconds that never step back. */
   monotonic?: () => number;
   /** Runs something later; returns how to call it off. */

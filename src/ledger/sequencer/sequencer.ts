@@ -5,8 +5,7 @@ import { acknowledges, type Submission } from "./batch.ts";
 import { Committer } from "./committer.ts";
 import { later } from "./database-clock.ts";
 import { faultOf, leftNothing, overloaded, shuttingDown } from "./faults.ts";
-import { canBeFollowed, type Flight } from "./flight.ts";
-import { type Answer, type Job, settle } from "./job.ts";
+import { type Answer, canBeFollowed, type Flight, type Job, settle } from "./job.ts";
 import { awaitsCommit } from "./memory.ts";
 import type { SequencerOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
@@ -45,7 +44,7 @@ export class Sequencer {
   #closed = false;
 
   constructor(options: SequencerOptions) {
-    const { journal, auditKey, monotonic, after, random, defer, refusal, onError, onSend, onCommit } = options;
+    const { journal, monotonic, after, random, defer, refusal, onError, onSend, onCommit } = options;
     this.#monotonic = monotonic ?? (() => performance.now());
     this.#after = after ?? later;
     this.#random = random ?? Math.random;
@@ -53,7 +52,7 @@ export class Sequencer {
     this.#refusal = refusal ?? (() => undefined);
     this.#onError = onError ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
-    this.#state = new State(journal, auditKey, this.#monotonic);
+    this.#state = new State(options, this.#monotonic);
     this.#turns = new Turns({ journal, state: this.#state, monotonic: this.#monotonic, after: this.#after });
     this.#committer = new Committer({
       journal,

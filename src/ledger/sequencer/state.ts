@@ -8,6 +8,7 @@ import type { Loaded } from "../load.ts";
 import { needsOfSubmission, type Prepared, prepareBatch, type Submission } from "./batch.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { Memory } from "./memory.ts";
+import type { SequencerOptions } from "./options.ts";
 
 /**
  * What this process believes of the database: its rows, its head and its clock, each as the last batch sent will leave
@@ -15,16 +16,16 @@ import { Memory } from "./memory.ts";
  */
 export class State {
   readonly #journal: Journal;
-  readonly #auditKey: AuditKey;
+  readonly #keys: { key: AuditKey; keys: readonly AuditKey[] };
   readonly #clock: DatabaseClock;
   readonly #memory = new Memory();
   #head: Head | null = null;
   /** The head has moved, so it is read before the next batch is prepared. */
   #moved = false;
 
-  constructor(journal: Journal, auditKey: AuditKey, monotonic: () => number) {
+  constructor({ journal, auditKey: key, auditKeys: keys = [key] }: SequencerOptions, monotonic: () => number) {
     this.#journal = journal;
-    this.#auditKey = auditKey;
+    this.#keys = { key, keys };
     this.#clock = new DatabaseClock(monotonic);
   }
 
@@ -99,7 +100,7 @@ export class State {
   /** Executes the submissions, whose rows are loaded. */
   prepare(submissions: readonly Submission[]): Prepared {
     invariant(this.#head, "a batch is prepared on a known head");
-    return prepareBatch(this.#memory, submissions, { head: this.#head, now: this.#clock.now(), key: this.#auditKey });
+    return prepareBatch(this.#memory, submissions, { head: this.#head, now: this.#clock.now(), ...this.#keys });
   }
 
   /** Believes what the batch will leave. Its statement has been made: the versions of its rows move on. */

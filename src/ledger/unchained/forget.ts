@@ -13,8 +13,6 @@ const SECURITY_LIFE_MS = 90 * DAY_MS;
 export const forgetOldCounts = forgetting("request_count", "bucket", "window_start", 2 * WINDOW_MS);
 /** Removes answers to requests with an `Idempotency-Key` that are not given any more. */
 export const forgetOldAnswers = forgetting("stored_answer", "caller, key", "created_at", ANSWER_LIFE_MS);
-/** Removes ended sessions whose tokens have expired. */
-export const forgetEndedSessions = forgetting("ended_session", "token_hash", "expires_at", 0);
 /** Removes what the security log has kept for its time. */
 export const forgetOldSecurityEvents = forgetting("security_event", "id", "ts", SECURITY_LIFE_MS);
 

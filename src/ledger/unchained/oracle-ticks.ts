@@ -1,3 +1,4 @@
+import { type AuditKey, isSealedRow, sealRow } from "../../domain/audit/seal.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import { commitsToDisk } from "../../postgres/commit-setting.ts";
 import type { Sql } from "../../postgres/connect.ts";
@@ -21,19 +22,36 @@ export const toTick = rowReader({
   conf: nullable(text()),
   receivedAt: whole(),
   confirmedAt: whole(),
+  seal: text(),
+  confirmedSeal: text(),
 });
-export type TickRow = ReturnType<typeof toTick>;
+type StoredTick = ReturnType<typeof toTick>;
+export type TickRow = Omit<StoredTick, "seal" | "confirmedSeal">;
+
+const observed = ({ source, symbol, observedAt, price, conf, receivedAt }: TickRow) =>
+  [source, symbol, observedAt, price, conf, receivedAt] as const;
+const confirmed = ({ source, symbol, observedAt, confirmedAt }: TickRow) =>
+  [source, symbol, observedAt, confirmedAt] as const;
+
+/** Whether the tenant's servers wrote this price, and when they say that it was confirmed: any other decides nothing. */
+export function isSealedTick(tick: StoredTick, keys: readonly AuditKey[]): boolean {
+  return (
+    isSealedRow(keys, "oracle_tick", observed(tick), tick.seal) &&
+    isSealedRow(keys, "oracle_tick.confirmed", confirmed(tick), tick.confirmedSeal)
+  );
+}
 
 /**
  * Keeps what sources have shown. Of an observation that is there already only the time of its last confirmation moves:
  * a price that was revised later is the same observation, and its first price counts.
+ * @param key seals them
  */
-export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<void> {
+export async function recordTicks(sql: Sql, ticks: readonly TickRow[], key: AuditKey): Promise<void> {
   if (ticks.length === 0) return;
   const column = (of: (tick: TickRow) => string | number) => textArray(ticks.map((tick) => String(of(tick))));
   await sql`
-    insert into oracle_tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
-    select source, symbol, observed_at, price, nullif(conf, ''), received_at, confirmed_at
+    insert into oracle_tick (source, symbol, observed_at, price, conf, received_at, confirmed_at, seal, confirmed_seal)
+    select source, symbol, observed_at, price, nullif(conf, ''), received_at, confirmed_at, seal, confirmed_seal
       from unnest(
         ${column((tick) => tick.source)}::text[],
         ${column((tick) => tick.symbol)}::text[],
@@ -41,13 +59,16 @@ export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<
         ${column((tick) => tick.price)}::text[],
         ${column((tick) => tick.conf ?? "")}::text[],
         ${column((tick) => tick.receivedAt)}::bigint[],
-        ${column((tick) => tick.confirmedAt)}::bigint[]
-      ) as tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
+        ${column((tick) => tick.confirmedAt)}::bigint[],
+        ${column((tick) => sealRow(key, "oracle_tick", observed(tick)))}::text[],
+        ${column((tick) => sealRow(key, "oracle_tick.confirmed", confirmed(tick)))}::text[]
+      ) as tick (source, symbol, observed_at, price, conf, received_at, confirmed_at, seal, confirmed_seal)
      where ${commitsToDisk(sql)}
      -- Two processes take the rows in one order, so neither waits for the other in a circle.
      order by source, symbol, observed_at
     on conflict (source, symbol, observed_at)
-       do update set confirmed_at = greatest(oracle_tick.confirmed_at, excluded.confirmed_at)`;
+       do update set confirmed_at = excluded.confirmed_at, confirmed_seal = excluded.confirmed_seal
+     where oracle_tick.confirmed_at < excluded.confirmed_at`;
 }
 
 /** Deletes ticks that were received before an instant. */

@@ -1,8 +1,8 @@
+import { payloadOf } from "../../domain/audit/audit-link.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import type { Revocation } from "../../engine/rows.ts";
 import { textArray } from "../../postgres/arrays.ts";
-import { commitsToDisk } from "../../postgres/commit-setting.ts";
-import type { ReadSql, Sql } from "../../postgres/connect.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
 import { instantOf, linkOf, saidBy, upToHead, userSaid } from "../on-record.ts";
 
@@ -18,26 +18,24 @@ export interface RevocationsRead {
   /** The log's head at the time. Another hash at its number is another log, which is read from the beginning. */
   seq: string;
   hash: string;
-  /** By the database's clock, milliseconds. */
-  at: number;
 }
 
 export interface Revocations extends RevocationsRead {
   users: RevokedUser[];
-  /** Ended tokens with their expiry, milliseconds: [SHA-256 in hex, expiry]. */
-  ended: [hash: string, expiresAt: number][];
+  ended: EndedToken[];
 }
 
-export const NOTHING_READ: RevocationsRead = { seq: "0", hash: "", at: 0 };
+/** A token that its user ended. */
+export interface EndedToken {
+  tokenSha256: string;
+  /** When it has expired, milliseconds. */
+  until: number;
+}
+
+export const NOTHING_READ: RevocationsRead = { seq: "0", hash: "" };
 
 /**
- * A statement that began before the last read may have committed after it. The overlap is longer than any statement may
- * take, so none is missed; reading an end twice changes nothing.
- */
-const OVERLAP_MS = 20_000;
-
-/**
- * What ended sessions since the last read, in one statement: entries that revoke users' tokens, and ended tokens.
+ * What ended sessions since the last read, in one statement: the entries that revoke users' tokens, or end one token.
  * @param longestMs how long a token may live at the most: what was revoked longer ago has expired anyway
  */
 export async function readRevocations(
@@ -60,40 +58,32 @@ export async function readRevocations(
                from (
                  select latest.seq, ${linkOf(sql)} as link
                    from audit latest
-                  where latest.type = 'session.revoked' and latest.type <> 'trade.executed'
+                  where latest.type in ('session.ended', 'session.revoked') and latest.type <> 'trade.executed'
                     and latest.seq > place.after and ${upToHead(sql)}
                     and latest.ts > to_char(
                       timestamp '1970-01-01' + (place.now - ${longestMs}::bigint)::float8 * interval '1 millisecond',
                       'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
                ) each
-           ) as links,
-           (
-             select json_agg(json_build_array(token_hash, expires_at))
-               from ended_session
-              where ended_at > ${since.at}::bigint - ${OVERLAP_MS}::int4 and expires_at > place.now
-           ) as ended
+           ) as links
       from place`;
+  const found = ((row?.links ?? []) as string[]).flatMap((link) => endedBy(link, isSealed));
   return {
     seq: String(row?.seq),
     hash: String(row?.hash),
-    at: Number(row?.now),
-    users: ((row?.links ?? []) as string[]).flatMap((link) => revokedBy(link, isSealed) ?? []),
-    ended: (row?.ended ?? []) as [string, number][],
+    users: found.filter((each) => "before" in each),
+    ended: found.filter((each) => "tokenSha256" in each),
   };
 }
 
 /** A broken entry still names its user, whose tokens are all refused until a sealed entry follows. */
-function revokedBy(link: string, isSealed: IsSealed): RevokedUser | undefined {
+function endedBy(link: string, isSealed: IsSealed): (RevokedUser | EndedToken)[] {
   const said = saidBy(link, isSealed);
-  if (said === undefined) return undefined;
-  const always = Number.POSITIVE_INFINITY;
-  if (said !== "broken")
-    return { userId: String(said.payload.userId), before: instantOf(said.payload.revokeBefore) ?? always };
-  try {
-    return { userId: String(JSON.parse(JSON.parse(link).payloadText).userId), before: always };
-  } catch {
-    return undefined;
-  }
+  if (said === undefined) return [];
+  const { type, payloadText } = JSON.parse(link);
+  const { userId, revokeBefore, sha256, until } = payloadOf({ payloadText });
+  if (said === "broken") return [{ userId: String(userId), before: Number.POSITIVE_INFINITY }];
+  if (type === "session.ended") return [{ tokenSha256: String(sha256), until: instantOf(until) ?? 0 }];
+  return [{ userId: String(userId), before: instantOf(revokeBefore) ?? Number.POSITIVE_INFINITY }];
 }
 
 /** What the last entry about each user's sessions says. A broken one says nothing, so that a new one replaces it. */
@@ -112,14 +102,4 @@ export async function loadRevocations(
       return [id as string, { before: said === "broken" ? null : instantOf(said?.payload.revokeBefore) }];
     }),
   );
-}
-
-/** Ends one token for all servers of the tenant; twice does no harm. */
-export async function endSession(sql: Sql, tokenHash: string, expiresAt: number): Promise<boolean> {
-  const { count } = await sql`
-    insert into ended_session (token_hash, expires_at, ended_at)
-    select ${tokenHash}, ${expiresAt}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint
-     where ${commitsToDisk(sql)}
-        on conflict (token_hash) do nothing`;
-  return count > 0;
 }

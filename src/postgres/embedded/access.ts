@@ -1,8 +1,8 @@
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
+import { unlessMissing, writeWhole } from "../../state/state-directory.ts";
 import { type Account, serverAccount } from "./account.ts";
-import { unlessMissing } from "./errors.ts";
 import type { Site } from "./home.ts";
 import { maintenanceDatabase, query } from "./maintenance.ts";
 import { findPostmaster } from "./postmaster.ts";
@@ -28,8 +28,8 @@ export const closeCommonDatabases = [
 ] as const;
 
 /**
- * Brings a running cluster to these rules when it has others: one of an older pmctl, which trusted every user who reached
- * its socket, or one whose directory was given to another user. The server reads the rules anew; no connection ends.
+ * Brings a running cluster to these rules when it has others: its directory was given to another user, or its
+ * files were changed. The server reads the rules anew; no connection ends.
  */
 export async function enforceAccess(site: Site): Promise<void> {
   if (await hasRules(site)) return;
@@ -52,7 +52,7 @@ async function operators({ root }: Site): Promise<number[]> {
   return [...new Set([0, (await stat(root)).uid])];
 }
 
-/** Whether a cluster has the rules of today. */
+/** Whether a cluster has these rules. */
 export async function hasRules(site: Site): Promise<boolean> {
   const [found, identities] = await Promise.all(
     ["pg_hba.conf", "pg_ident.conf"].map((name) => unlessMissing(readFile(join(site.dataDir, name), "utf8"), "")),
@@ -70,8 +70,9 @@ export async function writeRules(site: Site, dataDir: string, account: Account):
   const names = (await Promise.all(users.map(nameOf))).filter((name) => name !== undefined);
   const lines = names.flatMap((name) => [`${map} "${name}" ${ownerRole}`, `${map} "${name}" /^${serverLoginPrefix}`]);
   // The rules last: a cluster that has them is not looked at again.
-  await replaceFile(join(dataDir, "pg_ident.conf"), [headline(users), ...lines, ""].join("\n"), account);
-  await replaceFile(join(dataDir, "pg_hba.conf"), rules, account);
+  const owner = account.isCaller ? undefined : account;
+  writeWhole(join(dataDir, "pg_ident.conf"), [headline(users), ...lines, ""].join("\n"), { owner });
+  writeWhole(join(dataDir, "pg_hba.conf"), rules, { owner });
 }
 
 /** As PostgreSQL looks it up: also in LDAP and other directories of users. A user without a name cannot be let in. */
@@ -79,15 +80,4 @@ async function nameOf(uid: number): Promise<string | undefined> {
   const { execa } = await import("execa");
   const { stdout, exitCode } = await execa("id", ["-nu", String(uid)], { reject: false });
   return exitCode === 0 ? stdout : undefined;
-}
-
-/** Exclusively and by a rename, so that root never writes through a link that the account may have put there. */
-async function replaceFile(path: string, text: string, account: Account): Promise<void> {
-  const fresh = `${path}.new`;
-  await rm(fresh, { force: true });
-  await using file = await open(fresh, "wx", 0o600);
-  await file.writeFile(text);
-  if (!account.isCaller) await file.chown(account.uid, account.gid);
-  await file.sync();
-  await rename(fresh, path);
 }

@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ClusterError, unlessMissing } from "./errors.ts";
+import { unlessMissing } from "../../state/state-directory.ts";
+import { ClusterError } from "./errors.ts";
 
 /** The operating system user under which the server runs and which owns its data. */
 export interface Account {

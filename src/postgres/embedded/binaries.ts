@@ -1,10 +1,11 @@
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
+import { withLock } from "../../state/lock.ts";
+import { unlessMissing } from "../../state/state-directory.ts";
 import { type Account, runAs } from "./account.ts";
 import { parseLinks, requireGenuine } from "./checksums.ts";
-import { ClusterError, unlessMissing } from "./errors.ts";
-import { withLock } from "./lock.ts";
+import { ClusterError } from "./errors.ts";
 
 /** Programs that the server's account can run. */
 export interface Binaries {

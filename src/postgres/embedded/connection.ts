@@ -19,3 +19,8 @@ export function connectionTo({ home }: Site, database: string, user: string = ow
 export function connectionUrl({ user, host, port, database }: ClusterConnection): string {
   return `postgresql://${encodeURIComponent(user)}@${encodeURIComponent(host)}:${port}/${encodeURIComponent(database)}`;
 }
+
+/** A name as it stands in a statement. Quoted by hand: the driver's identifier helper splits a name at its dots. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode } from "./errors.ts";
+import { errorCode } from "../../state/state-directory.ts";
 import type { Site } from "./home.ts";
 
 // Where the state lies in global/pg_control, an int32 in the machine's byte order; the layout before it has not changed

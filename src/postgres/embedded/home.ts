@@ -1,22 +1,10 @@
 import { existsSync, realpathSync } from "node:fs";
-import {
-  chmod,
-  lchown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-  unlink,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, lchown, lstat, mkdir, mkdtemp, readlink, rename, rm, stat, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { shortHash } from "../../state/server-sockets.ts";
+import { errorCode, stateDirectory, unlessMissing } from "../../state/state-directory.ts";
 import { type Account, canReach } from "./account.ts";
-import { ClusterError, errorCode, unlessMissing } from "./errors.ts";
-import { shortHash } from "./socket.ts";
+import { ClusterError } from "./errors.ts";
 
 /** Where a project's cluster lies. */
 export interface Site {
@@ -31,7 +19,7 @@ export interface Site {
 
 /** Finds the cluster of an operator's directory without creating anything. */
 export function findSite(directory: string): Site {
-  const root = join(realIfExists(directory), ".pmctl");
+  const root = stateDirectory(realIfExists(directory));
   const entry = join(root, "postgres");
   const home = realIfExists(entry);
   return { root, entry, home, dataDir: join(home, "data") };
@@ -39,19 +27,6 @@ export function findSite(directory: string): Site {
 
 function realIfExists(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
-}
-
-/** Creates `.pmctl` when it is missing; git ignores it, because it holds a database. */
-export async function createRoot(root: string): Promise<void> {
-  try {
-    await mkdir(root, 0o700);
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return;
-    throw new ClusterError(`Cannot create ${root} for the embedded database.`, { cause: error });
-  }
-  // Root's server runs as another user, who must pass through. chmod, because the umask takes bits from mkdir's mode.
-  if (process.geteuid?.() === 0) await chmod(root, 0o711);
-  await writeFile(join(root, ".gitignore"), "*\n");
 }
 
 /**

@@ -1,9 +1,10 @@
 import { lchown, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { unlessMissing } from "../../state/state-directory.ts";
 import { closeCommonDatabases, writeRules } from "./access.ts";
 import { type Account, runAs } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
-import { ClusterError, unlessMissing } from "./errors.ts";
+import { ClusterError } from "./errors.ts";
 import type { Site } from "./home.ts";
 import { asOptions, initialSettings, machineSettings, ownerRole, superuser } from "./settings.ts";
 import type { Begin } from "./steps.ts";

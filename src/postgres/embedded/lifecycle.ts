@@ -1,14 +1,15 @@
 import { existsSync } from "node:fs";
 import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { withLock } from "../../state/lock.ts";
+import { createStateDirectory, StateError } from "../../state/state-directory.ts";
 import { enforceAccess, hasRules } from "./access.ts";
 import { serverAccount } from "./account.ts";
 import { packageVersion, prepareBinaries } from "./binaries.ts";
 import { clearStopped, endedOnPurpose, markStopped } from "./ending.ts";
 import { ClusterError } from "./errors.ts";
-import { copiesDirectory, createRoot, findSite, prepareHome } from "./home.ts";
+import { copiesDirectory, findSite, prepareHome } from "./home.ts";
 import { initialise } from "./initialise.ts";
-import { withLock } from "./lock.ts";
 import { bringUp, findPostmaster, settle, shutDown } from "./postmaster.ts";
 import { prepareSocketDirectory, socketDirectory } from "./socket.ts";
 import type { Begin } from "./steps.ts";
@@ -43,7 +44,7 @@ export async function ensureStarted(places: Places, begin: Begin): Promise<void>
   if ((await isReady(directory, begin)) && (await hasRules(findSite(directory)))) return;
   // First, so that a platform without the package is left untouched.
   findPackageRoot();
-  await createRoot(findSite(directory).root);
+  createStateDirectory(directory);
   await exclusively(directory, begin, async () => {
     if (!(await settle(findSite(directory).dataDir))) await launch(places, begin);
     begin("comparing the rules of who may connect");
@@ -111,7 +112,7 @@ async function exclusively<T>(directory: string, begin: Begin, work: () => Promi
       return work();
     });
   } catch (error) {
-    if (error instanceof ClusterError) throw error;
+    if (error instanceof StateError) throw error;
     throw new ClusterError(`The embedded PostgreSQL of ${root} failed: ${String(error)}`, { cause: error });
   }
 }

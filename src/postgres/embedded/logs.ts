@@ -1,7 +1,7 @@
 import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { unlessMissing } from "../../state/state-directory.ts";
 import type { Account } from "./account.ts";
-import { unlessMissing } from "./errors.ts";
 
 const shownLines = 15;
 const shownBytes = 8192;

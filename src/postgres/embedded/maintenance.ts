@@ -1,8 +1,8 @@
 import postgres from "postgres";
-import { connectionTo } from "./connection.ts";
-import { ClusterError, errorCode } from "./errors.ts";
+import { errorCode } from "../../state/state-directory.ts";
+import { connectionTo, quoted } from "./connection.ts";
+import { ClusterError } from "./errors.ts";
 import type { Site } from "./home.ts";
-import { quoted } from "./identifier.ts";
 import { ownerRole, serverLogin } from "./settings.ts";
 
 /** The empty database that every cluster has. */

@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
 import { lchown, lstat, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { LONGEST_SOCKET_PATH, shortHash } from "../../state/server-sockets.ts";
+import { errorCode } from "../../state/state-directory.ts";
 import type { Account } from "./account.ts";
-import { ClusterError, errorCode } from "./errors.ts";
+import { ClusterError } from "./errors.ts";
 import { port } from "./settings.ts";
 
-// sun_path holds 104 bytes on macOS and 108 on Linux, the final NUL included.
-const longestDirectoryBytes = 103 - `/.s.PGSQL.${port}`.length;
+const longestDirectoryBytes = LONGEST_SOCKET_PATH - `/.s.PGSQL.${port}`.length;
 
 /**
  * The directory of the server's socket: in the home, where neither a service's private /tmp nor another user comes in
@@ -42,9 +42,4 @@ export async function prepareSocketDirectory(path: string, account: Account): Pr
   if (isRoots) await lchown(path, account.uid, account.gid);
   // Names the process of a server that died. PostgreSQL would refuse while any process has that number.
   await rm(join(path, `.s.PGSQL.${port}.lock`), { force: true });
-}
-
-/** Twelve hex digits that stand for a path where the path itself would be too long. */
-export function shortHash(path: string): string {
-  return createHash("sha256").update(path).digest("hex").slice(0, 12);
 }

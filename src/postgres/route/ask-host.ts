@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import type { DatabaseAddress, DatabaseHost } from "../../domain/access/database-address.ts";
-import { dial, type Encryption, encryptionsOf, NotConnected, UNSAFE_LOGIN, unsafeLoginOf } from "./dial.ts";
-import { passwordWhenAsked } from "./login-guard.ts";
+import { dial, type Encryption, encryptionsOf, NotConnected } from "./dial.ts";
 
 /** A server, and how it lets itself be spoken to. */
 export interface Server extends DatabaseHost {
@@ -34,7 +33,7 @@ export function loginOptions({ hosts, user, password, name }: DatabaseAddress) {
     ...(user === "" ? {} : { username: user }),
     // The driver would send `PGPASSWORD` to an address without a password, and the tenant file's author may have chosen it:
     // the environment's password goes to no database that its operator did not mean.
-    password: passwordWhenAsked(password),
+    password: () => password,
     ssl: false,
   } satisfies postgres.Options<Record<string, never>>;
 }
@@ -110,9 +109,7 @@ async function withLogin<T>(
 function untilClosed(socket: Socket): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
-  socket.once("close", () =>
-    reject(unsafeLoginOf(socket) ?? new NotConnected(new Error("The server closed the connection"))),
-  );
+  socket.once("close", () => reject(new NotConnected(new Error("The server closed the connection"))));
   return promise;
 }
 
@@ -124,7 +121,7 @@ async function inTurn<T>(ways: readonly Encryption[], work: (way: Encryption) =>
       return await work(way);
     } catch (error) {
       const isRefused = error instanceof postgres.PostgresError && error.code === NO_ENTRY;
-      const isUnmade = error instanceof NotConnected && error.code !== UNSAFE_LOGIN;
+      const isUnmade = error instanceof NotConnected;
       if (!isRefused && !isUnmade) throw error;
       if (isRefused || failure === undefined) failure = error;
     }

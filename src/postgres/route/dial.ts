@@ -2,7 +2,6 @@ import { constants, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as encrypt, getCACertificates } from "node:tls";
 import { type DatabaseAddress, type DatabaseHost, isSocket } from "../../domain/access/database-address.ts";
-import { guardLogin } from "./login-guard.ts";
 
 /** A connection could not be made, so nothing was sent on it. The message is the cause's own. */
 export class NotConnected extends Error {
@@ -16,15 +15,7 @@ export class NotConnected extends Error {
 }
 
 /** How a connection is encrypted; undefined for one that is not. */
-export type Encryption =
-  | (Pick<ConnectionOptions, "ca" | "rejectUnauthorized" | "checkServerIdentity"> & {
-      /** Whether a server that asks for the password itself is told it: the certificate is checked, or `sslmode` demands TLS. */
-      mayTell: boolean;
-    })
-  | undefined;
-
-/** The code of a `NotConnected` whose server wanted more during the login than it may have. */
-export const UNSAFE_LOGIN = "UNSAFE_LOGIN";
+export type Encryption = Pick<ConnectionOptions, "ca" | "rejectUnauthorized" | "checkServerIdentity"> | undefined;
 
 /** What asks a PostgreSQL whether it encrypts: it answers one byte, `S` or `N`. */
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
@@ -46,7 +37,6 @@ export function encryptionsOf(
     rejectUnauthorized: isChecked,
     ...(sslrootcert === undefined ? {} : { ca: certificatesOf(sslrootcert) }),
     ...(sslmode === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
-    mayTell: isChecked || sslmode === "require",
   };
   if (sslmode === "allow") return [undefined, encrypted];
   return sslmode === "prefer" ? [encrypted, undefined] : [encrypted];
@@ -59,7 +49,7 @@ function certificatesOf(sslrootcert: string): string[] {
 }
 
 /**
- * Opens a connection, encrypted where that is asked for. The server gets no password from it but as `guardLogin` says.
+ * Opens a connection, encrypted where that is asked for.
  * @param timeoutMs undefined for any time
  * @throws NotConnected
  */
@@ -79,13 +69,9 @@ export async function dial(server: DatabaseHost, encryption: Encryption, timeout
     await Promise.race([happens(plain, "connect"), failure.promise]);
     if (encryption !== undefined) {
       await Promise.race([requireTls(plain, server), failure.promise]);
-      const { mayTell: _, ...terms } = encryption;
-      socket = encrypt({ ...terms, socket: plain, host, servername: nameOf(host) });
+      socket = encrypt({ ...encryption, socket: plain, host, servername: nameOf(host) });
       await Promise.race([happens(socket, "secureConnect"), failure.promise]);
     }
-    guardLogin(socket, encryption?.mayTell ?? false, (problem) => {
-      socket.destroy(new NotConnected(failureOf(UNSAFE_LOGIN, `The server at ${host}:${port} ${problem}`)));
-    });
     return socket;
   } catch (error) {
     socket.destroy();
@@ -106,13 +92,8 @@ export function failAtClose(socket: Socket): void {
   socket.once("close", () => {
     const error = failureOf("CONNECTION_CLOSED", "The database closed the connection");
     // Without a word of the server no login was accepted, so no query was sent.
-    socket.emit("error", unsafeLoginOf(socket) ?? (socket.bytesRead === 0 ? new NotConnected(error) : error));
+    socket.emit("error", socket.bytesRead === 0 ? new NotConnected(error) : error);
   });
-}
-
-/** Why a login was refused to its server, where that is why a connection ended. */
-export function unsafeLoginOf({ errored }: Socket): NotConnected | undefined {
-  return errored instanceof NotConnected ? errored : undefined;
 }
 
 /** A name for the server's choice of certificate; an address is none. */

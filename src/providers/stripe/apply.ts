@@ -5,6 +5,7 @@ import { loadByKey } from "../../ledger/load.ts";
 import { TABLES } from "../../ledger/tables.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import type { ServiceContext } from "../../services/context.ts";
+import { senderOnRecord } from "../../services/inbound.ts";
 import type { Caller, ProviderHandlers } from "../../services/invoke.ts";
 import { readStripeEvent } from "./read.ts";
 
@@ -16,7 +17,7 @@ type Context = Pick<ServiceContext, "sequencer" | "pool">;
 
 /** The handler of Stripe's webhook. The server adds it to those of the services, which know no provider. */
 export function stripeHandlers(context: Context): ProviderHandlers {
-  return { receiveStripe: (event, { webhook }) => receiveStripe(context, event, webhook) };
+  return { receiveStripe: (event, caller) => receiveStripe(context, event, caller) };
 }
 
 /**
@@ -26,8 +27,10 @@ export function stripeHandlers(context: Context): ProviderHandlers {
 async function receiveStripe(
   { sequencer, pool }: Context,
   { id, type, data }: Input<"receiveStripe">,
-  arrived: Caller["webhook"],
+  caller: Caller,
 ): Promise<Result<"receiveStripe">> {
+  const arrived = caller.webhook;
+  const sender = senderOnRecord(caller, PROVIDER);
   const said = readStripeEvent(type, data.object);
   const webhook = arrived && {
     provider: PROVIDER,
@@ -39,7 +42,7 @@ async function receiveStripe(
   };
   if (!said) {
     const command = webhook && ({ type: "keepWebhook", webhook, outcome: "no effect" } as const);
-    if (command) await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
+    if (command) await sequencer.submit({ command, ...sender });
     return { received: true };
   }
   const { reference, fact } = said;
@@ -47,7 +50,7 @@ async function receiveStripe(
   for (let look = 0; look < MAX_LOOKS; look++) {
     const { result } = await sequencer.submit({
       command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact, webhook },
-      actor: `provider:${PROVIDER}`,
+      ...sender,
     });
     if (!result || result.ownerId === ownerId) return { received: true };
     ownerId = result.ownerId;

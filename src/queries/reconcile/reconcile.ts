@@ -1,142 +1,206 @@
+import { type ChainPoint, payloadOf } from "../../domain/audit/audit-link.ts";
+import { type ChainBreak, type SealedLines, walkChain } from "../../domain/audit/chain-walk.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { upToHead } from "../../ledger/on-record.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import { ledgerChecks, standingRows } from "./reconcile-checks.ts";
-import { standingChecks } from "./reconcile-standing.ts";
+import { applyEntry } from "../../replay/fold.ts";
+import { LoggedRows, loggedEntry } from "../../replay/logged-rows.ts";
+import { OF_APPLY, Recomputation } from "../../replay/recomputation.ts";
+import { readSealedLines } from "../audit.ts";
+import { findEndOfApply, type LogReading, problemOf, readLog } from "../evidence.ts";
+import { Comparison, type Difference, type ExplainedCheck } from "./checks.ts";
+import { compareRows, compareStanding, compareTransfers } from "./compare.ts";
+import { compareSums } from "./sums.ts";
+import { compareTrades } from "./trades.ts";
 
-/** One check of the ledger: what it compares, and by how much it is off in micro-units. Zero when it holds. */
-export interface Check {
-  name: string;
-  differenceMicro: bigint;
-  /** How many rows disagree. */
-  rows: number;
+/** What a recomputation of a log and a comparison of the tables with it came to. */
+export interface Reconciled {
+  checks: ExplainedCheck[];
+  differences: readonly Difference[];
+  /** The last entry that was recomputed. Nothing is compared where the chain breaks before the one wanted. */
+  end: ChainPoint;
+  /** Where the log ended. */
+  log: LogReading;
+  /** Where the chain does not hold. */
+  broken: ChainBreak | undefined;
 }
 
-/** The sum of what is off, whatever the check. */
-export const discrepancyOf = (checks: readonly Check[]): bigint =>
-  checks.reduce((sum, { differenceMicro }) => sum + differenceMicro, 0n);
-
-/** A check with what it compared, and where it is off. */
-export interface ExplainedCheck extends Check {
-  /** What the rows under test add up to, and what they should. */
-  statedMicro: bigint;
-  expectedMicro: bigint;
-  /** The first places that disagree. */
-  places: Place[];
+export interface ReconcileOptions {
+  /** Every key that has sealed entries. */
+  keys: readonly AuditKey[];
+  /** The entry to stop after; the last one unless given. Of the present only the head is one, so rows are compared there alone. */
+  to?: bigint | undefined;
+  /** Awaited after each page, so that it can slow the work down. */
+  onPage?: ((seq: bigint) => void | Promise<void>) | undefined;
 }
 
-/** One row that disagrees. */
-export interface Place {
-  place: string;
-  statedMicro: bigint;
-  expectedMicro: bigint;
-  differenceMicro: bigint;
-  /** Of what is no amount: what the table holds and what the audit log says, in words; null for no row, or no entry. */
-  held: string | null;
-  said: string | null;
-}
+const MAX_SEQ = 2n ** 63n - 1n;
 
-const FIRST_PLACES = 5;
-
-/** A check that has no rows to look at holds too. */
-const NAMES = [
-  ...["accounts", "configuration", "decisions", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc"],
-  ...["markets", "policy", "positions", "restrictions", "settlements", "suitability", "traderDays", "trades", "volume"],
-  "withdrawals",
-];
-
-/** Every check, as one finds them of a ledger that adds up. */
-export const NOTHING_OFF: readonly Check[] = NAMES.map((name) => ({ name, differenceMicro: 0n, rows: 0 }));
-
-/** Checks that count rows instead of money: each row adds a dollar to the sum of discrepancies. */
-export const COUNTING_CHECKS: ReadonlySet<string> = new Set([
-  ...["head", "hedges"],
-  ...["configuration", "decisions", "keys", "kyc", "markets", "policy", "restrictions", "settlements", "suitability"],
-]);
+/** Entries read at a time. The next page is read while this one is verified and recomputed. */
+const PAGE = 1000;
 
 /**
- * Every check. Each sums absolute differences, so two errors cannot cancel out. What each compares stands with its rows,
- * which `ledgerChecks` and `standingRows` put together.
- * @param sql of a snapshot, unless nothing else writes: all statements see one state of the ledger
+ * Recomputes the entries that follow on those which `recomputation` has taken, verifying every seal on the way, and
+ * compares the tables with what they leave. What is found in an entry is a difference of the table `audit`.
+ * @param sql of a snapshot: the log and the tables are of one moment, whatever is written meanwhile
  */
-export async function reconcileLedger(sql: ReadSql): Promise<Check[]> {
-  const summed = (checks: Fragment) => sql<{ name: string; difference: string; rows: string }[]>`
-    ${checks}
-    select name, trunc(sum(difference))::text as difference, count(*)::text as rows
-      from checks
-     where difference <> 0
-     group by name`;
-  const rows = [...(await summed(ledgerChecks(sql, await lastEntry(sql)))), ...(await summed(standingRows(sql)))];
-  return NAMES.map((name) => {
-    const row = rows.find((each) => each.name === name);
-    return { name, differenceMicro: BigInt(row?.difference ?? 0), rows: Number(row?.rows ?? 0) };
+export async function recomputeLedger(
+  sql: ReadSql,
+  recomputation: Recomputation,
+  { keys, to, onPage }: ReconcileOptions,
+): Promise<Reconciled> {
+  const log = await readLog(sql);
+  const head = log.head ?? log.last;
+  const last = to ?? head.seq;
+  const isHead = last === head.seq;
+  // Within an apply its capital is there already, which only its last entry states.
+  const capitalTo = isHead ? last : await findEndOfApply(sql, last, OF_APPLY);
+  const end = isHead
+    ? head
+    : { seq: capitalTo, hash: (await readLog(sql, [{ seq: capitalTo }])).hashes.get(capitalTo) ?? "" };
+  const pages = new Pages(sql, recomputation, last);
+  const walked = await walkChain(pages.read(), {
+    ...{ keys, from: recomputation.end, head: end },
+    onPage: async (seq) => {
+      pages.takeUpTo(seq);
+      await onPage?.(seq);
+    },
   });
+  pages.takeUpTo(walked.end.seq);
+  const into = new Comparison();
+  const broken = walked.broken ?? (isHead ? problemOf(log) : undefined);
+  if (broken) {
+    const { seq, problem, stored, computed } = broken;
+    const [field, id] = [computed === undefined ? "entry" : "hash", String(seq)];
+    into.differ({ check: "record", what: "audit", id, field, log: computed ?? problem, table: stored ?? null });
+  }
+  if (!walked.broken) {
+    for (const { seq, about, what, recorded, recomputed } of recomputation.findings)
+      into.differ({
+        ...{ check: "record", what: "audit", id: String(seq), field: `${about}: ${what}` },
+        ...{ log: recomputed, table: recorded },
+      });
+    // At the head whatever is numbered beyond it counts too.
+    const upTo = isHead ? { to: MAX_SEQ, capitalTo: MAX_SEQ } : { to: last, capitalTo };
+    await compareTransfers(sql, recomputation.rows, { ...upTo, into });
+    await compareTrades(sql, recomputation, { to: upTo.to, into });
+    if (isHead) {
+      await compareRows(sql, recomputation.rows, into);
+      await compareSums(sql, into);
+    }
+  }
+  return { checks: into.checks, differences: into.differences, end: recomputation.end, log, broken };
 }
 
-/** Zero for a log without entries. */
-async function lastEntry(sql: ReadSql): Promise<bigint> {
-  const [row] = await sql<{ seq: string | null }[]>`select max(seq) as seq from audit`;
-  return BigInt(row?.seq ?? 0);
+/** The same of the whole log, from its first entry on: every check. */
+export async function reconcileLedger(sql: ReadSql, keys: readonly AuditKey[]): Promise<ExplainedCheck[]> {
+  return (await recomputeLedger(sql, new Recomputation(), { keys })).checks;
 }
 
-/** The checks of what lives beside the chain, alone: they pass over the trades, however many there are. */
-export async function reconcileStanding(sql: ReadSql): Promise<{ name: string; place: string }[]> {
-  return sql<{ name: string; place: string }[]>`
-    with ${standingChecks(sql)}
-    select name, place from standing where difference <> 0 order by name, place`;
-}
+/** Pages of the log, of which the last one read is taken as far as it was verified. */
+class Pages {
+  readonly #sql: ReadSql;
+  readonly #recomputation: Recomputation;
+  readonly #last: bigint;
+  #page: readonly SealedLines[] = [];
+  #from: bigint;
 
-/**
- * The same checks for a person: both sums of each, and the first places that disagree.
- * @param sql as of {@link reconcileLedger}
- */
-export async function explainLedger(sql: ReadSql): Promise<ExplainedCheck[]> {
-  const explained = (checks: Fragment) => sql<ExplainedRow[]>`
-    ${checks},
-    ranked as (
-      select *, case when difference <> 0 then
-                  row_number() over (partition by name, difference <> 0 order by place) end as rank
-        from checks
-    )
-    select name, trunc(sum(difference))::text as difference, count(*) filter (where difference <> 0)::text as rows,
-           coalesce(trunc(sum(stated)), 0)::text as stated, coalesce(trunc(sum(expected)), 0)::text as expected,
-           coalesce(
-             jsonb_agg(jsonb_build_array(place, trunc(stated::numeric)::text, trunc(expected::numeric)::text,
-                                         trunc(difference::numeric)::text, held, said)
-                       order by rank) filter (where rank <= ${FIRST_PLACES}), '[]')::text as places
-      from ranked
-     group by name`;
-  const rows = [...(await explained(ledgerChecks(sql, await lastEntry(sql)))), ...(await explained(standingRows(sql)))];
-  return NAMES.map((name) => {
-    const row = rows.find((each) => each.name === name);
-    return {
-      name,
-      differenceMicro: BigInt(row?.difference ?? 0),
-      rows: Number(row?.rows ?? 0),
-      statedMicro: BigInt(row?.stated ?? 0),
-      expectedMicro: BigInt(row?.expected ?? 0),
-      places: (JSON.parse(row?.places ?? "[]") as PlaceRow[]).map(
-        ([place, stated, expected, difference, held, said]) => ({
-          place: place ?? "",
-          statedMicro: BigInt(stated ?? 0),
-          expectedMicro: BigInt(expected ?? 0),
-          differenceMicro: BigInt(difference),
-          held,
-          said,
-        }),
-      ),
+  /** @param last the last entry wanted; of those after it the capital alone counts */
+  constructor(sql: ReadSql, recomputation: Recomputation, last: bigint) {
+    this.#sql = sql;
+    this.#recomputation = recomputation;
+    this.#last = last;
+    this.#from = recomputation.end.seq + 1n;
+  }
+
+  async *read(): AsyncGenerator<readonly SealedLines[]> {
+    const readFrom = (seq: bigint) => {
+      const page = readSealedLines(this.#sql, seq, PAGE);
+      page.catch(() => {});
+      return page;
     };
-  });
+    let next = readFrom(this.#from);
+    for (let from = this.#from; ; from += BigInt(PAGE)) {
+      const page = await next;
+      if (page.length === 0) return;
+      [this.#page, this.#from] = [page, from];
+      next = readFrom(from + BigInt(PAGE));
+      yield page;
+    }
+  }
+
+  takeUpTo(seq: bigint): void {
+    const wanted = seq < this.#last ? seq : this.#last;
+    const taken = Number(wanted - this.#from + 1n);
+    this.#recomputation.take(this.#page.slice(0, Math.max(taken, 0)));
+    if (seq > this.#last)
+      this.#recomputation.takeCapital(this.#page.slice(Math.max(taken, 0), Number(seq - this.#from + 1n)));
+    // The rest of the page is not to be taken again.
+    [this.#page, this.#from] = [this.#page.slice(Number(seq - this.#from + 1n)), seq + 1n];
+  }
 }
 
-type Fragment = ReturnType<typeof standingRows>;
+/**
+ * A recomputation that a process keeps: each comparison goes on where the one before ended, or begins anew where the log is
+ * another one by now. Comparisons take turns.
+ */
+export class LedgerRecomputation {
+  readonly #keys: readonly AuditKey[];
+  #recomputation = new Recomputation();
+  #turn: Promise<unknown> = Promise.resolve();
 
-type PlaceRow = [place: string | null, stated: string | null, expected: string | null, ...PlaceEnd];
-type PlaceEnd = [difference: string, held: string | null, said: string | null];
+  constructor(keys: readonly AuditKey[]) {
+    this.#keys = keys;
+  }
 
-interface ExplainedRow {
-  name: string;
-  difference: string;
-  rows: string;
-  stated: string;
-  expected: string;
-  places: string;
+  /**
+   * @param snapshot runs a query on one moment of the database
+   * @param full recomputes from the first entry on
+   */
+  compare(
+    snapshot: <T>(query: (sql: ReadSql) => PromiseLike<T>) => Promise<T>,
+    { full = false, onPage }: { full?: boolean | undefined; onPage?: ReconcileOptions["onPage"] } = {},
+  ): Promise<Reconciled> {
+    const compared = this.#turn.then(() =>
+      snapshot(async (sql) => {
+        const { end } = this.#recomputation;
+        const { head, hashes } = await readLog(sql, [end]);
+        const goesOn =
+          end.seq === 0n || (head !== undefined && head.seq >= end.seq && hashes.get(end.seq) === end.hash);
+        if (full || !goesOn) this.#recomputation = new Recomputation();
+        return recomputeLedger(sql, this.#recomputation, { keys: this.#keys, onPage });
+      }),
+    );
+    this.#turn = compared.catch(() => {});
+    return compared;
+  }
+}
+
+/**
+ * Compares what users and keys may do, and the configuration, with the entries about them. It passes over the trades,
+ * however many there are, and over the seals, which the walk of the chain verifies.
+ */
+export async function reconcileStanding(sql: ReadSql): Promise<{ name: string; place: string }[]> {
+  const rows = new LoggedRows();
+  const entries = await sql<{ seq: string; type: string; ts: string; payload: string }[]>`
+    select seq, type, ts, payload
+      from audit
+     where type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked',
+                    'kyc.updated', 'user.restricted', 'suitability.submitted')
+       and type <> 'trade.executed'
+       and ${upToHead(sql)}
+     order by seq`;
+  const into = new Comparison();
+  for (const { seq, type, ts, payload } of entries)
+    try {
+      const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload }) });
+      if (entry) applyEntry(rows, entry);
+    } catch {
+      // No key sealed what cannot be read.
+      into.differ({ check: "record", what: "audit", id: `entry ${seq}`, field: "payload", log: null, table: payload });
+    }
+  await compareStanding(sql, rows, into);
+  return into.checks
+    .filter(({ name }) => name !== "users")
+    .flatMap(({ name, places }) => places.map(({ place }) => ({ name, place })));
 }

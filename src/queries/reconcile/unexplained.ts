@@ -1,11 +1,6 @@
-import { CAPITAL } from "../../domain/accounts.ts";
-import { openPool } from "../../domain/market/market.ts";
-import { literal } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import { marketRows, priceRows, stateRows, tradeRows, watchRows } from "./unexplained-markets.ts";
-import { paymentRows, receiptRows, transferRows } from "./unexplained-money.ts";
 
-/** A row that the audit log does not explain, or one that it tells of and that is missing. */
+/** A row that the audit log does not explain, or one that it states and that is missing. */
 export interface Unexplained {
   table: string;
   /** Which row, in words. */
@@ -14,41 +9,29 @@ export interface Unexplained {
 
 const FIRST_PLACES = 5;
 /** How far apart the clocks of a tenant's servers and of its database may be. */
-export const CLOCK_SLACK_MS = 300_000;
+const CLOCK_SLACK_MS = 300_000;
 
 /**
- * Compares with the log what the reconciliation of the ledger takes as given: that each transfer, market, withdrawal,
- * assessment and receipt follows from an entry, and nothing is missing. The log itself must have been verified before.
+ * Compares what the recomputation of the log leaves out: receipts and payments, of which the log states what they moved, and
+ * rows that are numbered or dated by an entry. The log itself must have been verified before.
  *
  * @returns the first places, of all tables
  */
 export async function findUnexplained(sql: ReadSql): Promise<Unexplained[]> {
   return sql<Unexplained[]>`
     with
-    ${entries(sql)},
-    ${transferRows(sql)},
+    entry as materialized (
+      select type, payload::json as body
+        from audit
+       where type in ('wallet.credited', 'wallet.debited', 'payment.conflict')
+    ),
     ${receiptRows(sql)},
     ${paymentRows(sql)},
-    ${marketRows(sql)},
-    ${stateRows(sql)},
-    ${watchRows(sql)},
-    ${tradeRows(sql)},
-    ${priceRows(sql)},
-    ${assessmentRows(sql)},
-    ${withdrawalRows(sql)},
     ${logRows(sql)}
     select "table", place
       from (
-        select 'transfer' as "table", place from transfer_rows
-        union all select 'receipt', place from receipt_rows
+        select 'receipt' as "table", place from receipt_rows
         union all select 'payment', place from payment_rows
-        union all select 'market', place from market_rows
-        union all select 'book', place from state_rows
-        union all select 'oracle_watch', place from watch_rows
-        union all select 'trade', place from trade_rows
-        union all select "table", place from price_rows
-        union all select 'assessment', place from assessment_rows
-        union all select 'withdrawal', place from withdrawal_rows
         union all select "table", place from log_rows
       ) unexplained
      order by 1, 2
@@ -56,53 +39,80 @@ export async function findUnexplained(sql: ReadSql): Promise<Unexplained[]> {
 }
 
 /**
- * The entries with their payloads as JSON, but for the trades, which have a table that is compared word for word. A lone
- * surrogate is legal in JSON and in no text of PostgreSQL, so it stands in the rows as U+FFFD.
+ * What keeps a provider's event from counting twice. A deposit's receipt repeats its entry. Refunds and disputes are on
+ * record under their payment's name and not their own, so their receipts are compared by sum with the payments.
  */
-function entries(sql: ReadSql) {
+function receiptRows(sql: ReadSql) {
   return sql`
-    entry as materialized (
-      select seq, type, ts,
-             case when position('\\ud' in payload) = 0 then payload
-                  else regexp_replace(payload, '(?<!\\\\)\\\\ud[89a-f][0-9a-f]{2}', ${"\ufffd"}, 'g') end::json as body
-        from audit
-       where type <> 'trade.executed'
+    deposit as (
+      select body ->> 'provider' as provider, body ->> 'txRef' as reference, body ->> 'userId' as user_id,
+             (body ->> 'amount')::numeric * 1000000 as amount
+        from entry
+       where type = 'wallet.credited' and body ->> 'txRef' is not null and body ->> 'cause' is null
+    ),
+    other_receipt as (
+      select r.provider, r.reference, r.amount_micro,
+             coalesce(substring(r.reference from ' (failed|won)$'), 'counted') as kind
+        from receipt r
+        left join deposit d on (d.provider, d.reference, d.user_id, d.amount)
+                             = (r.provider, r.reference, r.user_id, r.amount_micro)
+       where d.provider is null
+    ),
+    receipt_rows as (
+      select provider || ' ' || reference as place
+        from deposit
+       where not exists (select 1 from receipt r where r.provider = deposit.provider and r.reference = deposit.reference)
+         and not exists (select 1 from payment p where p.provider = deposit.provider and p.reference = deposit.reference)
+      union all
+      select provider || ' ' || coalesce(counted.reference, 'refunds and disputes')
+        from (
+          select provider, kind, min(reference) as reference, sum(amount_micro) as amount
+            from other_receipt
+           group by 1, 2
+        ) counted
+        full join (
+          select p.provider, part.kind, sum(part.amount) as amount
+            from payment p
+           cross join lateral (values
+             ('counted', refunds_micro + disputed_micro), ('failed', refunds_failed_micro), ('won', disputes_won_micro)
+           ) as part (kind, amount)
+           group by 1, 2
+        ) known using (provider, kind)
+       where coalesce(counted.amount, 0) <> coalesce(known.amount, 0)
+          or (counted.amount is not null and known.amount is null)
     )`;
 }
 
-/** Every assessment is on record with its answers. */
-function assessmentRows(sql: ReadSql) {
+/** What is known of a payment against what it moved: credited, taken back, and to whom. */
+function paymentRows(sql: ReadSql) {
   return sql`
-    assessment_rows as (
-      select coalesce(a.id, e.id) as place
-        from assessment a
-        full join (
-          select body ->> 'assessmentId' as id, body ->> 'userId' as trader_id, (body -> 'answers')::text as answers,
-                 (body ->> 'score')::integer as score
-            from entry
-           where type = 'suitability.submitted'
-        ) e on e.id = a.id
-       where (a.trader_id, a.answers, a.score) is distinct from (e.trader_id, e.answers, e.score)
-    )`;
-}
-
-/** Every withdrawal was requested, and stands as it was decided. */
-function withdrawalRows(sql: ReadSql) {
-  return sql`
-    withdrawal_rows as (
-      select coalesce(w.id, e.id) as place
-        from withdrawal w
-        full join (
-          select body ->> 'withdrawalId' as id,
-                 max(body ->> 'userId') as trader_id,
-                 max((body ->> 'amount')::numeric * 1000000) as amount,
-                 case when bool_or(type = 'withdrawal.approved') then 'approved'
-                      when bool_or(type = 'withdrawal.rejected') then 'rejected' else 'pending' end as status
-            from entry
-           where type like 'withdrawal.%'
-           group by 1
-        ) e on e.id = w.id
-       where (w.trader_id, w.amount_micro, w.status) is distinct from (e.trader_id, e.amount, e.status)
+    told_payment as (
+      select body ->> 'provider' as provider, body ->> 'txRef' as reference,
+             max(body ->> 'userId') filter (where type = 'wallet.credited') as user_id,
+             coalesce(sum((body ->> 'amount')::numeric * 1000000)
+               filter (where type = 'wallet.credited' and body ->> 'cause' is null), 0) as credited,
+             coalesce(sum((body ->> 'amount')::numeric * case type when 'wallet.debited' then 1000000 else -1000000 end)
+               filter (where type = 'wallet.debited' or (type = 'wallet.credited' and body ->> 'cause' is not null)), 0)
+               as taken_back
+        from entry
+       where type in ('wallet.credited', 'wallet.debited', 'payment.conflict') and body ->> 'txRef' is not null
+       group by 1, 2
+    ),
+    payment_rows as (
+      select provider || ' ' || reference as place
+        from (
+          select p.*, t.provider is not null as is_told, t.user_id as told_user, t.credited, t.taken_back,
+                 least(p.credited_micro, coalesce(p.received_micro, p.credited_micro)) as kept,
+                 greatest(greatest(greatest(p.refunds_micro, p.refund_total_micro) - p.refunds_failed_micro, 0)
+                   + p.disputed_micro - p.disputes_won_micro, 0) as lost
+            from payment p
+            left join told_payment t using (provider, reference)
+        ) each
+       where not is_told
+          or credited_micro <> credited
+          or taken_back_micro <> taken_back
+          or taken_back_micro <> credited_micro - kept + least(kept, lost)
+          or user_id <> coalesce(told_user, '')
     )`;
 }
 
@@ -124,11 +134,6 @@ function logRows(sql: ReadSql) {
       select 'webhook_receiver', name from webhook_receiver, head where position > head.seq
       union all
       select 'webhook_delivery', event_id from webhook_delivery d, head where d.seq > head.seq
-      union all
-      select 'tenant', 'its capital'
-        from (select coalesce(sum(capital_micro), 0) as amount from tenant) stated,
-             (select coalesce(sum(amount_micro), 0) as amount from transfer where debit = ${literal(sql, CAPITAL)}) moved
-       where stated.amount <> moved.amount
     )`;
 }
 
@@ -138,24 +143,4 @@ export async function readFuture(sql: ReadSql): Promise<{ latest: number; now: n
     select greatest((select max(ts) from head), (select max(swept_at) from oracle_sweep))::float8 as latest,
            floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
   return row && row.latest > row.now + CLOCK_SLACK_MS ? row : undefined;
-}
-
-const PAGE = 1000;
-
-/**
- * Markets whose house shares are not those that their terms give. What the pool holds follows from them, the trades and
- * the escrow, so a pool that was moved shows here.
- */
-export async function findWrongPools(sql: ReadSql): Promise<Unexplained[]> {
-  const wrong: Unexplained[] = [];
-  const pages = sql`select id, kind, p0_ppm, fund_micro, house_yes_micro, house_no_micro from market order by id`;
-  await pages.cursor(PAGE, (markets) => {
-    for (const { id, kind, p0_ppm, fund_micro, house_yes_micro, house_no_micro } of markets) {
-      const fundMicro = BigInt(fund_micro);
-      const { yesMicro, noMicro } = openPool({ kind, fundMicro, p0Ppm: p0_ppm });
-      const same = BigInt(house_yes_micro) === fundMicro - yesMicro && BigInt(house_no_micro) === fundMicro - noMicro;
-      if (!same) wrong.push({ table: "market", place: id });
-    }
-  });
-  return wrong;
 }

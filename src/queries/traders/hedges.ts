@@ -1,91 +1,138 @@
-import { bigint, integer, named, rowReader, text, whole } from "../../ledger/codec.ts";
+import type { Side } from "../../domain/market/pool.ts";
+import { bigint, integer, rowReader, text, whole } from "../../ledger/codec.ts";
+import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { readClock } from "../../postgres/database-time.ts";
 
-const toSymbol = rowReader({
+const toTag = rowReader({
+  seq: whole(),
   symbol: text(),
-  openTrades: integer(),
-  longHedges: integer(),
-  shortHedges: integer(),
-  totalNotionalMinor: named("notional_minor", whole()),
-  activeCostMicro: named("active_micro", bigint()),
+  direction: text<"long" | "short">(),
+  notionalMinor: whole(),
+  traderId: text(),
+  marketId: text(),
+  side: text<Side>(),
+  amountMicro: bigint(),
+  /** What the position holds now, and what it cost. */
+  sharesMicro: bigint(),
+  costMicro: bigint(),
 });
-export type HedgeSymbol = ReturnType<typeof toSymbol>;
+type Tag = ReturnType<typeof toTag>;
+
+const toChange = rowReader({
+  place: integer(),
+  seq: whole(),
+  amountMicro: bigint(),
+  /** Below zero in a sale. */
+  sharesMicro: bigint(),
+  /** What the shares of a sale had cost; 0 in a purchase. */
+  releasedMicro: bigint(),
+});
+type Change = ReturnType<typeof toChange>;
+
+export interface HedgeSymbol {
+  symbol: string;
+  openTrades: number;
+  longHedges: number;
+  shortHedges: number;
+  totalNotionalMinor: number;
+  activeCostMicro: bigint;
+}
+
+/** Parts of a micro-dollar that the products of many sales are counted in. */
+const FINE = 10n ** 12n;
 
 /**
- * The hedge book by symbol: tagged purchases in markets not settled, since their position was last empty. A sale does
- * not name the purchase that it undoes, so what is left of a position's cost bounds the tags on it, in proportion:
- * a margin that is reduced by the active cost is never reduced by money that has been taken out again.
+ * The hedge book by symbol: tagged purchases in markets not settled, since their position was last empty. A sale names no
+ * purchase, so it takes from each the part of its cost that it takes from the position's.
  */
 export async function readHedgeBook(sql: ReadSql): Promise<{ symbols: HedgeSymbol[]; now: number }> {
-  const [rows, now] = await Promise.all([
-    sql`
-    with
-    tagged as materialized (
-      select h.seq, h.symbol, h.direction, h.notional_minor, t.trader_id, t.market_id, t.side, t.amount_micro,
-             p.shares_micro, p.cost_micro
-        from hedge h
-        join book b on b.market_id = h.market_id and b.status <> 'settled'
-        -- Looked up one by one, whatever the planner thinks of the number of tags: never all trades.
-        cross join lateral (select * from trade where seq = h.seq limit 1) t
-        cross join lateral (
-          select shares_micro, cost_micro from position
-           where trader_id = t.trader_id and market_id = t.market_id and side = t.side and shares_micro > 0
-           limit 1
-        ) p
+  const rows = await sql`
+    select h.seq, h.symbol, h.direction, h.notional_minor, t.trader_id, t.market_id, t.side, t.amount_micro,
+           p.shares_micro, p.cost_micro
+      from hedge h
+      join book b on b.market_id = h.market_id and b.status <> 'settled'
+      -- Looked up one by one, whatever the planner thinks of the number of tags: never all trades.
+      cross join lateral (select * from trade where seq = h.seq limit 1) t
+      cross join lateral (
+        select shares_micro, cost_micro from position
+         where trader_id = t.trader_id and market_id = t.market_id and side = t.side and shares_micro > 0
+         limit 1
+      ) p
+     order by h.seq`;
+  const positions = [...Map.groupBy(rows.map(toTag), (tag) => JSON.stringify([tag.traderId, tag.marketId, tag.side]))];
+  const changes = Map.groupBy(
+    await listChanges(
+      sql,
+      positions.flatMap(([, [first]]) => first ?? []),
     ),
-    emptied as materialized (
-      select p.trader_id, p.market_id, p.side, last.seq
-        from (
-          select trader_id, market_id, side, shares_micro, min(seq) as seq
-            from tagged
-           group by trader_id, market_id, side, shares_micro
-          offset 0
-        ) p
-       -- Only a position that was sold from can have been empty, and only its holder's trades are looked through.
-       cross join lateral (
-         select 1 as found
-           from trade
-          where trader_id = p.trader_id and market_id = p.market_id and side = p.side and released_micro is not null
-            and seq > p.seq
-          order by seq
-          limit 1
-       ) sale
-       cross join lateral (
-         select max(seq) as seq
-           from (
-             -- From what is held now back to what was held before each later trade.
-             select seq, p.shares_micro - coalesce(sum(shares_micro) over (
-                      order by seq desc rows between unbounded preceding and 1 preceding), 0) as left_micro
-               from trade
-              where trader_id = p.trader_id and market_id = p.market_id and side = p.side and seq > p.seq
-           ) each
-          where left_micro = 0
-       ) last
+    ({ place }) => place - 1,
+  );
+  const active = positions.flatMap(([, tags], place) => activeTags(tags, changes.get(place) ?? []));
+  const symbols = [...Map.groupBy(active, ({ symbol }) => symbol)].map(([symbol, own]) => ({
+    symbol,
+    openTrades: own.length,
+    longHedges: own.filter(({ direction }) => direction === "long").length,
+    shortHedges: own.filter(({ direction }) => direction === "short").length,
+    // The interface's integers end at 2^53 - 1.
+    totalNotionalMinor: Math.min(
+      own.reduce((sum, { notionalMinor }) => sum + notionalMinor, 0),
+      Number.MAX_SAFE_INTEGER,
     ),
-    open as (
-      select t.*, sum(amount_micro) over (partition by trader_id, market_id, side) as tagged_micro
-        from tagged t
-       where not exists (
-         select from emptied e
-          where e.trader_id = t.trader_id and e.market_id = t.market_id and e.side = t.side and e.seq > t.seq
-       )
-    )
-    select symbol, count(*)::int4 as open_trades,
-           (count(*) filter (where direction = 'long'))::int4 as long_hedges,
-           (count(*) filter (where direction = 'short'))::int4 as short_hedges,
-           -- The interface's integers end at 2^53 - 1.
-           least(sum(notional_minor), 9007199254740991)::text as notional_minor,
-           -- Rounded first: three thirds of a dollar are a dollar.
-           trunc(round(sum(case when cost_micro >= tagged_micro then amount_micro
-                                else amount_micro * cost_micro / tagged_micro end), 6))::text as active_micro
-      from open
-     group by symbol
-     order by symbol`,
-    readClock(sql),
-  ]);
-  return {
-    symbols: rows.map(toSymbol),
-    now,
-  };
+    // Rounded to the millionth of a micro-dollar first: three thirds of a dollar are a dollar.
+    activeCostMicro: (own.reduce((sum, { fine }) => sum + fine, 0n) + FINE / 2_000_000n) / FINE,
+  }));
+  return { symbols: symbols.toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1)), now: await readClock(sql) };
 }
+
+/** The trades from the first tag on of the positions that were sold from since; the others keep the cost of their tags. */
+async function listChanges(sql: ReadSql, firstTags: readonly Tag[]): Promise<Change[]> {
+  const column = (of: (tag: Tag) => string | number) => textArray(firstTags.map((tag) => String(of(tag))));
+  const rows = await sql`
+    select p.place::int4 as place, t.seq, t.amount_micro, t.shares_micro, coalesce(t.released_micro, 0)::bigint as released_micro
+      from unnest(
+             ${column(({ traderId }) => traderId)}::text[],
+             ${column(({ marketId }) => marketId)}::text[],
+             ${column(({ side }) => side)}::text[],
+             ${column(({ seq }) => seq)}::bigint[]
+           ) with ordinality as p (trader_id, market_id, side, seq, place)
+     cross join lateral (
+       select 1 as found
+         from trade
+        where trader_id = p.trader_id and market_id = p.market_id and side = p.side and released_micro is not null
+          and seq > p.seq
+        order by seq
+        limit 1
+     ) sale
+     cross join lateral (
+       select * from trade
+        where trader_id = p.trader_id and market_id = p.market_id and side = p.side and seq >= p.seq
+     ) t
+     order by t.seq`;
+  return rows.map(toChange);
+}
+
+/** The tags of one position that are open, with what is left of their cost after the trades since the first. */
+function activeTags(tags: readonly Tag[], changes: readonly Change[]): (Tag & { fine: bigint })[] {
+  const [first] = tags;
+  if (!first || changes.length === 0) return tags.map((tag) => ({ ...tag, fine: tag.amountMicro * FINE }));
+  // From what is held now back to what was held before the first tag.
+  let sharesMicro = changes.reduce((left, change) => left - change.sharesMicro, first.sharesMicro);
+  let costMicro = changes.reduce((left, change) => left - costOf(change), first.costMicro);
+  const bySeq = new Map(tags.map((tag) => [tag.seq, tag]));
+  let open: (Tag & { fine: bigint })[] = [];
+  for (const change of changes) {
+    const { seq, amountMicro, releasedMicro } = change;
+    if (change.sharesMicro < 0n && costMicro > 0n)
+      open = open.map((tag) => ({ ...tag, fine: (tag.fine * (costMicro - releasedMicro)) / costMicro }));
+    sharesMicro += change.sharesMicro;
+    costMicro += costOf(change);
+    const tag = bySeq.get(seq);
+    if (tag) open.push({ ...tag, fine: amountMicro * FINE });
+    if (sharesMicro === 0n) open = [];
+  }
+  return open;
+}
+
+const costOf = ({ sharesMicro, amountMicro, releasedMicro }: Change) =>
+  sharesMicro < 0n ? -releasedMicro : amountMicro;

@@ -1,4 +1,5 @@
-import { walletOf } from "../../domain/accounts.ts";
+import { receivableOf, walletOf } from "../../domain/accounts.ts";
+import { placeOf } from "../../domain/policy/jurisdictions.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
@@ -57,14 +58,17 @@ function exposedTo(sql: ReadSql, leastMicro: bigint) {
 export interface Money {
   balanceMicro: bigint;
   exposureMicro: bigint;
+  owedMicro: bigint;
 }
 
-/** What these users have in their wallets and in markets that are not settled, in one statement. */
+/** What these users have in their wallets and in markets that are not settled, and what they owe, in one statement. */
 export async function readMoneyOf(sql: ReadSql, ids: readonly string[]): Promise<Map<string, Money>> {
-  const rows = await sql<{ id: string; balance: string | null; exposure: string | null }[]>`
-    select u.id, a.balance_micro as balance, e.exposure
-      from unnest(${textArray(ids)}::text[], ${textArray(ids.map(walletOf))}::text[]) as u (id, wallet)
+  const rows = await sql<{ id: string; balance: string | null; exposure: string | null; owed: string | null }[]>`
+    select u.id, a.balance_micro as balance, -o.balance_micro as owed, e.exposure
+      from unnest(${textArray(ids)}::text[], ${textArray(ids.map(walletOf))}::text[],
+                  ${textArray(ids.map(receivableOf))}::text[]) as u (id, wallet, receivable)
       left join lateral (select balance_micro from account where id = u.wallet offset 0) a on true
+      left join lateral (select balance_micro from account where id = u.receivable offset 0) o on true
       left join lateral (
              select sum(p.cost_micro) as exposure
                from position p
@@ -72,9 +76,20 @@ export async function readMoneyOf(sql: ReadSql, ids: readonly string[]): Promise
               where p.trader_id = u.id
                 and b.status <> 'settled') e on true`;
   return new Map(
-    rows.map(({ id, balance, exposure }) => [
+    rows.map(({ id, balance, exposure, owed }) => [
       id,
-      { balanceMicro: BigInt(balance ?? 0), exposureMicro: BigInt(exposure ?? 0) },
+      { balanceMicro: BigInt(balance ?? 0), exposureMicro: BigInt(exposure ?? 0), owedMicro: BigInt(owed ?? 0) },
     ]),
   );
+}
+
+/** How many users have passed their identity check without a place in it that is known. */
+export async function countVerifiedOfUnknownPlace(sql: ReadSql): Promise<number> {
+  const places = await sql<{ jurisdiction: string | null; users: number }[]>`
+    select jurisdiction, count(*)::int4 as users
+      from trader
+     where kyc = 'verified'
+     group by jurisdiction`;
+  const unknown = places.filter(({ jurisdiction }) => jurisdiction === null || placeOf(jurisdiction) === undefined);
+  return unknown.reduce((sum, { users }) => sum + users, 0);
 }

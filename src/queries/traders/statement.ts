@@ -1,16 +1,20 @@
 import { FEES } from "../../domain/accounts.ts";
+import type { Withdrawal, WithdrawalStatus } from "../../engine/rows.ts";
 import { isOfKind, literal } from "../../ledger/account-sql.ts";
+import { TABLES } from "../../ledger/tables.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
 
 export interface StatementRow {
   seq: number;
-  /** Which of the entry's transfers; entries of older versions may hold several that move the same wallet. */
+  /** Which of the entry's transfers: a payment may repay what is owed and fill the wallet. */
   leg: number;
   /** ISO 8601, as the audit entry has it. */
   ts: string;
   type: string;
   /** Positive into the wallet. */
   amountMicro: bigint;
+  /** How much more the user owes; below 0 for what was repaid. It never was in the wallet. */
+  owedMicro: bigint;
   /** Of the wallet after this entry. */
   balanceMicro: bigint;
   /** Of the audit entry: what it is about. */
@@ -21,33 +25,41 @@ export interface StatementQuery {
   traderId: string;
   /** Its wallet's account. */
   wallet: string;
+  /** The account of what it owes. */
+  receivable: string;
   /** Where to begin, with the balance after that entry; the newest unless given. */
   from?: { seq: number; leg: number; balanceMicro: bigint } | undefined;
   limit: number;
 }
 
 /**
- * Changes of a wallet, newest first. Purchases come from the trader's trades, everything else from two partial indexes
- * of the transfers that purchases do not enter. The balance is counted back from where the page begins.
+ * Changes of a wallet and of what its user owes, newest first. Purchases come from the trader's trades, everything else
+ * from partial indexes of the transfers that purchases do not enter. The balance is counted back from where the page begins.
  */
 export async function listStatement(
   sql: ReadSql,
-  { traderId, wallet, from, limit }: StatementQuery,
+  { traderId, wallet, receivable, from, limit }: StatementQuery,
 ): Promise<StatementRow[]> {
   const reached = from ? sql`and seq <= ${from.seq}` : sql``;
   const reachedLeg = from ? sql`and (seq < ${from.seq} or leg <= ${from.leg})` : sql``;
   const page = sql`order by seq desc, leg desc limit ${limit}`;
   const rows = await sql`
-    select w.seq, w.leg, w.amount_micro, a.type, a.ts, a.payload, coalesce(c.balance_micro, 0)::bigint as newest_balance
+    select w.seq, w.leg, w.amount_micro, w.owed_micro, a.type, a.ts, a.payload, coalesce(c.balance_micro, 0)::bigint as newest_balance
       from (
-        (select seq, leg, amount_micro from transfer
+        (select seq, leg, amount_micro, 0 as owed_micro from transfer
           where credit = ${wallet} and ${isOfKind(sql, "wallet", "credit")} ${reached} ${reachedLeg} ${page})
         union all
-        (select seq, leg, -amount_micro from transfer
+        (select seq, leg, -amount_micro, 0 from transfer
           where debit = ${wallet} and ${isOfKind(sql, "wallet", "debit")}
             and not ${isOfKind(sql, "escrow", "credit")} and credit <> ${literal(sql, FEES)} ${reached} ${reachedLeg} ${page})
         union all
-        (select seq, 0, -amount_micro from trade
+        (select seq, leg, 0, -amount_micro from transfer
+          where credit = ${receivable} and ${isOfKind(sql, "receivable", "credit")} ${reached} ${reachedLeg} ${page})
+        union all
+        (select seq, leg, 0, amount_micro from transfer
+          where debit = ${receivable} and ${isOfKind(sql, "receivable", "debit")} ${reached} ${reachedLeg} ${page})
+        union all
+        (select seq, 0, -amount_micro, 0 from trade
           where trader_id = ${traderId} and released_micro is null ${reached}
           order by seq desc limit ${limit})
       ) w
@@ -58,7 +70,7 @@ export async function listStatement(
   let balanceMicro = from?.balanceMicro ?? BigInt(rows[0]?.newest_balance ?? 0);
   return rows.map((row) => {
     const amountMicro = BigInt(row.amount_micro);
-    const entry = { ...toEntry(row), amountMicro, balanceMicro };
+    const entry = { ...toEntry(row), amountMicro, owedMicro: BigInt(row.owed_micro), balanceMicro };
     balanceMicro -= amountMicro;
     return entry;
   });
@@ -66,4 +78,30 @@ export async function listStatement(
 
 function toEntry(row: Row): Pick<StatementRow, "seq" | "leg" | "ts" | "type" | "payload"> {
   return { seq: Number(row.seq), leg: Number(row.leg), ts: row.ts, type: row.type, payload: row.payload };
+}
+
+export interface WithdrawalQuery {
+  status?: WithdrawalStatus | undefined;
+  /** Only withdrawals before this id; ids ascend with time. */
+  before?: string | undefined;
+  limit: number;
+}
+
+/** Newest first. */
+export async function listWithdrawals(sql: ReadSql, { status, before, limit }: WithdrawalQuery): Promise<Withdrawal[]> {
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.withdrawal.selected())}
+      from withdrawal
+     where true
+       ${status ? sql`and status = ${status}` : sql``}
+       ${before === undefined ? sql`` : sql`and id < ${before}`}
+     order by id desc
+     limit ${limit}`;
+  return rows.map((stored) => TABLES.withdrawal.decode(stored));
+}
+
+/** Whose withdrawal it is; undefined when there is none of this id. */
+export async function ownerOfWithdrawal(sql: ReadSql, id: string): Promise<string | undefined> {
+  const [row] = await sql<{ trader_id: string }[]>`select trader_id from withdrawal where id = ${id}`;
+  return row?.trader_id;
 }

@@ -1,4 +1,4 @@
-import { pendingOf, walletOf } from "../../domain/accounts.ts";
+import { pendingOf, receivableOf, walletOf } from "../../domain/accounts.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import type { Trader } from "../../engine/rows.ts";
 import { loadTraders } from "../../ledger/load-standing.ts";
@@ -9,6 +9,7 @@ export interface Wallet {
   balanceUsd: bigint;
   exposureUsd: bigint;
   pendingWithdrawalsUsd: bigint;
+  owedUsd: bigint;
 }
 
 /** A user's standing; undefined for one that has not been named yet. */
@@ -24,6 +25,7 @@ export async function readWallet(sql: ReadSql, traderId: string): Promise<Wallet
   const [row] = await sql`
     select (select balance_micro from account where id = ${walletOf(traderId)}) as balance,
            (select balance_micro from account where id = ${pendingOf(traderId)}) as pending,
+           (select -balance_micro from account where id = ${receivableOf(traderId)}) as owed,
            (select sum(p.cost_micro)
               from position p
               join book b on b.market_id = p.market_id
@@ -33,5 +35,6 @@ export async function readWallet(sql: ReadSql, traderId: string): Promise<Wallet
     balanceUsd: BigInt(row?.balance ?? 0),
     exposureUsd: BigInt(row?.exposure ?? 0),
     pendingWithdrawalsUsd: BigInt(row?.pending ?? 0),
+    owedUsd: BigInt(row?.owed ?? 0),
   };
 }

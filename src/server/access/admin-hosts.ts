@@ -12,7 +12,7 @@ export class AdminHosts {
 
   /** @throws Fault NOT_FOUND, the same answer as for an unknown path */
   require(exchange: Exchange): void {
-    if (this.#names.isEmpty) return;
+    if (this.#names.isEmpty || exchange.isCommand) return;
     // A proxy in front may go by the target instead of by `Host`.
     const hosts = [exchange.header("host") ?? "", targetHost(exchange.req.url ?? "") ?? []].flat();
     if (!hosts.every((host) => this.#names.has(host))) throw new Fault("NOT_FOUND", "Not found");

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Operation } from "../../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
-import { FINGERPRINT, IDEMPOTENCY_KEY, keyHolder, requestHash } from "../../domain/access/idempotency.ts";
+import { FINGERPRINT, IDEMPOTENCY_KEY, inputText, keyHolder, requestHash } from "../../domain/access/idempotency.ts";
 import { isFrom } from "../../domain/access/networks.ts";
 import { type OperationScope, requireScopes, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -114,6 +114,7 @@ function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
 function isInNetworks(exchange: Exchange, { from }: ApiKey, addresses: ClientAddresses): boolean {
   return (
     from.length === 0 ||
+    exchange.isCommand ||
     isFrom(addresses.addressOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for")), from)
   );
 }
@@ -139,10 +140,9 @@ export function adminKeyOf(
 
 /**
  * The caller as services and the audit trail know it.
- * @throws Fault BAD_REQUEST for an unusable `Audit-Reason`, `Policy-Ttl`, `Idempotency-Key` or
- * `Idempotency-Fingerprint`
+ * @throws Fault BAD_REQUEST for an unusable `Audit-Reason` or `Policy-Ttl`
  */
-export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity, rawBody: Buffer): Caller {
+export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity): Caller {
   // The audit trail names the operator who acted, not the user acted for.
   const isOperator = key?.type === "admin";
   const actor = user && !isOperator ? `user:${user.id}` : key ? `${key.type}:${key.name}` : "anonymous";
@@ -153,23 +153,35 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   if (isOperator) caller.origin = originOf(exchange);
   if (operation.tagged && operation.method !== "GET") caller.ifMatch = readTags(exchange.header("if-match"));
   if (operation.temporary) caller.policyTtlMs = readTtl(exchange.header("policy-ttl"));
-  const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
-  if (idempotencyKey !== undefined) {
-    if (!IDEMPOTENCY_KEY.test(idempotencyKey))
-      throw new Fault("BAD_REQUEST", "Idempotency-Key must be 1 to 255 printable characters");
-    const holder = keyHolder(key, user?.id);
-    const target = `${exchange.pathname}${operation.inQuery ? exchange.search : ""}`;
-    caller.idempotency = {
-      caller: holder.caller,
-      key: idempotencyKey,
-      requestHash: requestHash(
-        { method: operation.method, target, onBehalfOf: holder.onBehalfOf },
-        readFingerprint(exchange.header("idempotency-fingerprint")) ?? rawBody,
-        caller.policyTtlMs,
-      ),
-    };
-  }
   return caller;
+}
+
+/**
+ * The caller with the key under which its change is made once, where the request has one.
+ * @param input as it was decoded
+ * @throws Fault BAD_REQUEST for an unusable `Idempotency-Key` or `Idempotency-Fingerprint`
+ */
+export function repeatableCaller(
+  exchange: Exchange,
+  operation: Operation,
+  { key, user }: Identity,
+  caller: Caller,
+  input: object,
+): Caller {
+  const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
+  if (idempotencyKey === undefined) return caller;
+  if (!IDEMPOTENCY_KEY.test(idempotencyKey))
+    throw new Fault("BAD_REQUEST", "Idempotency-Key must be 1 to 255 printable characters");
+  const holder = keyHolder(key, user?.id);
+  const target = `${exchange.pathname}${operation.inQuery ? exchange.search : ""}`;
+  const named = readFingerprint(exchange.header("idempotency-fingerprint")) ?? inputText(input);
+  const line = { method: operation.method, target, onBehalfOf: holder.onBehalfOf };
+  const idempotency = {
+    caller: holder.caller,
+    key: idempotencyKey,
+    requestHash: requestHash(line, named, caller.policyTtlMs),
+  };
+  return { ...caller, idempotency };
 }
 
 function readFingerprint(header: string | undefined): string | undefined {

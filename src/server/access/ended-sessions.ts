@@ -2,7 +2,7 @@ import type { IsSealed } from "../../domain/audit/seal.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
 import {
-  endSession,
+  type EndedToken,
   NOTHING_READ,
   type RevocationsRead,
   type RevokedUser,
@@ -24,6 +24,9 @@ export interface SessionToken {
   expiresAtMs: number;
 }
 
+/** Puts the end of a token's session on record. */
+export type RecordEnd = (ended: EndedToken & { userId: string }) => Promise<unknown>;
+
 /** Covers clocks that disagree, and the leeway that a token is given. */
 const SLACK_MS = HOUR_MS;
 /** A revocation older than this concerns only tokens that have expired. */
@@ -32,20 +35,24 @@ const SWEEP_EVERY_MS = 60_000;
 
 /**
  * The sessions that end before their tokens expire: a user ends one token's, an operator all of a user's. All servers of
- * the tenant share them, and a server's copy is at most a second old. An entry stays in memory until its tokens have
- * expired, even if its row is deleted.
+ * the tenant read them from the audit log, and a server's copy is at most a second old.
  */
 export class EndedSessions extends FreshCredentials {
   protected readonly unavailable = "The database is away, so no session can be checked: try again in a moment";
   readonly #pool: Pool;
   readonly #isSealed: IsSealed;
+  readonly #record: RecordEnd;
+  /** Until when each ended token counts. */
   readonly #tokens = new Map<string, number>();
+  /** Those of them whose end this process has not seen on record. */
+  readonly #unrecorded = new Set<string>();
   readonly #users = new Map<string, number>();
   #readSoFar: RevocationsRead = NOTHING_READ;
   #sweptAt = 0;
 
-  constructor(pool: Pool, isSealed: IsSealed) {
+  constructor(pool: Pool, isSealed: IsSealed, record: RecordEnd) {
     super();
+    this.#record = record;
     this.#pool = pool;
     this.#isSealed = isSealed;
   }
@@ -59,11 +66,15 @@ export class EndedSessions extends FreshCredentials {
    * Ends the session of a verified token: in this process at once, in all others within a second.
    * @returns false when it was ended before
    */
-  async end({ hash, expiresAtMs }: SessionToken): Promise<boolean> {
+  async end({ userId, hash, expiresAtMs }: SessionToken): Promise<boolean> {
     const until = expiresAtMs + SLACK_MS;
+    if (this.#tokens.has(hash) && !this.#unrecorded.has(hash)) return false;
     this.#tokens.set(hash, until);
+    this.#unrecorded.add(hash);
     this.notifyEnded();
-    return this.#pool.write((sql) => endSession(sql, hash, until));
+    await this.#record({ userId, tokenSha256: hash, until });
+    this.#unrecorded.delete(hash);
+    return true;
   }
 
   /** Moves a user's revocation only forward in time, except that an entry that verifies replaces one that did not. */
@@ -77,8 +88,11 @@ export class EndedSessions extends FreshCredentials {
     const { users, ended, ...read } = await this.#pool.read((sql) => readRevocations(sql, this.#readSoFar, limits));
     return () => {
       this.#readSoFar = read;
-      const added = ended.filter(([hash]) => !this.#tokens.has(hash));
-      for (const [hash, until] of added) this.#tokens.set(hash, until);
+      const added = ended.filter(({ tokenSha256 }) => !this.#tokens.has(tokenSha256));
+      for (const { tokenSha256, until } of ended) {
+        this.#tokens.set(tokenSha256, until);
+        this.#unrecorded.delete(tokenSha256);
+      }
       for (const each of users) this.#revoke(each);
       this.#sweep();
       return added.length > 0 || users.length > 0;

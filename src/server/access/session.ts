@@ -13,8 +13,8 @@ import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie, tokenFromCookies } from
 import type { VerifiedToken } from "./user-tokens.ts";
 
 /**
- * The session operations. The cookie holds the token itself, so creating a session stores nothing; ending one stores the
- * hash of its token until the token has expired.
+ * The session operations. The cookie holds the token itself, so creating a session stores nothing; ending one puts the
+ * hash of its token on record.
  */
 export function sessionRoutes({ identities, security }: { identities: Identities; security: SecurityLog }): Route[] {
   const { createSession, deleteSession } = operations;

@@ -25,8 +25,6 @@ export class Connection {
   rateRefusals = 0;
   /** Set once its refusal is counted. */
   isNoted = false;
-  /** Set once it was asked for a proof of the server. */
-  isProven = false;
   /** Set when it ends and accepts no further request. */
   leaving = false;
   /** Set when it ends after the answers to the requests that it has, and accepts no further one. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { monotonicMs } from "../../domain/time/clock.ts";
+import { commandSockets } from "../exchange.ts";
 import { Connection, closeLater, peerOf } from "./connection.ts";
 import { ConnectionGroup, type ConnectionTerms } from "./connection-group.ts";
 import type { RefusalReason } from "./connection-refusals.ts";
@@ -58,6 +59,7 @@ export class Connections {
    * @returns whether the group has room for it; a connection that finds none is ended
    */
   join(socket: Socket, group: ConnectionGroup<Connection>): boolean {
+    if (commandSockets.has(socket)) return true;
     const connection = this.#bySocket.get(socket);
     // The client may have left while its request waited.
     if (!connection || !this.#open.has(connection)) return false;
@@ -98,17 +100,6 @@ export class Connections {
       if (connection.end(monotonicMs()) && this.#open.has(connection)) connection.group.table.setIdle(connection.place);
     });
     connection.begin(req, res, monotonicMs(), connection.isFull ? () => connection.endAfterAnswers() : serve);
-  }
-
-  /**
-   * Records that a connection asks for a proof of the server, which commands do once.
-   * @returns whether it may have one
-   */
-  beginProof(socket: Socket): boolean {
-    const connection = this.#bySocket.get(socket);
-    if (!connection || connection.isProven) return false;
-    connection.isProven = true;
-    return true;
   }
 
   /**

@@ -3,7 +3,6 @@ import { AUTH_FAILURES, SECURITY_EVENTS, type SecurityEvent } from "../../domain
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../connections/connection-refusals.ts";
 import { type DatabaseSource, registerDatabase } from "./database-metrics.ts";
-import { HELD_QUOTE_RESULTS, type HeldQuoteResult } from "./held-quotes.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -41,12 +40,6 @@ export class Metrics {
     "pmctl_contract_mismatches_total",
     "Answers given although they are not what the OpenAPI document says, by operationId.",
     ["operation"],
-  );
-  readonly #heldQuotes = this.#counter(
-    "pmctl_held_quotes_total",
-    "Quotes held for a user, by what came of them: issued, then executed, moved, expired or invalid.",
-    ["result"],
-    HELD_QUOTE_RESULTS,
   );
   readonly #securityEvents = this.#counter(
     "pmctl_security_events_total",
@@ -139,11 +132,6 @@ export class Metrics {
   /** Called after each attempt to deliver an outgoing webhook. */
   countDelivery(receiver: string, result: "delivered" | "failed" | "dead"): void {
     this.#deliveries.inc({ receiver, result });
-  }
-
-  /** Called when a quote is held, and when a trade comes with one. */
-  countHeldQuote(result: HeldQuoteResult): void {
-    this.#heldQuotes.inc({ result });
   }
 
   /** Called when the security log notes an event. */

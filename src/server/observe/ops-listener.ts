@@ -12,10 +12,6 @@ import type { Metrics } from "./metrics.ts";
 
 export interface OpsOptions {
   tenantId: string;
-  /** Tells commands on the same machine which environment of the tenant this is; it is public, audit entries state it. */
-  auditKeyId?: string | undefined;
-  /** The scheme of the API's port, for commands that know only this listener. */
-  scheme: "http" | "https";
   metrics: Metrics;
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
@@ -61,23 +57,21 @@ export function createOpsListener(
       const parameters = new URLSearchParams(query);
       // Of two tenants in one question, a balancer would take the answer about one for the other's.
       const isTwice = new Set(parameters.keys()).size < parameters.size;
-      if (isRead && isTwice) return send(res, { status: 400, body: errorBody("A query parameter is given twice") });
+      if (isRead && isTwice) return sendPage(res, { status: 400, body: errorBody("A query parameter is given twice") });
       const page = isRead ? await answer(path, parameters) : undefined;
-      send(res, page ?? { status: 404, body: errorBody("Not found") });
+      sendPage(res, page ?? { status: 404, body: errorBody("Not found") });
     } catch {
-      send(res, { status: 500, body: errorBody("Unexpected failure") });
+      sendPage(res, { status: 500, body: errorBody("Unexpected failure") });
     }
   }, connections);
 }
 
 /** What the operations listener of one tenant answers. */
 export async function tenantOps(options: OpsOptions, path: string): Promise<OpsPage | undefined> {
-  const { tenantId: tenant, auditKeyId, scheme, metrics } = options;
-  const headers = { "api-scheme": scheme, ...(auditKeyId === undefined ? {} : { "audit-key-id": auditKeyId }) };
-  if (path === "/livez") return { status: 200, body: JSON.stringify({ ok: true, tenant }), headers };
-  if (path === "/metrics")
-    return { status: 200, body: await metrics.text(), contentType: metrics.contentType, headers };
-  return path === "/readyz" ? { ...(await readyPage(options)), headers } : undefined;
+  const { tenantId: tenant, metrics } = options;
+  if (path === "/livez") return { status: 200, body: JSON.stringify({ ok: true, tenant }) };
+  if (path === "/metrics") return { status: 200, body: await metrics.text(), contentType: metrics.contentType };
+  return path === "/readyz" ? readyPage(options) : undefined;
 }
 
 async function readyPage(options: OpsOptions): Promise<OpsPage> {
@@ -94,7 +88,11 @@ async function readyPage(options: OpsOptions): Promise<OpsPage> {
   return { status: ok ? 200 : 503, body };
 }
 
-function send(res: ServerResponse, { status, body, contentType = "application/json", headers }: OpsPage): void {
+/** Answers with a page, which nothing in between keeps. */
+export function sendPage(
+  res: ServerResponse,
+  { status, body, contentType = "application/json", headers }: OpsPage,
+): void {
   res.writeHead(status, {
     ...headers,
     "content-type": contentType,

@@ -37,6 +37,7 @@ const LOG_LINES: { readonly [event in SecurityEvent]: { level: "info" | "warn" |
   "scope.denied": { level: "warn", text: "A key was used beyond its scopes" },
   "session.revoked": { level: "info", text: "Sessions were ended" },
   "connections.refused": { level: "warn", text: "Connections were refused" },
+  "kyc.unrecognised": { level: "warn", text: "An identity check has a status that is neither passed nor failed" },
   "integrity.failed": { level: "error", text: "THE LEDGER DOES NOT AGREE WITH ITSELF" },
 };
 /** Of `integrity.failed` with the reason `checkpoint`: another hand writes to the database, or the key that sealed it is no longer listed. */

@@ -4,9 +4,9 @@ import type { JsonObject } from "./openapi-parts.ts";
 
 /** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */
 export function refusalsOf(operation: Operation): FaultCode[] {
-  const { auth, method, writes, optionalUser, refusals } = operation;
+  const { auth, writes, optionalUser, refusals, health } = operation;
   const onBehalf = "onBehalf" in operation ? operation.onBehalf : undefined;
-  const isChange = method !== "GET" || auth === "signature";
+  const isChange = mayChange(operation);
   const codes: (FaultCode | false)[] = [
     "UNKNOWN_HOST",
     "RATE_LIMITED",
@@ -21,12 +21,23 @@ export function refusalsOf(operation: Operation): FaultCode[] {
     writes === true && "IDEMPOTENCY_MISMATCH",
     ...refusals,
     isChange && "STANDBY_REQUIRED",
-    isChange && "OVERLOADED",
+    !health && !refusals.includes("OVERLOADED") && "OVERLOADED",
     "DATABASE_UNAVAILABLE",
     isChange && "OUTCOME_UNKNOWN",
     "INTERNAL",
   ];
   return codes.filter((code) => code !== false);
+}
+
+function mayChange({ method, auth }: Operation): boolean {
+  return method !== "GET" || auth === "signature";
+}
+
+/** `OVERLOADED` is 503 where no connection to the database was free in time, which any read may meet too. */
+function statusesOf(operation: Operation, code: FaultCode): number[] {
+  const { status } = faultFacts(code);
+  if (code !== "OVERLOADED") return [status];
+  return mayChange(operation) || operation.refusals.includes(code) ? [status, 503] : [503];
 }
 
 const ORDER = "Of several reasons to refuse the first is told: ";
@@ -41,14 +52,15 @@ export function withoutOrder(description: string): string {
 
 /** "Of several reasons …", for the description of an operation. */
 export function orderOfRefusals(operation: Operation): string {
-  const codes = refusalsOf(operation).map((code) => `\`${code}\` ${faultFacts(code).status}`);
+  const codes = refusalsOf(operation).map((code) => `\`${code}\` ${statusesOf(operation, code).join(" or ")}`);
   return `${ORDER}${codes.join(", ")}.`;
 }
 
 /** The refusals of one operation by status, each with the codes that it can carry. */
 export function refusalResponses(operation: Operation, headers: (status: number) => JsonObject): JsonObject {
-  const byStatus = Map.groupBy(refusalsOf(operation), (code) => faultFacts(code).status);
-  const entries = [...byStatus].map(([status, codes]): [number, JsonObject] => {
+  const each = refusalsOf(operation).flatMap((code) => statusesOf(operation, code).map((status) => ({ code, status })));
+  const entries = [...Map.groupBy(each, ({ status }) => status)].map(([status, refused]): [number, JsonObject] => {
+    const codes = refused.map(({ code }) => code);
     const meanings = codes.map((code) => ({ code, meaning: faultFacts(code).meaning }));
     return [
       status,

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { JsonObject } from "./openapi-parts.ts";
 
 /**
- * The wire side of schemas, as one JSON Schema with definitions among the document's components. zod drops the examples
- * of a codec, since they might be of either side; the contract's are of the wire.
+ * The wire side of schemas, as one JSON Schema with definitions among the document's components. zod drops examples and
+ * defaults of what is transformed, since they might be of either side; the contract's examples and numbers are of the wire.
  */
 export function wireSchema(schema: z.ZodType): {
   properties: Record<string, JsonObject>;
@@ -15,6 +15,8 @@ export function wireSchema(schema: z.ZodType): {
     override: ({ zodSchema, jsonSchema }) => {
       const examples = z.globalRegistry.get(zodSchema)?.examples as unknown[] | undefined;
       if (examples && jsonSchema.$ref === undefined) jsonSchema.examples = examples;
+      const fallback: unknown = zodSchema instanceof z.ZodDefault ? zodSchema.def.defaultValue : undefined;
+      if (typeof fallback === "number") jsonSchema.default = fallback;
     },
   });
   // zod numbers the definitions of recursive schemas without an id; the contract's only one is arbitrary JSON.

@@ -10,20 +10,17 @@ import { answersWith, tagOf, unlessKnown } from "./conditional.ts";
 
 /** Where `bin/assets.js` puts the bundles of src/embed; this file finds them from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
-/** Files whose names hold a hash of their contents: this build's, and the loaders of its releases. */
+/** Files whose names hold a hash of their contents: this build's, and the loaders of releases. */
 const PARTS = join(PLACE, "parts");
 
 /** A publisher's page loads it again after five minutes; a file with a hash in its name never changes. */
 const SHORT = "public, max-age=300";
 const FOR_EVER = "public, max-age=31536000, immutable";
-/** Any page may load it, one that is isolated from other origins too, and a worker's script runs in such a one. */
+/** Any page may load it, one that is isolated from other origins too. */
 const FOR_ALL: readonly Header[] = [
   ["access-control-allow-origin", "*"],
   ["cross-origin-resource-policy", "cross-origin"],
-  ["cross-origin-embedder-policy", "require-corp"],
 ];
-/** Of the shared worker, which is bound by the policy of its own script: it reads the stream. */
-const WORKER_POLICY = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
 /** Where the loader lies that a publisher's page names: it is always this build's. */
 export const LOADER_PATH = "/assets/v1/embed.js";
 
@@ -37,34 +34,11 @@ export interface Assets {
   refusal: string;
   playgroundScript: string;
   playgroundStyle: string;
-  configuratorScript: string;
-  configuratorStyle: string;
-  reference: EmbedReference;
   /** The loader's immutable path, and its Subresource Integrity value. */
   hashedPath: string;
   integrity: string;
   /** Texts by path, of every file that never changes. */
   parts: ReadonlyMap<string, string>;
-}
-
-/** A member of what publishers may pass, call or hear. */
-export interface ReferenceMember {
-  /** With the parameters of a function. */
-  name: string;
-  type: string;
-  isOptional: boolean;
-  /** With `code` between backticks. */
-  text: string;
-}
-
-/** What the types of src/embed say of themselves; `bin/embed-reference.js` reads it from them. */
-export interface EmbedReference {
-  script: ReferenceMember[];
-  options: ReferenceMember[];
-  handle: ReferenceMember[];
-  brand: ReferenceMember[];
-  action: ReferenceMember[];
-  events: { name: string; text: string; fields: ReferenceMember[] }[];
 }
 
 /** Reads the bundles. @throws Error before the first build */
@@ -80,9 +54,6 @@ export function readAssets(): Assets {
     refusal: read("refusal.js"),
     playgroundScript: read("playground.js"),
     playgroundStyle: read("playground.css"),
-    configuratorScript: read("configurator.js"),
-    configuratorStyle: read("configurator.css"),
-    reference: JSON.parse(read("reference.json")) as EmbedReference,
     hashedPath: `/assets/embed-${digest.toString("hex").slice(0, 16)}.js`,
     integrity: `sha384-${digest.toString("base64")}`,
     parts: new Map(readdirSync(PARTS).map((name) => [`/assets/${name}`, read(join("parts", name))])),
@@ -124,7 +95,7 @@ function scriptAnswer(body: string, cacheControl: string): (exchange: Exchange) 
   const contentType = "text/javascript; charset=utf-8";
   const tag = tagOf(body);
   const headers = [...FOR_ALL, ["etag", tag] as const];
-  const plain = { status: 200, body, contentType, contentSecurityPolicy: WORKER_POLICY, cacheControl, headers };
+  const plain = { status: 200, body, contentType, cacheControl, headers };
   const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
   return async (exchange) => {
     const encoding = chooseEncoding(exchange.header("accept-encoding"));

@@ -59,25 +59,27 @@ export interface ListQuery {
   cursor?: string | undefined;
 }
 
+type PublicReads = Pick<Pool, "read" | "snapshot">;
+
 /**
  * Reads what views show, as any visitor may see it, each answer from one snapshot of the database. Answers are kept in memory
  * until a commit touches what they show: equal widgets cost one read.
  */
 export class FrameReader {
-  readonly #pool: Pool;
+  readonly #publicReads: PublicReads;
   readonly #contents: (question: Question) => Promise<Contents>;
   readonly #list: (input: Input<"listMarkets">) => Promise<FrameList>;
   readonly #search: (input: Input<"listMarkets">) => Promise<FrameList>;
 
-  constructor(pool: Pool, cursors: Cursors, views: Views) {
-    this.#pool = pool;
+  constructor(publicReads: PublicReads, cursors: Cursors, views: Views) {
+    this.#publicReads = publicReads;
     this.#contents = views.share(
       ({ view, marketIds }) => JSON.stringify([view, ...marketIds]),
-      (question) => pool.snapshot((sql) => loadContents(sql, cursors, question)),
+      (question) => publicReads.snapshot((sql) => loadContents(sql, cursors, question)),
     );
-    this.#list = views.share(pageName, (input) => pool.snapshot((sql) => loadList(sql, cursors, input)));
+    this.#list = views.share(pageName, (input) => publicReads.snapshot((sql) => loadList(sql, cursors, input)));
     // There is no end to the words of a search, so none is kept.
-    this.#search = async (input) => (await pool.snapshot((sql) => loadList(sql, cursors, input))).result;
+    this.#search = async (input) => (await publicReads.snapshot((sql) => loadList(sql, cursors, input))).result;
   }
 
   /**
@@ -94,7 +96,7 @@ export class FrameReader {
 
   /** The value of the feed that settled a market, a decimal. @throws Fault DATABASE_UNAVAILABLE */
   finalValue(id: string): Promise<string | undefined> {
-    return withDatabaseFaults(this.#pool.read((sql) => findFinalValue(sql, id)));
+    return withDatabaseFaults(this.#publicReads.read((sql) => findFinalValue(sql, id)));
   }
 
   /** @throws Fault BAD_REQUEST, DATABASE_UNAVAILABLE */

@@ -281,7 +281,6 @@ function documentOf(
       styles: [hashSource(style)],
       fonts: ["'self'", ...fonts],
       images: ["'self'", ...images],
-      workers: ["'self'"],
       ancestors,
     }),
     body: `<!doctype html>

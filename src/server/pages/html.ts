@@ -25,7 +25,6 @@ export interface PageSources {
   ancestors: readonly string[];
   images?: readonly string[];
   fonts?: readonly string[];
-  workers?: readonly string[];
   frames?: readonly string[];
   /** Where a form may lead; nowhere unless given. */
   forms?: readonly string[];
@@ -33,7 +32,7 @@ export interface PageSources {
 
 /** The policy of a page that asks its own origin only, and runs and shows what is stated. */
 export function pagePolicy(sources: PageSources): string {
-  const { scripts, styles, images, fonts, workers, frames, forms = ["'none'"], ancestors } = sources;
+  const { scripts, styles, images, fonts, frames, forms = ["'none'"], ancestors } = sources;
   const directives: [name: string, sources: readonly string[] | undefined][] = [
     ["default-src", ["'none'"]],
     ["script-src", scripts],
@@ -41,7 +40,6 @@ export function pagePolicy(sources: PageSources): string {
     ["connect-src", ["'self'"]],
     ["img-src", images],
     ["font-src", fonts],
-    ["worker-src", workers],
     ["frame-src", frames],
     ["base-uri", ["'none'"]],
     ["form-action", forms],

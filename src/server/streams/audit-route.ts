@@ -36,7 +36,7 @@ export function auditRoute(services: RouteServices, reader: Reader): Route {
       if (!prefersLines(exchange.header("accept"))) return list.answer(exchange);
       adminHosts.require(exchange);
       await authenticate(exchange, operation, identities);
-      const { input } = await assembleInput(exchange, plan);
+      const input = await assembleInput(exchange, plan);
       const { after = 0, limit: _limit, cursor: _cursor, ...filter } = decodeInput("listAudit", input);
       for (const name of ["cursor", "limit"])
         if (Object.hasOwn(input, name))

@@ -1,11 +1,10 @@
 import { streamEvents } from "../../contract/resources/stream.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { readAuditHead } from "../../queries/audit.ts";
-import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
+import type { FollowedEntry } from "../../queries/stream.ts";
 import { holdAgainst } from "../../services/answers.ts";
 import type { AuditTail } from "../../services/audit/audit-tail.ts";
-import { readBeginning } from "../../services/streams/live-snapshot.ts";
-import { type LiveEvent, liveEventsOf } from "../../services/streams/stream-events.ts";
+import { type LiveEvent, liveEventsOf, readBeginning } from "../../services/streams.ts";
 import type { Spectator, StreamSeats } from "../connections/stream-seats.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
@@ -34,7 +33,7 @@ interface Rendered {
 /** All open streams, and one follower of the log for all of them. */
 export class StreamHub {
   readonly #tail: AuditTail;
-  readonly #pool: Pool;
+  readonly #pool: Pick<Pool, "read" | "snapshot">;
   readonly #seats: StreamSeats;
   readonly #heartbeatMs: number;
   readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
@@ -49,7 +48,7 @@ export class StreamHub {
   /** @param credentials streams end when theirs do */
   constructor(
     tail: AuditTail,
-    pool: Pool,
+    pool: Pick<Pool, "read" | "snapshot">,
     seats: StreamSeats,
     heartbeatMs = HEARTBEAT_MS,
     credentials: readonly CredentialSource[] = [],
@@ -123,7 +122,7 @@ export class StreamHub {
   /** The entries after `lastId`; undefined when the client needs a snapshot: its id is unknown or too far behind. */
   async #missed(lastId: bigint, until: bigint): Promise<Rendered[] | undefined> {
     if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
-    const entries = await this.#pool.read((sql) => readEntriesAfter(sql, lastId, Number(until - lastId)));
+    const entries = await this.#tail.entriesAfter(lastId, Number(until - lastId));
     return entries.filter(({ seq }) => seq <= until).map(render);
   }
 

@@ -38,7 +38,7 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
       const auth = hasUserToken(exchange) ? "user" : "public";
       const check = async () => authenticate(exchange, { method, auth }, identities);
       const { user } = await check();
-      const { input } = await assembleInput(exchange, plan);
+      const input = await assembleInput(exchange, plan);
       const spectator = { address: exchange.address, userId: user?.id };
       try {
         seats.requireRoom(spectator);

@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { type FileHandle, mkdir, open, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { type AnchorLine, isGenuine, parseAnchor } from "../../domain/audit/anchor.ts";
 import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../../domain/audit/anchor-text.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
-import { createRoot } from "../../postgres/embedded/home.ts";
+import { createStateFolder, renameForGood, statePath } from "../../state/state-directory.ts";
 import { openRegular } from "./anchor-scan.ts";
 
 /** The directory's own file is compacted beyond this size. */
@@ -14,7 +14,7 @@ const KEPT_LINES = 200;
 
 /** `.pmctl/anchors/<tenant>.ndjson` of an operator's directory. */
 export function directoryAnchors(directory: string, tenant: string): string {
-  return join(directory, ".pmctl", "anchors", `${tenant}.ndjson`);
+  return statePath(directory, "anchors", `${tenant}.ndjson`);
 }
 
 async function readFrom(handle: FileHandle, from: number, length: number): Promise<string> {
@@ -57,8 +57,7 @@ export async function appendToDirectory(
   keys: readonly AuditKey[],
 ): Promise<void> {
   const file = directoryAnchors(directory, anchor.tenant);
-  // The folder needs the same permissions and .gitignore as for the embedded database.
-  await createRoot(join(directory, ".pmctl"));
+  createStateFolder(directory, "anchors");
   await appendAnchor(file, anchor);
   await compact(file, anchor.tenant, keys);
 }
@@ -87,7 +86,7 @@ async function compact(file: string, tenant: string, keys: readonly AuditKey[]):
   }
   // Another process has compacted the file first.
   if ((await stat(file)).ino !== ino) return rm(part, { force: true });
-  await rename(part, file);
+  renameForGood(part, file);
   const late = await readFrom(old, size, (await old.stat()).size - size);
   for (const line of late.split("\n")) {
     const anchor = parseAnchor(line);

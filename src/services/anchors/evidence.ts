@@ -6,8 +6,7 @@ import { type KnownAnchor, newestOf } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Head } from "../../ledger/commit.ts";
 import type { Reader } from "../../postgres/pool.ts";
-import { type LogReading, lastKeyIds, readLog } from "../../queries/evidence.ts";
-import { glance } from "../audit/audit-verifier.ts";
+import { type LogReading, lastKeyIds, problemOf, readLog } from "../../queries/evidence.ts";
 import { directoryAnchors } from "./anchor-file.ts";
 import type { AnchorScan } from "./anchor-scan.ts";
 import { type AnchorSources, type KnownAnchors, knownAnchors, scansOf } from "./known-anchors.ts";
@@ -122,7 +121,7 @@ export class Evidence {
     const anchors = acknowledged ? [...known.anchors, acknowledged] : known.anchors;
     const log = await reader.read((sql) => readLog(sql, anchors));
     const { setBack, counting } = await compareAnchors(log, reader, keys, anchors);
-    const problem = setBack ? setBackBreak(setBack, log.hashes.get(setBack.anchor.seq)) : glance(log);
+    const problem = setBack ? setBackBreak(setBack, log.hashes.get(setBack.anchor.seq)) : problemOf(log);
     this.#forbids = problem?.kind === "set-back" || problem?.kind === "head-missing" ? problem : undefined;
     // An accepted rollback gives up the acknowledged entry. One acknowledged since the log was read stays.
     if (!problem && acknowledged && this.#acknowledged === acknowledged && isLost(acknowledged, log))

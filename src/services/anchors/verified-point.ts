@@ -1,18 +1,15 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import type { ChainPoint } from "../../domain/audit/audit-link.ts";
-import { createRoot } from "../../postgres/embedded/home.ts";
+import { createStateFolder, statePath, writeWhole } from "../../state/state-directory.ts";
 
 /** An entry up to which the chain was verified, with its own time where that is known. */
 export interface VerifiedPoint extends ChainPoint {
   ts?: string | undefined;
 }
 
-const folderOf = (directory: string) => join(directory, ".pmctl", "verified");
-
 /** `.pmctl/verified/<tenant>.json` of an operator's directory. */
 export function verifiedPointFile(directory: string, tenant: string): string {
-  return join(folderOf(directory), `${tenant}.json`);
+  return statePath(directory, "verified", `${tenant}.json`);
 }
 
 /**
@@ -37,13 +34,8 @@ export async function raiseVerifiedPoint(directory: string, tenant: string, poin
   if (!kept || point.seq > kept.seq) await writeVerifiedPoint(directory, tenant, point);
 }
 
-/** Renamed into place, so that no reader sees half of it. */
 export async function writeVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
-  // The folder needs the same permissions and .gitignore as for the embedded database.
-  await createRoot(join(directory, ".pmctl"));
-  await mkdir(folderOf(directory), { recursive: true, mode: 0o700 });
-  const file = verifiedPointFile(directory, tenant);
+  createStateFolder(directory, "verified");
   const { seq, hash, ts } = point;
-  await writeFile(`${file}.new`, `${JSON.stringify({ seq: Number(seq), hash, ts })}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  writeWhole(verifiedPointFile(directory, tenant), `${JSON.stringify({ seq: Number(seq), hash, ts })}\n`);
 }

@@ -1,3 +1,4 @@
+import type { IsSealed } from "../../domain/audit/seal.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readAuditHead } from "../../queries/audit.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
@@ -24,6 +25,7 @@ const PAGE = 500;
  */
 export class AuditTail {
   readonly #reader: Reader;
+  readonly #isSealed: IsSealed;
   readonly #onError: (error: unknown) => void;
   readonly #outlives: Outlives;
   readonly #followers = new Set<Follower>();
@@ -36,8 +38,9 @@ export class AuditTail {
   #isFailing = false;
   #starting: Promise<void> | undefined;
 
-  constructor(reader: Reader, onError: (error: unknown) => void = () => {}, outlives = ALL) {
+  constructor(reader: Reader, isSealed: IsSealed, onError: (error: unknown) => void = () => {}, outlives = ALL) {
     this.#reader = reader;
+    this.#isSealed = isSealed;
     this.#outlives = outlives;
     this.#onError = onError;
   }
@@ -80,6 +83,11 @@ export class AuditTail {
     if (seq > this.#outlives.acknowledged()) await this.#outlives.confirm();
   }
 
+  /** Entries after `after`, oldest first, as followers get them. */
+  entriesAfter(after: bigint, limit: number): Promise<FollowedEntry[]> {
+    return this.#reader.read((sql) => readEntriesAfter(sql, { after, limit }, this.#isSealed));
+  }
+
   async #start(): Promise<void> {
     const { seq } = await this.#reader.read(readAuditHead);
     await this.outlives(seq);
@@ -109,9 +117,7 @@ export class AuditTail {
     this.#running = true;
     this.#dueAt = performance.now() + INTERVAL_MS;
     try {
-      const entries = await this.#outliving(
-        await this.#reader.read((sql) => readEntriesAfter(sql, this.#position, PAGE)),
-      );
+      const entries = await this.#outliving(await this.entriesAfter(this.#position, PAGE));
       const last = entries.at(-1);
       if (last) this.#position = last.seq;
       if (entries.length === PAGE) this.#dueAt = 0;

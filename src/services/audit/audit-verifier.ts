@@ -2,7 +2,7 @@ import type { ChainPoint } from "../../domain/audit/audit-link.ts";
 import { type ChainBreak, GENESIS, type Walked, type WalkOptions, walkChain } from "../../domain/audit/chain-walk.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readSealedLines } from "../../queries/audit.ts";
-import { firstGap, type LogReading, readLog } from "../../queries/evidence.ts";
+import { firstGap, headMissing, outside, readLog } from "../../queries/evidence.ts";
 
 /** A page fits into a socket's buffer, so the database can be a page ahead; hashing it takes about a millisecond. */
 const PAGE = 400;
@@ -48,23 +48,6 @@ function verdict(
   { end, broken }: { end: ChainPoint; broken: ChainBreak | undefined },
 ): Verification {
   return { verified: broken === undefined, head, count, askedAt, end, ...(broken ? { broken } : {}) };
-}
-
-function headMissing({ seq }: ChainPoint): ChainBreak {
-  return { kind: "head-missing", seq, problem: "the head row is missing" };
-}
-
-/** What is wrong with a log at a glance, without following its entries. */
-export function glance(log: LogReading): ChainBreak | undefined {
-  return log.head ? outside(log) : headMissing(log.last);
-}
-
-/** Rows outside the chain, with which the next commit would collide. */
-function outside({ head, beyond, first }: LogReading): ChainBreak | undefined {
-  if (beyond !== undefined)
-    return { kind: "beyond-head", seq: beyond, problem: `row ${beyond} stands after the head, ${head?.seq}` };
-  if (first < 1n) return { kind: "broken", seq: first, problem: `row ${first} stands before the first entry` };
-  return undefined;
 }
 
 async function gapBefore(reader: Reader, seq: bigint): Promise<ChainBreak | undefined> {

@@ -9,7 +9,7 @@ import { listSecurityRows } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { boundsOf, earlier, findAuditEntry, later, readQuestions, searchAudit } from "../../queries/audit.ts";
-import { COUNTING_CHECKS, discrepancyOf, type ExplainedCheck } from "../../queries/reconcile/reconcile.ts";
+import { discrepancyOf, type ExplainedCheck, isCount } from "../../queries/reconcile/checks.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 
@@ -24,8 +24,8 @@ export function recordHandlers(context: ServiceContext) {
     listSecurityEvents: (input) => listSecurityEvents(context, input),
     reconcile: (input, caller) => reconcile(context, input, caller),
     explainLedger: async ({ failing }, caller) => {
-      const { ledgerWatch } = context;
-      const checks = await (failing === "true" ? ledgerWatch.failing() : ledgerWatch.explain());
+      const { ledger } = context.recordWatch;
+      const checks = await (failing === "true" ? ledger.failing() : ledger.explain());
       if (discrepancyOf(checks) !== 0n) noteDiscrepancy(context, caller);
       return checks.map(ledgerCheck);
     },
@@ -75,10 +75,10 @@ export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["e
 }
 
 async function getAuditStatus(
-  { auditWatch, security }: ServiceContext,
+  { recordWatch, security }: ServiceContext,
   { onVerified, origin = NO_ORIGIN }: Caller,
 ): Promise<Result<"getAuditStatus">> {
-  const { verified, head, count, verifiedAt, problem, anchor } = await auditWatch.status();
+  const { verified, head, count, verifiedAt, problem, anchor } = await recordWatch.status();
   onVerified?.(verifiedAt);
   if (problem) security.note("integrity.failed", problem.kind, origin);
   return {
@@ -111,7 +111,7 @@ async function listSecurityEvents(
 
 /** The comparison itself only reads; the command records that it ran and what it found. */
 async function reconcile(context: ServiceContext, { full }: Input<"reconcile">, caller: Caller) {
-  const { checks, verifiedAt } = await context.ledgerWatch.reconcile({ full: full === "true" });
+  const { checks, verifiedAt } = await context.recordWatch.ledger.reconcile({ full: full === "true" });
   const discrepancyMicro = discrepancyOf(checks);
   const ok = discrepancyMicro === 0n;
   if (!ok) noteDiscrepancy(context, caller);
@@ -138,7 +138,7 @@ function ledgerCheck(check: ExplainedCheck): Result<"explainLedger">[number] {
   });
   return {
     name,
-    unit: COUNTING_CHECKS.has(name) ? "count" : "usd",
+    unit: isCount(name) ? "count" : "usd",
     ok: differenceMicro === 0n,
     ...sums(statedMicro, expectedMicro, differenceMicro),
     rows,

@@ -171,11 +171,11 @@ async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"
   const document = entry?.payload.document;
   if (!entry || typeof document !== "object" || document === null)
     throw new Fault("NOT_FOUND", `Audit entry ${seq} is not an apply; pmctl history lists the applies`);
-  const { policy } = plainJson<{ policy?: Policy }>(entry.payload.state ?? {});
+  const { policy } = plainJson<{ policy: Policy }>(entry.payload.state);
   return {
     ...appliedFacts(entry),
     changes: listChanges(changesSince(previous, entry)).map((change) => plainJson(change)),
-    livePolicy: policy ?? null,
+    livePolicy: policy,
     document: plainJson(document),
   };
 }
@@ -235,7 +235,7 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
   return result;
 }
 
-/** Documents of older versions state no search configuration, which means the default. */
+/** A document without a search configuration means the default. */
 async function requireSearch({ pool }: ServiceContext, { document }: Input<"applyConfig">): Promise<void> {
   const { search } = document.markets;
   if (search === undefined || (typeof search === "string" && (await pool.read((sql) => knowsTextSearch(sql, search)))))

@@ -47,7 +47,7 @@ async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy"
   const result = await submit(
     context,
     "updatePolicy",
-    { type: "updatePolicy", patch, ifVersion, ttlMs: caller.policyTtlMs },
+    { type: "updatePolicy", patch, ifVersion, ttlMs: caller.policyTtlMs, heldScopes: caller.scopes },
     caller,
     ({ policy, updatedAt, version }): Result<"updatePolicy"> => {
       tag = String(version);

@@ -22,7 +22,7 @@ export function fillView<Instant>(fill: ViewedFill<Instant>) {
   return {
     marketId,
     side,
-    ...(action === "sell" ? { action } : {}),
+    action,
     amount: amountMicro,
     shares: sharesMicro,
     avgPrice: averagePrice(amountMicro, sharesMicro),

@@ -21,14 +21,14 @@ const HISTORY_AGE_MS = 500;
 
 /** Views of markets for traders, and the preview of a settlement. */
 export function marketViewHandlers(context: ServiceContext) {
-  const { pool, views } = context;
+  const { publicReads, views } = context;
   const trending = views.share(
     () => "",
-    () => pool.read(loadTrending),
+    () => publicReads.read(loadTrending),
   );
   const history = views.share(
     (id: string) => id,
-    (id) => pool.snapshot((sql) => loadHistory(sql, id)),
+    (id) => publicReads.snapshot((sql) => loadHistory(sql, id)),
   );
   const depth = keepByMarket(context, loadedDepth);
   const recent = views.share(
@@ -91,10 +91,13 @@ function loadedDepth(market: MarketRow): Loaded<Result<"getMarketDepth">> {
 }
 
 /** The last day's prices of several markets in one request, so that a list can show a chart for each. */
-async function loadRecentPrices({ pool }: ServiceContext, ids: string): Promise<Loaded<Result<"listRecentPrices">>> {
+async function loadRecentPrices(
+  { publicReads }: ServiceContext,
+  ids: string,
+): Promise<Loaded<Result<"listRecentPrices">>> {
   const wanted = [...new Set(ids.split(",").filter((id) => id !== ""))];
   if (wanted.length > RECENT_MARKETS) throw new Fault("BAD_REQUEST", `ids: at most ${RECENT_MARKETS} markets`);
-  const [markets, hours] = await pool.snapshot((sql) =>
+  const [markets, hours] = await publicReads.snapshot((sql) =>
     Promise.all([findMarkets(sql, wanted), listRecentHours(sql, wanted)]),
   );
   const found = wanted.flatMap((id) => markets.get(id) ?? []);

@@ -26,14 +26,14 @@ import type { Loaded } from "../views/views.ts";
 
 /** Lists markets, and lets operators create, suspend, resume and settle them. */
 export function marketHandlers(context: ServiceContext) {
-  const { pool, views, cursors } = context;
+  const { publicReads, views, cursors } = context;
   const detail = keepByMarket(context, (row) => ({
     result: marketDetail(row),
     tags: [row.id],
     until: statusHoldsUntil(row, row.now),
   }));
   const list = views.share(pageName, (input: Input<"listMarkets">) =>
-    pool.read((sql) => loadPage(sql, cursors, input)),
+    publicReads.read((sql) => loadPage(sql, cursors, input)),
   );
   return {
     // A search follows the configured language too, which changes without a commit; and there is no end to its words.
@@ -41,7 +41,7 @@ export function marketHandlers(context: ServiceContext) {
       if (input.status !== undefined) return listByStatus(context, input, input.status, caller);
       return input.q === undefined
         ? list(input)
-        : pool.read(async (sql) => (await loadPage(sql, cursors, input)).result);
+        : publicReads.read(async (sql) => (await loadPage(sql, cursors, input)).result);
     },
     getMarket: ({ id }) => detail(id),
     createMarket: (input, caller) => createMarket(context, input, caller),
@@ -57,10 +57,10 @@ export function marketHandlers(context: ServiceContext) {
  * A kept read of single markets, which are loaded in batches. The read it returns throws Fault MARKET_NOT_FOUND.
  */
 export function keepByMarket<Shown extends object>(
-  { pool, views }: ServiceContext,
+  { publicReads, views }: Pick<ServiceContext, "publicReads" | "views">,
   show: (row: MarketRow) => Loaded<Shown>,
 ): (id: string) => Promise<Shown> {
-  const find = batchReads(async (ids) => mapValues(await pool.read((sql) => findMarkets(sql, ids)), show));
+  const find = batchReads(async (ids) => mapValues(await publicReads.read((sql) => findMarkets(sql, ids)), show));
   return views.keep(
     (id: string) => id,
     async (id) => {
@@ -93,14 +93,14 @@ export async function loadPage(
 
 /** Markets in the states that an operator asks for. Not kept in memory: few ask, and each with other words. */
 async function listByStatus(
-  { pool, cursors }: ServiceContext,
+  { publicReads, cursors }: ServiceContext,
   input: Input<"listMarkets">,
   status: string,
   caller: Caller,
 ): Promise<Result<"listMarkets">> {
   const filter = statusFilter(status);
   if (!isPublicFilter(filter)) requireOperator(caller);
-  const { page, nextCursor } = await pool.read((sql) =>
+  const { page, nextCursor } = await publicReads.read((sql) =>
     readPage(cursors, input, (query) => listMarketsByStatus(sql, filter, query)),
   );
   const items = page.map((row) => ({

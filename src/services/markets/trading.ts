@@ -1,6 +1,5 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { QUOTE_LIFE_MS } from "../../domain/market/held-quote.ts";
 import { pricesOf, type Side } from "../../domain/market/market.ts";
 import { averagePrice, roundPrice } from "../../domain/money.ts";
 import { type Command, needsOf } from "../../engine/commands.ts";
@@ -19,21 +18,14 @@ import { fillView, storedFill } from "./fill-view.ts";
 /** Trades and orders, quotes, and the list of a user's orders. */
 export function tradingHandlers(context: ServiceContext) {
   return {
-    placeTrade: (input, caller) => placeTrade(context, input, caller),
+    placeTrade: (input, caller) =>
+      submit(context, "placeTrade", commandOf(context, input, input.selection.side, caller), caller, tradeView),
     placeOrder: (input, caller) =>
       submit(context, "placeOrder", commandOf(context, input, sideOf(input), caller), caller, orderView),
     listOrders: (input, caller) => ordersOf(context, input, caller),
     getOrder: ({ id }, caller) => orderOf(context, id, caller),
     quoteTrade: (input, caller) => quoteTrade(context, input, caller),
   } satisfies Handlers;
-}
-
-function placeTrade(context: ServiceContext, input: Input<"placeTrade">, caller: Caller) {
-  const command = commandOf(context, input, input.selection.side, caller);
-  // Read before the engine decides, and told after the refusals that come before it.
-  const quote =
-    input.quote === undefined ? undefined : context.heldQuotes.read(input.quote, input, requireUser(caller));
-  return submit(context, "placeTrade", { ...command, quote }, caller, tradeView);
 }
 
 function sideOf({ selection }: Input<"placeOrder">): Side {
@@ -59,7 +51,7 @@ export function tradeCommand(
   side: Side,
   user: NonNullable<Caller["user"]>,
 ): Command<"placeTrade"> | Command<"sellShares"> {
-  const { marketId, amount, shares, maxAvgPrice, minAvgPrice, minShares, hedgeRef } = input;
+  const { marketId, amount, shares, maxAvgPrice, minAvgPrice, minProceeds, minShares, hedgeRef } = input;
   const common = {
     id,
     marketId,
@@ -68,7 +60,7 @@ export function tradeCommand(
     claimedJurisdiction: user.jurisdiction,
   };
   return input.selection.action === "sell"
-    ? { type: "sellShares", ...common, sharesMicro: shares ?? 0n, minAvgPrice }
+    ? { type: "sellShares", ...common, sharesMicro: shares ?? 0n, minAvgPrice, minProceedsMicro: minProceeds }
     : { type: "placeTrade", ...common, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares, hedgeRef };
 }
 
@@ -118,16 +110,16 @@ function orderItem(row: OrderRow): Result<"getOrder"> {
 const OF_A_USER: readonly Table[] = ["trader", "portfolio", "account"];
 
 /**
- * The engine's own computation of a trade on freshly read rows; nothing is stored, for a held quote neither. Without a user
- * only the market's and the tenant's refusals are known.
+ * The engine's own computation of a trade on freshly read rows; nothing is stored. Without a user only the market's and the
+ * tenant's refusals are known.
  */
 async function quoteTrade(
-  { pool, isSealed, heldQuotes }: ServiceContext,
+  { pool, isSealed }: ServiceContext,
   input: Input<"quoteTrade">,
   caller: Caller,
 ): Promise<Result<"quoteTrade">> {
-  const user = input.hold ? requireUser(caller) : caller.user;
-  const { marketId, selection, amount, shares, maxAvgPrice, minShares, minAvgPrice } = input;
+  const { user } = caller;
+  const { marketId, selection, amount, shares, maxAvgPrice, minShares, minAvgPrice, minProceeds } = input;
   const { side, action } = selection;
   const terms = { marketId, side, claimedJurisdiction: user?.jurisdiction };
   const purchase = { ...terms, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares };
@@ -142,15 +134,17 @@ async function quoteTrade(
   };
   const fill =
     action === "sell"
-      ? fillSell(state, { ...terms, sharesMicro: shares ?? 0n, minAvgPrice }, user?.id, now)
+      ? fillSell(
+          state,
+          { ...terms, sharesMicro: shares ?? 0n, minAvgPrice, minProceedsMicro: minProceeds },
+          user?.id,
+          now,
+        )
       : fillBuy(state, purchase, user?.id, now);
   const yesPriceBefore = pricesOf(fill.market, fill.marketState).yes;
-  const quote = {
+  return {
     ...fillView({ marketId, side, action: action ?? "buy", ...fill, ts: now }),
     yesPriceBefore,
     priceImpact: roundPrice(Math.abs(fill.yesPriceAfter - yesPriceBefore)),
   };
-  if (!input.hold || !user) return quote;
-  const expiresAt = now + QUOTE_LIFE_MS;
-  return { ...quote, quote: heldQuotes.make({ ...fill, expiresAt }, input, user), expiresAt };
 }

@@ -1,6 +1,8 @@
 import type { IsSealed } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
 import { type JournalConnections, openJournal } from "../../ledger/journal.ts";
-import { type Connection, type ConnectOptions, connect } from "../../postgres/connect.ts";
+import { type Connection, type ConnectOptions, classify, connect, StatementFailed } from "../../postgres/connect.ts";
+import { type TenantLender, WAIT_MS } from "../../postgres/lending.ts";
 import { Places } from "../../postgres/places.ts";
 import { openPool, type Pool } from "../../postgres/pool.ts";
 
@@ -17,6 +19,8 @@ export interface Division extends JournalConnections {
   snapshots: number;
   /** Work that no request waits for; with 0 the reads' connections do it. */
   background: number;
+  /** What anyone may read; with 0 the reads' connections do it. */
+  publicReads: number;
   /** Long reads over the whole log and ledger. */
   checks: number;
 }
@@ -26,12 +30,17 @@ export const USUAL_CONNECTIONS = 16;
 /** Of a command, which asks for little at a time. */
 export const COMMAND_CONNECTIONS = 8;
 
-const FEWEST: Division = { writers: 1, loaders: 0, turns: 0, reads: 1, snapshots: 1, background: 0, checks: 1 };
+const FEWEST: Division = {
+  ...{ writers: 1, loaders: 0, turns: 0, reads: 1, snapshots: 1, publicReads: 0, background: 0, checks: 1 },
+};
+
+/** Of a tenant whose connections are lent: what is quiet gives its own back, so there is no need to do without a kind. */
+const LENT: Division = { ...FEWEST, loaders: 1, turns: 1, publicReads: 1 };
 
 /** What each further connection is for, in the order of what it is worth. */
 const FURTHER: readonly (keyof Division)[] = [
-  ...(["loaders", "turns", "background", "writers", "snapshots", "reads"] as const),
-  ...(["loaders", "checks", "background", "snapshots", "reads", "reads"] as const),
+  ...(["publicReads", "loaders", "turns", "background", "writers", "snapshots"] as const),
+  ...(["reads", "loaders", "checks", "publicReads", "background", "reads"] as const),
 ];
 /** With that, writing has all that it can use. */
 const BEYOND: readonly (keyof Division)[] = ["reads", "reads", "snapshots"];
@@ -50,12 +59,15 @@ export interface TenantConnections {
   journal: ReturnType<typeof openJournal>;
   pool: Pool;
   checks: Pool;
+  /** For what anyone may read: its statements are ended early, and it waits for its own connections only. */
+  publicReads: Pool;
   background: Pool;
   /** How many are open. */
   count(): number;
 }
 
 const READ_TIMEOUT_MS = 10_000;
+const PUBLIC_TIMEOUT_MS = 500;
 const CHECK_TIMEOUT_MS = 10 * 60_000;
 /** How long a read may take beyond PostgreSQL's own timeout, waiting for a connection included. */
 const GRACE_MS = 5_000;
@@ -68,8 +80,9 @@ const GRACE_MS = 5_000;
 export function openConnections(
   connection: Connection,
   terms: DatabaseTerms & { isSealed: IsSealed },
-  division: Division,
+  { lender, connections: many }: { lender?: TenantLender | undefined; connections?: number | undefined },
 ): TenantConnections {
+  const division = lender ? LENT : divideConnections(many ?? USUAL_CONNECTIONS);
   const groups: Places[] = [];
   const group = (connections: number) => {
     const places = new Places(connections);
@@ -79,25 +92,57 @@ export function openConnections(
   const poolOf = ({
     max,
     snapshots,
+    waitMs,
     ...own
-  }: Omit<ConnectOptions, "places"> & { snapshots: number; statementTimeoutMs: number }) => {
+  }: Omit<ConnectOptions, "places"> & { snapshots: number; statementTimeoutMs: number; waitMs?: number }) => {
     const places = group(max + snapshots);
     return openPool((many) => connect(connection, { ...own, max: many, restricted: terms.restricted, places }), {
-      ...{ max, snapshots, deadlineMs: own.statementTimeoutMs + GRACE_MS },
+      ...{ max, snapshots, waitMs, lender, deadlineMs: own.statementTimeoutMs + GRACE_MS },
     });
   };
-  const { reads, snapshots, background, checks } = division;
+  const { reads, snapshots, publicReads, background, checks } = division;
   const pool = poolOf({ name: "reader", max: reads, snapshots, statementTimeoutMs: READ_TIMEOUT_MS });
   return {
-    journal: openJournal(connection, { ...terms, connections: division, group }),
+    journal: openJournal(connection, { ...terms, connections: division, group, lender }),
     pool,
     checks: poolOf({
       ...{ name: "checks", max: 0, snapshots: checks, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true },
     }),
+    publicReads:
+      publicReads === 0
+        ? pool
+        : endingEarly(
+            poolOf({
+              ...{ name: "public", max: 0, snapshots: publicReads, statementTimeoutMs: PUBLIC_TIMEOUT_MS },
+              waitMs: WAIT_MS,
+            }),
+          ),
     background:
       background === 0
         ? pool
         : poolOf({ name: "background", max: background, snapshots: 0, statementTimeoutMs: READ_TIMEOUT_MS }),
     count: () => groups.reduce((sum, places) => sum + places.taken, 0),
+  };
+}
+
+/** What PostgreSQL answers to a statement that it ends at its timeout. */
+const TIMED_OUT = "57014";
+
+/** It says nothing of the database's health. */
+function tookTooLong(): Fault {
+  const message = "Reading this took too long: try again, a search with fewer words";
+  return new Fault("OVERLOADED", message, { status: 503, retryAfterSec: 1 });
+}
+
+/** A read that takes too long is refused like one that finds no connection. */
+function endingEarly(pool: Pool): Pool {
+  const refuse = (error: unknown): never => {
+    const failure = classify(error);
+    throw failure instanceof StatementFailed && failure.sqlState === TIMED_OUT ? tookTooLong() : error;
+  };
+  return {
+    ...pool,
+    read: (query) => pool.read(query).catch(refuse),
+    snapshot: (query) => pool.snapshot(query).catch(refuse),
   };
 }

@@ -1,7 +1,6 @@
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { promisesOf, standbysMissing } from "../../domain/durability.ts";
 import type { Fault } from "../../domain/fault.ts";
-import type { Results } from "../../engine/commands.ts";
 import type { ApplyConfig } from "../../engine/tenant.ts";
 import { GRANTS } from "../../ledger/schema.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
@@ -29,8 +28,6 @@ export interface Provisioned {
   migrations: string[];
   /** Whether anything of the tenant changed. */
   changed: boolean;
-  /** What was recorded of rows that older versions left; undefined if nothing was. */
-  recorded: PutOnRecord | undefined;
   /** The audit entry of the change. */
   seal: Seal | undefined;
 }
@@ -50,26 +47,11 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
     connections: COMMAND_CONNECTIONS,
   });
   try {
-    const recorded = await putOnRecord(tenant, actor);
     const answer = await tenant.sequencer.submit({ command: { type: "applyConfig", ...config }, actor, reason });
-    return { migrations, changed: answer.result?.changed ?? false, recorded, seal: answer.entry };
+    return { migrations, changed: answer.result?.changed ?? false, seal: answer.entry };
   } finally {
     await tenant.close();
   }
-}
-
-/** What an apply recorded of rows that older versions left, and the keys that their log does not mention. */
-export type PutOnRecord = NonNullable<Results["putOnRecord"]>;
-
-/**
- * Records in the log, once, the rows that older versions wrote without an entry. It is a commit of its own, so that
- * everything after it finds the keys on record. Undefined if there was nothing to record.
- */
-export async function putOnRecord(
-  { sequencer }: Pick<TenantServices, "sequencer">,
-  actor: string,
-): Promise<PutOnRecord | undefined> {
-  return (await sequencer.submit({ command: { type: "putOnRecord" }, actor })).result;
 }
 
 /** The owner of a tenant's database, and the login that serves it. */

@@ -2,7 +2,7 @@ import { signAnchor } from "../../domain/audit/anchor.ts";
 import type { AuditEntry } from "../../domain/audit/audit-link.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
-import type { KnownAnchor, SetBack } from "../../domain/audit/set-back.ts";
+import { anchorsNotHeld, type KnownAnchor, newestNotHeld, type SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Command } from "../../engine/commands.ts";
 import { loadDatabase } from "../../ledger/backup/backup.ts";
@@ -10,11 +10,11 @@ import { type BackupManifest, damaged } from "../../ledger/backup/backup-format.
 import type { Inspected } from "../../ledger/backup/backup-reader.ts";
 import { leaveOutVouched } from "../../ledger/schema.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
-import { claimEmptyDatabase, finishDatabase } from "../../postgres/empty-database.ts";
+import { claimEmptyDatabase, emptyDatabase, finishDatabase } from "../../postgres/empty-database.ts";
 import { readerOf } from "../../postgres/pool.ts";
 import { createReplacement } from "../../postgres/swap-database.ts";
 import { reconcileLedger } from "../../queries/reconcile/reconcile.ts";
-import { findUnexplained, findWrongPools, readFuture } from "../../queries/reconcile/unexplained.ts";
+import { findUnexplained, readFuture } from "../../queries/reconcile/unexplained.ts";
 import { appendToDirectory } from "../anchors/anchor-file.ts";
 import { knownAnchors } from "../anchors/known-anchors.ts";
 import { findSetBack } from "../anchors/set-back.ts";
@@ -66,6 +66,7 @@ export interface Restored {
  * REFUSED while the database is in use
  */
 export async function restoreDatabase(options: RestoreOptions & { stamp: string }): Promise<Restored> {
+  await requireHead(options);
   const replacement = await createReplacement(options.connection, options.stamp);
   const { keptAs } = replacement;
   try {
@@ -83,20 +84,24 @@ export async function restoreDatabase(options: RestoreOptions & { stamp: string 
 
 /**
  * Restores a backup into an empty database, checks all of it and records the restore in its log. Until all of that is done
- * the database is marked as unfinished, and no process opens it.
+ * the database is marked as unfinished, and no process opens it; what fails leaves it empty.
  *
- * @throws Fault REFUSED when the database is not empty; INTEGRITY like `restoreDatabase`, and the database stays marked
+ * @throws Fault REFUSED when the database is not empty; INTEGRITY like `restoreDatabase`
  */
 export async function restoreInto(options: RestoreOptions): Promise<Restored> {
+  await requireHead(options);
   await claimEmptyDatabase(options.connection);
   try {
     const { setBack } = await fill(options, undefined);
     await finishDatabase(options.connection);
     return { keptAs: undefined, lost: setBack && Number(setBack.lost) };
   } catch (error) {
-    options.onStep?.(
-      "The database holds a restore that did not come to its end, and nothing will use it: drop it and create it anew before the next one",
+    const said = await emptyDatabase(options.connection).then(
+      () => "The database is empty again",
+      () =>
+        "The database holds a restore that did not come to its end, and nothing will use it: drop it and create it anew before the next one",
     );
+    options.onStep?.(said);
     throw error;
   }
 }
@@ -118,7 +123,7 @@ async function fill(
     if (inspected.keyId === undefined) await leaveOutVouched(sql);
     await requireChain(sql, manifest, auditSecrets);
     await requirePast(sql);
-    await requireExplained(sql);
+    await requireExplained(sql, auditSecrets);
     return requireAnchors(sql, options);
   });
   return { last: await record(options, { keptAs, setBack }), setBack };
@@ -153,21 +158,44 @@ async function requirePast(sql: Sql): Promise<void> {
   );
 }
 
-async function requireExplained(sql: Sql): Promise<void> {
-  const off = (await reconcileLedger(sql)).find(({ differenceMicro }) => differenceMicro !== 0n);
-  if (off) throw new Fault("INTEGRITY", `The ledger of the backup does not reconcile: ${off.name}`);
-  const [row] = [...(await findUnexplained(sql)), ...(await findWrongPools(sql))];
+async function requireExplained(sql: Sql, auditSecrets: readonly string[]): Promise<void> {
+  const checks = await reconcileLedger(sql, auditSecrets.map(auditKey));
+  const off = checks.find(({ differenceMicro }) => differenceMicro !== 0n);
+  if (off)
+    throw new Fault("INTEGRITY", `The ledger of the backup does not reconcile: ${off.name}, ${off.places[0]?.place}`);
+  const [row] = await findUnexplained(sql);
   if (row)
     throw new Fault("INTEGRITY", `The backup holds what its audit log does not explain: ${row.table}, ${row.place}`);
 }
 
-/** @throws Fault INTEGRITY when the backup ends before a known entry, unless that is accepted */
+/**
+ * Before anything is written, by what the file says of its head and its rollbacks; `requireAnchors` asks the loaded log.
+ * @throws Fault INTEGRITY when the backup ends before a known entry, unless that is accepted
+ */
+async function requireHead(options: RestoreOptions): Promise<void> {
+  const { manifest, rollbacks } = options.inspected;
+  const head = { seq: BigInt(manifest.head.seq), hash: manifest.head.hash };
+  const notHeld = anchorsNotHeld(await anchorsOf(options), { head, hashes: new Map([[head.seq, head.hash]]) });
+  requireAccepted(newestNotHeld(notHeld, head, rollbacks), options);
+}
+
+/** @throws Fault INTEGRITY when the log lacks a known entry, unless that is accepted */
 async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBack | undefined> {
-  const { tenant, directory, anchorFiles, statedAnchors, auditSecrets, acceptRollback } = options;
+  const keys = options.auditSecrets.map(auditKey);
+  const setBack = await findSetBack(readerOf(sql), keys, await anchorsOf(options));
+  requireAccepted(setBack, options);
+  return setBack;
+}
+
+async function anchorsOf(options: RestoreOptions): Promise<KnownAnchor[]> {
+  const { tenant, directory, anchorFiles, statedAnchors, auditSecrets } = options;
   const keys = auditSecrets.map(auditKey);
   const { anchors } = await knownAnchors({ tenant, directory, files: anchorFiles, keys });
-  const setBack = await findSetBack(readerOf(sql), keys, [...anchors, ...statedAnchors]);
-  if (!setBack || acceptRollback) return setBack;
+  return [...anchors, ...statedAnchors];
+}
+
+function requireAccepted(setBack: SetBack | undefined, { acceptRollback }: RestoreOptions): void {
+  if (!setBack || acceptRollback) return;
   const { anchor, head, lost } = setBack;
   throw new Fault(
     "INTEGRITY",

@@ -1,4 +1,3 @@
-import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { logConfirmer } from "../../ledger/confirm-log.ts";
@@ -10,29 +9,28 @@ import { recordSecurityEvents } from "../../ledger/unchained/security-log.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { answersWithin, isDenied, placeOf } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
+import type { TenantLender } from "../../postgres/lending.ts";
 import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { Evidence } from "../anchors/evidence.ts";
 import { guardJournal } from "../anchors/guarded-journal.ts";
 import type { AnchorSources } from "../anchors/known-anchors.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
-import { AuditWatch, type ChainMemory } from "../audit/audit-watch.ts";
-import { LedgerWatch } from "../audit/ledger-watch.ts";
+import type { ChainMemory } from "../audit/chain-check.ts";
+import { RecordWatch } from "../audit/record-watch.ts";
 import type { ServiceContext } from "../context.ts";
 import { Cursors } from "../cursor.ts";
 import { type OracleSetup, oracleSetup } from "../feeds.ts";
 import type { AllHandlers } from "../invoke.ts";
-import { HeldQuotes } from "../markets/held-quotes.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { VIEW_BYTES, Views } from "../views/views.ts";
-import { type DatabaseTerms, divideConnections, openConnections, USUAL_CONNECTIONS } from "./connections.ts";
+import { type DatabaseTerms, openConnections } from "./connections.ts";
 import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./new-id.ts";
-import { promisingJournal } from "./promising-journal.ts";
-import { patientPool, promisingPool } from "./promising-pool.ts";
 import { unready } from "./readiness.ts";
+import { journalWithStandbys, poolWithStandbys, withoutVainWrites } from "./standby-guards.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
   tenantId: string;
@@ -50,6 +48,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   requiredStandbys?: number;
   /** The most connections to the database that these services have at a time, from 4 on. */
   connections?: number | undefined;
+  /** Lends the connections in their place, where one process serves many tenants. */
+  lender?: TenantLender | undefined;
   /** Bytes of answers kept in memory for repeated reads; 0 for a process that asks little and ends soon. */
   viewBytes?: number;
   /**
@@ -70,7 +70,6 @@ export interface TenantServices extends ServiceContext {
   handlers: AllHandlers;
   /** For work that no request waits for, so that reads never wait behind it. Connects on first use. */
   background: Pool;
-  auditKey: AuditKey;
   /** The current key and those that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
   /** Compares the log with its known entries. */
@@ -97,12 +96,12 @@ const HEALTH_TIMEOUT_MS = 1_500;
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, oracle = oracleSetup(), onError, onCommit } = options;
-  const terms = await checkDatabase(options);
+  const { lender } = options;
+  const terms = await (lender ? lender.once(() => checkDatabase(options)) : checkDatabase(options));
   const key = auditKey(options.auditSecret);
   const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
   const isSealed = sealCheck(auditKeys);
-  const division = divideConnections(options.connections ?? USUAL_CONNECTIONS);
-  const connections = openConnections(connection, { ...terms, isSealed }, division);
+  const connections = openConnections(connection, { ...terms, isSealed }, options);
   const { journal: unguarded, checks } = connections;
   const sources = options.anchors ? { ...options.anchors, tenant: tenantId, keys: auditKeys } : undefined;
   const evidence = new Evidence({ reader: connections.pool, keys: auditKeys, sources });
@@ -112,28 +111,34 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     required: options.requiredStandbys ?? 0,
   });
   const promises = (options.requiredStandbys ?? 0) > 0;
-  const promising = promises ? promisingJournal(unguarded, () => durability.refusal) : unguarded;
-  const kept = (each: Pool) => (promises ? promisingPool(each, () => durability.refusal) : each);
+  const withStandbys = promises ? journalWithStandbys(unguarded, () => durability.refusal) : unguarded;
+  const kept = (each: Pool) => (promises ? poolWithStandbys(each, () => durability.refusal) : each);
   const pool = kept(connections.pool);
-  const background = patientPool(kept(connections.background), () => durability.waitsInVain());
-  const journal = options.anchors === false ? promising : guardJournal(promising, evidence);
+  const { publicReads } = connections;
+  const background = withoutVainWrites(kept(connections.background), () => durability.waitsInVain());
+  const journal = options.anchors === false ? withStandbys : guardJournal(withStandbys, evidence);
   const confirm = logConfirmer(background);
-  const tail = new AuditTail(pool, onError, { acknowledged: () => evidence.acknowledged?.seq ?? 0n, confirm });
+  const tail = new AuditTail(pool, isSealed, onError, {
+    acknowledged: () => evidence.acknowledged?.seq ?? 0n,
+    confirm,
+  });
   const wholeUpTo = options.wholeAuditUpTo;
-  const auditWatch = new AuditWatch({
-    ...{ reader: checks, keys: auditKeys, evidence, confirm, wholeUpTo, memory: options.chainMemory },
+  const recordWatch = new RecordWatch({
+    chain: { reader: checks, keys: auditKeys, evidence, confirm, wholeUpTo, memory: options.chainMemory },
+    ledger: { checks, pool, keys: auditKeys, comparedEachTime: options.wholeLedgerUpTo },
   });
   const views = new Views({ reader: pool, maxBytes: options.viewBytes ?? VIEW_BYTES });
   const sequencer = new Sequencer({
     journal,
     auditKey: key,
+    auditKeys,
     ...(onError ? { onError } : {}),
     refusal: () => durability.refusal,
     onSend: (batch) => views.sent(batch),
     onCommit: (commit) => {
       views.committed(commit.head);
       evidence.acknowledge(commit.head);
-      auditWatch.vouched.sealed(commit.before, commit.head);
+      recordWatch.chain.vouched.sealed(commit.before, commit.head);
       tail.wake();
       onCommit?.(commit);
     },
@@ -144,28 +149,19 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
   const cursors = new Cursors(auditKeys);
   const security = new SecurityLog({ write: (rows) => background.note((sql) => recordSecurityEvents(sql, rows)) });
-  const ledgerWatch = new LedgerWatch({
-    tenantId,
-    checks,
-    pool,
-    keys: [key, ...auditKeys.slice(1)],
-    wholeUpTo: options.wholeLedgerUpTo,
-    onForged: () => security.note("integrity.failed", "checkpoint", NO_ORIGIN),
-    onError,
-  });
   const context: ServiceContext = {
     tenantId,
     sequencer,
     pool,
+    publicReads,
     views,
     checks,
-    auditWatch,
-    ledgerWatch,
+    recordWatch,
     oracle,
     sweeps: {},
     cursors,
-    heldQuotes: new HeldQuotes(tenantId, auditKeys),
     security,
+    auditKey: key,
     isSealed,
     newId: freshId,
   };
@@ -173,7 +169,6 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     ...context,
     handlers: allHandlers(context, { refusals, isDatabaseUp }),
     background,
-    auditKey: key,
     auditKeys,
     evidence,
     tail,
@@ -185,10 +180,10 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       tail.close();
       durability.stop();
       // A comparison whose connection hangs ends with its pool, not with its own deadline of minutes.
-      await Promise.all([auditWatch.stop(), ledgerWatch.stop(), checks.end({ timeout: 5 })]);
+      await Promise.all([recordWatch.stop(), checks.end({ timeout: 5 })]);
       await sequencer.close();
       await security.stop();
-      await Promise.all([journal.close(), ...[pool, background].map((each) => each.end({ timeout: 5 }))]);
+      await Promise.all([journal.close(), ...[pool, publicReads, background].map((each) => each.end({ timeout: 5 }))]);
     },
   };
 }

@@ -55,7 +55,8 @@ async function listUsers(
       if (!trader || !has) return [];
       const { jurisdiction, suitabilityScore, createdAt } = trader;
       const standing = { userId, state: traderStateOf(trader), jurisdiction, suitabilityScore };
-      return [{ ...standing, balanceUsd: has.balanceMicro, exposureUsd: has.exposureMicro, createdAt }];
+      const { balanceMicro: balanceUsd, exposureMicro: exposureUsd, owedMicro: owedUsd } = has;
+      return [{ ...standing, balanceUsd, exposureUsd, owedUsd, createdAt }];
     });
     return { items, nextCursor };
   });
@@ -74,10 +75,16 @@ async function getUser({ pool, isSealed }: ServiceContext, id: string): Promise<
 
 function restrict(context: ServiceContext, operation: "restrictUser" | "releaseUser", id: string, caller: Caller) {
   const restricted = operation === "restrictUser";
-  return submit(context, operation, { type: "restrictUser", traderId: id, restricted }, caller, ({ state }) => ({
-    userId: id,
-    state,
-  }));
+  return submit(
+    context,
+    operation,
+    { type: "restrictUser", traderId: id, restricted, isExplained: caller.reason !== undefined },
+    caller,
+    ({ state }) => ({
+      userId: id,
+      state,
+    }),
+  );
 }
 
 async function revoke(context: ServiceContext, id: string, before: number | undefined, caller: Caller) {

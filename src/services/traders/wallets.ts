@@ -1,11 +1,15 @@
 import type { Input, Result } from "../../contract/operations.ts";
-import { pendingOf, walletOf } from "../../domain/accounts.ts";
+import { pendingOf, receivableOf, walletOf } from "../../domain/accounts.ts";
 import { type AuditContent, contentOf } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Withdrawal } from "../../engine/rows.ts";
-import { listStatement, type StatementRow } from "../../queries/traders/statement.ts";
+import {
+  listStatement,
+  listWithdrawals,
+  ownerOfWithdrawal,
+  type StatementRow,
+} from "../../queries/traders/statement.ts";
 import { readWallet } from "../../queries/traders/traders.ts";
-import { listWithdrawals, ownerOfWithdrawal } from "../../queries/traders/withdrawals.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { MARKETS } from "../views/touched.ts";
@@ -21,7 +25,7 @@ export function walletHandlers(context: ServiceContext) {
     async (traderId) => {
       const result = await pool.read((sql) => readWallet(sql, traderId));
       // A settlement ends the exposure, also of those whom it pays nothing.
-      const tags = [traderId, walletOf(traderId), pendingOf(traderId), MARKETS];
+      const tags = [traderId, walletOf(traderId), pendingOf(traderId), receivableOf(traderId), MARKETS];
       return { result, tags, until: Number.POSITIVE_INFINITY };
     },
   );
@@ -44,7 +48,8 @@ export function walletHandlers(context: ServiceContext) {
     listWithdrawals: (input) => withdrawals(context, input),
     approveWithdrawal: ({ id }, caller) => decide(context, "approveWithdrawal", id, caller),
     rejectWithdrawal: ({ id }, caller) => decide(context, "rejectWithdrawal", id, caller),
-    creditWallet: (input, caller) => credit(context, input, caller),
+    creditWallet: (input, caller) => moveByHand(context, "creditWallet", input, caller),
+    debitWallet: (input, caller) => moveByHand(context, "debitWallet", input, caller),
   } satisfies Handlers;
 }
 
@@ -74,14 +79,24 @@ async function decide(
   return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
 }
 
-/** A credit without a provider's payment needs a recorded reason. */
-function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">, caller: Caller) {
+/** Money that no provider's payment explains needs a recorded reason. */
+function moveByHand(
+  context: ServiceContext,
+  operation: "creditWallet" | "debitWallet",
+  { id, amount, reason }: Input<"creditWallet">,
+  caller: Caller,
+) {
   const words = reason ?? caller.reason;
   if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
   return submit(
     context,
-    "creditWallet",
-    { type: "creditWallet", id: context.newId("crd"), traderId: id, amountMicro: amount },
+    operation,
+    {
+      type: operation,
+      id: context.newId(operation === "creditWallet" ? "crd" : "deb"),
+      traderId: id,
+      amountMicro: amount,
+    },
     { ...caller, reason: words },
     ({ balanceMicro, ts }) => ({ userId: id, amount, balanceUsd: balanceMicro, ts }),
   );
@@ -101,7 +116,7 @@ async function statement(
     seq === undefined || leg === undefined || balance === undefined
       ? undefined
       : { seq, leg, balanceMicro: BigInt(balance) };
-  const query = { traderId, wallet: walletOf(traderId), from, limit: limit + 1 };
+  const query = { traderId, wallet: walletOf(traderId), receivable: receivableOf(traderId), from, limit: limit + 1 };
   const rows = await pool.read((sql) => listStatement(sql, query));
   const page = rows.slice(0, limit);
   const next = rows[limit];
@@ -116,6 +131,7 @@ function entryOf({
   ts,
   type,
   amountMicro,
+  owedMicro,
   balanceMicro,
   payload,
 }: StatementRow): Result<"listStatement">["items"][0] {
@@ -124,6 +140,7 @@ function entryOf({
     ts: Date.parse(ts),
     type,
     amount: amountMicro,
+    ...(owedMicro === 0n ? {} : { owed: owedMicro }),
     balance: balanceMicro,
     ...causeOf(contentOf({ type, payloadText: payload })),
   };

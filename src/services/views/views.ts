@@ -1,11 +1,10 @@
 import type { Batch, Head } from "../../ledger/commit.ts";
 import type { Reader } from "../../postgres/pool.ts";
-import { readHead } from "../../queries/head.ts";
+import { readHead } from "../../queries/evidence.ts";
 import { shareReads } from "../read-batch.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { Shelf, type View } from "./shelf.ts";
 import { touchedBy } from "./touched.ts";
-import { weightOf } from "./weight.ts";
 
 /** A fresh answer, and how long it holds. */
 export interface Loaded<Result extends object> {
@@ -152,4 +151,16 @@ function holds({ touchedAt, from, until }: View, { position, now }: Reading): bo
 
 function keyOfHead({ seq, hash, epoch }: Pick<Head, "seq" | "hash" | "epoch">): string {
   return `${seq} ${hash} ${epoch}`;
+}
+
+/** What an object, a field or a number takes, roughly. */
+const SLOT_BYTES = 24;
+/** A text and what is made of the answer: its wire form, its text and its bytes. */
+const CHARACTER_BYTES = 4;
+
+/** An estimate of the memory that a plain value takes with what is derived from it, in bytes. */
+export function weightOf(value: unknown): number {
+  if (typeof value === "string") return SLOT_BYTES + value.length * CHARACTER_BYTES;
+  if (typeof value !== "object" || value === null) return SLOT_BYTES;
+  return Object.values(value).reduce((sum: number, each) => sum + weightOf(each), 4 * SLOT_BYTES);
 }

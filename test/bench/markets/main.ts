@@ -8,9 +8,9 @@ import { parseArgs } from "node:util";
 import { execa } from "execa";
 import { type Aim, aimText, inUnit, verdictOn } from "../aims.ts";
 import { median, timesOf } from "../figures.ts";
-import { endedWithBench, endOnSignals } from "../house/endings.ts";
 import { cpuTimes, parseStat, US_PER_TICK } from "../processes.ts";
 import { keepTrading } from "../rows/history.ts";
+import { endedWithBench, endOnSignals } from "../shared/endings.ts";
 import { openStage } from "../stage.ts";
 import { type Filled, fillMarkets } from "./fill-markets.ts";
 

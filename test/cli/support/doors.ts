@@ -15,7 +15,7 @@ interface ApiExtra {
 }
 
 /** A tenant reached one way. */
-export interface TestDoor extends Pick<TestTenant, "services" | "database" | "deposit" | "close"> {
+export interface TestDoor extends Pick<TestTenant, "services" | "database" | "sql" | "deposit" | "close"> {
   /** The operator in audit entries. */
   actor: string;
   api(userId?: string, reason?: string, extra?: ApiExtra): Api;

@@ -15,6 +15,7 @@ const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
   [/^oracle check\b/, "it asks exchanges on the internet"],
   [/^market create$/, "it asks on a terminal"],
   [/^db shell\b/, "it hands its streams on to psql"],
+  [/^audit accept-finding\b/, "the log of the examples holds nothing that the engine would not have decided"],
   [/^db restore monday/, "the README's restore, of an encrypted backup, is run"],
 ];
 
@@ -54,9 +55,9 @@ const FILES = {
 };
 
 const OWN_LINES = `
+sandbox: true
 labels: { region: eu }
 kyc: { required: false }
-server: { port: 0, opsPort: 0 }
 network: { allowPrivate: [127.0.0.0/8] }
 embed: { allowedOrigins: [https://news.example] }
 `;
@@ -99,16 +100,20 @@ export class ExampleTenant {
           /^webhooks:\n/m,
           "$&  outbound: [{ name: crm, url: http://127.0.0.1:9, events: [wallet.credited], secret: { env: ACME_CRM } }]\n",
         )
+        .replace("expected: true", "port: 0, opsPort: 0, expected: true")
         .concat(OWN_LINES),
     );
     await appendFile(join(directory, ".env"), `ACME_CRM=whsec_${Buffer.alloc(32, 7).toString("base64")}\n`);
     for (const [name, text] of Object.entries(FILES)) await writeFile(join(directory, name), text);
+    await edit("zoe", (text) => text.replace("expected: true", "expected: false"));
     await run("apply", "zoe");
     const [first] = await ask("apply acme --receipt anchors.ndjson");
     await edit("acme", (text) => text.replace("feeBps: 100", "feeBps: 150"));
     const [second] = await ask("apply acme --accept-loosening");
     const server = await serve("acme");
-    for (const user of ["alice", "bob"]) await ask(`funding credit --user ${user} --amount 1000 --reason begin`);
+    await serve("zoe");
+    for (const user of ["alice", "bob"])
+      await ask(`funding credit --user ${user} --amount 1000 --reason begin --new-user`);
     const { tradeId } = await ask("trade place --market rain --side yes --amount 30 --user alice");
     const { requestId } = await ask("trade place --market rain --side yes --amount 9999 --user alice");
     const delivery = async () => (await ask("webhook deliveries --limit 1"))[0];
@@ -134,7 +139,6 @@ export class ExampleTenant {
       FILE: async () => (await ask(`db backup --encrypt-to ${recipient}`)).file,
       wdr_5c1f20: async () => (await ask("funding request --user alice --amount 5")).withdrawalId,
       "http://127.0.0.1:8080": async () => server.url,
-      $QUOTE: async () => (await ask("trade quote --market rain --side yes --amount 25 --user alice --hold")).quote,
       $SIGNATURE: async () => createHmac("sha256", ACME_WEBHOOK_SECRET).update(EVENT).digest("hex"),
       $DELIVERY: async () => (await delivery()).deliveryId,
       $EVENT: async () => (await delivery()).eventId,
@@ -154,7 +158,9 @@ export class ExampleTenant {
     const env = { ...process.env, PMCTL_TENANT: "acme", ACME_NEW_URL: "" };
     if (words.includes("ACME_NEW_URL")) env.ACME_NEW_URL = await this.#emptyDatabase();
     const format = words.includes("-o") || line.includes(" > ") ? [] : ["-o", "json"];
-    return inProcess([...words, ...format, "--yes"], { cwd: this.#operator.directory, env });
+    // Its markets are open still, which only a person at a terminal is asked about.
+    const early = /^market settle (?!.*--preview)/.test(line) ? ["--early"] : [];
+    return inProcess([...words, ...format, ...early, "--yes"], { cwd: this.#operator.directory, env });
   }
 
   /** Reads the options and arguments of an example; a command comes to its directory, which is missing, after them. */

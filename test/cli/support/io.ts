@@ -1,9 +1,9 @@
 import type { Action, Io } from "../../../src/cli/command.ts";
 import { type ExitCode, Interrupted } from "../../../src/cli/errors.ts";
 import type { Prompts } from "../../../src/cli/input/prompts.ts";
-import type { Format } from "../../../src/cli/output/formats.ts";
 import { Output } from "../../../src/cli/output/output.ts";
-import type { Sink } from "../../../src/cli/output/sink.ts";
+import type { Sink } from "../../../src/cli/output/pager.ts";
+import type { Format } from "../../../src/cli/output/serialise.ts";
 
 /** A stream that remembers. */
 export interface Buffered extends Sink {
@@ -22,6 +22,7 @@ export interface TestIoOptions {
   fields?: string[];
   quiet?: boolean;
   color?: boolean;
+  debug?: boolean;
   /** A terminal of this width on stdout and stderr. */
   terminal?: number;
   /** What a person answers; without it nobody is there. `null` is Ctrl-C. */
@@ -30,7 +31,7 @@ export interface TestIoOptions {
 
 /** What a command sees of the world, with a person who answers as told. */
 export function testIo(options: TestIoOptions = {}): TestIo {
-  const { format, fields, quiet, color, terminal, answers } = options;
+  const { format, fields, quiet, color, debug, terminal, answers } = options;
   const [stdout, stderr] = [buffered(terminal), buffered(terminal)];
   const questions: string[] = [];
   const answer = (question: string) => {
@@ -63,7 +64,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
       return first.value;
     },
   };
-  const output = new Output({ stdout, stderr, format, fields, quiet, color });
+  const output = new Output({ stdout, stderr, format, fields, quiet, color, debug });
   return { output, prompts, stdout, stderr, questions };
 }
 

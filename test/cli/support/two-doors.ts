@@ -4,7 +4,7 @@ import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
 import { openTenant } from "../../../src/services/tenant/tenant.ts";
 import { type Ended, inProcess } from "../../support/in-process.ts";
 import { newOperator, type Operator, type ServerProcess } from "../../support/operator.ts";
-import { withRateLimit } from "../../support/tenant-text.ts";
+import { withRateLimit, withServer } from "../../support/tenant-text.ts";
 
 /** The whole command line on a tenant of its own, as an operator types it. */
 export interface Side {
@@ -34,15 +34,14 @@ export interface TwoDoors {
   close(): Promise<void>;
 }
 
-const OWN_LINES = ["kyc: { required: false }", "server: { port: 0, opsPort: 0 }"].join("\n");
-
 export async function openTwoDoors(): Promise<TwoDoors> {
   const operator = await newOperator();
   for (const tenant of ["unserved", "served"]) {
     await operator.run("init", tenant);
     await operator.edit(
       tenant,
-      (text) => `${withRateLimit(text.replace('blocked: ["US"]', "blocked: []"), 100_000)}${OWN_LINES}\n`,
+      (text) =>
+        `${withServer(withRateLimit(text.replace('blocked: ["US"]', "blocked: []"), 100_000))}kyc: { required: false }\n`,
     );
     const applied = await operator.run("apply", tenant);
     if (applied.exitCode !== 0) throw new Error(applied.stderr);

@@ -1,6 +1,6 @@
 import type { Frame, Page } from "playwright-core";
 import type { HostOptions, Stage } from "../support/stage.ts";
-import { buyElsewhere, confirmed, hold, part } from "../support/ticket.ts";
+import { ask, buyElsewhere, confirmed, part } from "../support/ticket.ts";
 
 /** A state of the widget: how it is opened, and what is done until it is there. */
 export interface Scene {
@@ -45,7 +45,7 @@ export const SCENES: readonly Scene[] = [
     inAllLooks: true,
     async act({ frame }) {
       await unfold(frame);
-      await hold(frame);
+      await ask(frame);
     },
   },
   {
@@ -55,7 +55,7 @@ export const SCENES: readonly Scene[] = [
     async act({ frame }) {
       await part(frame, "side-no").click();
       await part(frame, "amount").fill("300");
-      await hold(frame);
+      await ask(frame);
     },
   },
   {
@@ -63,7 +63,7 @@ export const SCENES: readonly Scene[] = [
     host: market("moved"),
     user: "usr_1",
     async act({ frame, stage }) {
-      await hold(frame);
+      await ask(frame);
       await buyElsewhere(stage, { marketId: "mkt_shot_moved", traderId: "usr_rival", side: "yes", dollars: 20 });
       await part(frame, "moved").waitFor();
     },
@@ -79,7 +79,7 @@ export const SCENES: readonly Scene[] = [
       await confirmed(frame);
       await part(frame, "again").click();
       await part(frame, "cash-out").first().click();
-      await hold(frame);
+      await ask(frame);
     },
   },
   { name: "market-restricted", host: market("open"), user: "usr_restricted" },

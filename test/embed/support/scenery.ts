@@ -50,8 +50,8 @@ export async function giveAPast({ backend: { sql } }: ServedTenant, hours: numbe
       return { hour: now - (hours - index) * HOUR_MS, ppm: Math.round((0.52 + wave * nearer - 0.12 * nearer) * 1e6) };
     });
     await sql`
-      insert into market_hour (market_id, hour, volume_micro, yes_price_ppm)
-      select ${id}, hour::bigint, 1000000, ppm::integer
+      insert into market_hour (market_id, hour, volume_micro, fee_micro, yes_price_ppm)
+      select ${id}, hour::bigint, 1000000, 0, ppm::integer
         from jsonb_to_recordset(${sql.json(rows)}) as past (hour text, ppm text)
           on conflict do nothing`;
   }

@@ -89,7 +89,6 @@ export async function openStage({ embed = {}, server = {} }: StageOptions = {}):
     hostUrl,
     open: (host, context, scripts) => openEmbed(browser, tenantUrl, hostUrl(host), { context, scripts }),
     async close() {
-      await browser.close();
       site.close();
       await tenant.close();
     },

@@ -4,15 +4,15 @@ import type { Stage } from "./stage.ts";
 /** A part of the frame by the name that publishers' own tests may rely on. */
 export const part = (frame: Frame, name: string) => frame.locator(`[data-pm="${name}"]`);
 
-/** The first press, until the quote is shown and its time runs. */
-export async function hold(frame: Frame): Promise<void> {
+/** The first press, until the quote is shown and waits to be confirmed. */
+export async function ask(frame: Frame): Promise<void> {
   await part(frame, "submit").click();
-  await part(frame, "timer").waitFor();
+  await part(frame, "change-order").waitFor();
 }
 
 /** Both presses, until the receipt is shown. */
 export async function confirmed(frame: Frame): Promise<string> {
-  await hold(frame);
+  await ask(frame);
   await part(frame, "submit").click();
   return part(frame, "receipt").innerText();
 }

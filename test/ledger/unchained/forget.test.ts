@@ -17,9 +17,9 @@ afterAll(async () => {
 
 test("stored answers that have expired are deleted, however many, with the rights of the server's own role", async () => {
   await sql`
-    insert into stored_answer (caller, key, request_hash, status, body, created_at)
+    insert into stored_answer (caller, key, request_hash, status, body, created_at, seal)
     select 'public:web:usr_1', age || ' h, ' || n, 'hash', 200, '{}',
-           floor(extract(epoch from now()) * 1000)::bigint - age * 3600000::bigint
+           floor(extract(epoch from now()) * 1000)::bigint - age * 3600000::bigint, ''
       from unnest(array[0, 23, 24, 26, 1000]) age, generate_series(1, 6000) n`;
   await forgetOldAnswers(poolOf(sql));
   const rows =

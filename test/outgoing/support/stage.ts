@@ -49,6 +49,7 @@ export class Stage {
   worker(receivers: readonly Receiver[], options: Partial<DeliveryOptions> = {}): DeliveryWorker {
     const worker = new DeliveryWorker({
       pool: poolOf(this.tenant.sql),
+      isSealed: this.tenant.services.isSealed,
       receivers,
       network: { allowPrivate: ["127.0.0.0/8"] },
       clock: async () => this.now,

@@ -17,7 +17,6 @@ beforeAll(async () => {
   await tenant.openMarket("mkt_b", { question: "هل ستمطر غدًا؟" });
 });
 afterAll(async () => {
-  await browser?.close();
   await tenant?.close();
 });
 

@@ -1,11 +1,9 @@
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Drawing } from "../../../src/server/pages/market/picture/drawing.ts";
 import { Fonts } from "../../../src/server/pages/market/picture/fonts.ts";
 import { layOut, shortened } from "../../../src/server/pages/market/picture/lines.ts";
 import { Painter } from "../../../src/server/pages/market/picture/painter.ts";
-import { directionOfText, drawable } from "../../../src/server/pages/market/picture/plain-text.ts";
-import { svgOf } from "../../../src/server/pages/market/picture/svg.ts";
+import { type Drawing, directionOfText, drawable, svgOf } from "../../../src/server/pages/market/picture/svg.ts";
 import { PUBLIC_KEY } from "../support/harness.ts";
 import { type ServedTenant, serveTenant } from "../support/tenant.ts";
 

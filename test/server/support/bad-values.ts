@@ -33,9 +33,14 @@ export interface BadValue {
 /**
  * Inputs that are wrong in one field each, from the schema: of another type, null, too long, with a NUL, out of range,
  * missing.
+ * @param nullIsAbsent whether `null` is right for a field that may be left out
  * @param texts fields that only ever arrive as text, because they travel in a path or a query
  */
-export function badValues(schema: Schema, right: Input, { texts }: { texts: "all" | readonly string[] }): BadValue[] {
+export function badValues(
+  schema: Schema,
+  right: Input,
+  { texts, nullIsAbsent = false }: { texts: "all" | readonly string[]; nullIsAbsent?: boolean },
+): BadValue[] {
   const definitions = schema.$defs ?? {};
   const resolve = (part: Schema): Schema =>
     part.$ref === undefined ? part : resolve(definitions[part.$ref.replace(/^.*\//, "")] ?? {});
@@ -49,7 +54,7 @@ export function badValues(schema: Schema, right: Input, { texts }: { texts: "all
       input: withValue(right, path, value),
     });
     const resolved = resolve(part);
-    const values = wrongValues(resolved, asText).map(([what, value]) => set(what, value));
+    const values = wrongValues(resolved, asText, nullIsAbsent && !required).map(([what, value]) => set(what, value));
     // A path's segment is always there.
     if (required && !asText) values.push(set("missing", undefined));
     const inner = Object.entries(resolved.properties ?? {}).flatMap(([name, each]) =>
@@ -69,7 +74,7 @@ function withValue(input: Input, [first = "", ...rest]: readonly string[], value
   return { ...input, [first]: withValue((present ?? {}) as Input, rest, value) };
 }
 
-function wrongValues(schema: Schema, asText: boolean): [what: string, value: unknown][] {
+function wrongValues(schema: Schema, asText: boolean, nullIsAbsent: boolean): [what: string, value: unknown][] {
   const options = schema.anyOf ?? [schema];
   const types = options.map(({ type, const: only, enum: several }) =>
     only !== undefined ? typeof only : several ? typeof several[0] : (type ?? "any"),
@@ -78,7 +83,7 @@ function wrongValues(schema: Schema, asText: boolean): [what: string, value: unk
   const takes = (type: string) => types.includes(type);
   const wrong: [string, unknown][] = [];
   if (!asText) {
-    if (!takes("null")) wrong.push(["null", null]);
+    if (!takes("null") && !nullIsAbsent) wrong.push(["null", null]);
     if (!takes("boolean")) wrong.push(["a boolean", true]);
     if (!takes("number") && !takes("integer")) wrong.push(["a number", 7]);
     if (!takes("array")) wrong.push(["an array", []]);

@@ -59,6 +59,8 @@ export const policyFields = {
   suitabilityThresholds: is.anyObject,
   resolution_url: is.nullable(is.string),
 };
+/** Fields beyond the specification. */
+export const policyAdditions = ["maxCreditUsd", "kycReview"];
 export const received = is.object({ received: is.oneOf(true) });
 export const created = is.object({
   id: is.string,

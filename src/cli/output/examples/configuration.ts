@@ -1,4 +1,20 @@
 export const CONFIGURATION = `
+init acme
+init acme --ci github --base-url https://predict.acme.com
+
+demo
+demo --port 8080 --no-crowd
+
+doctor
+doctor acme -o json
+
+status
+status acme -o json
+
+inbox
+# money alone, and what ends within a week
+inbox --kind withdrawal --kind key --within 7d
+
 validate
 validate 'a*' -o github
 
@@ -72,7 +88,33 @@ key list -o json --fields name,lastUsedAt
 key create app --type public
 key create ci --type admin --scopes read --expires 90d -o json
 key rotate app
+key rotate app --leaked --reason "seen in a log"
 key rotate --type webhook --overlap 24h
 key revoke app
 key revoke ci --type admin --reason "left the team"
+
+serve acme
+serve acme --https --open
+serve acme --host 0.0.0.0 --port 8080 --drain-seconds 30
+
+up
+up --shared --port 8080 -l region=eu
+
+health
+health -t acme --url http://127.0.0.1:8080
+
+logs acme --since 2h --status 4xx
+logs acme --user alice --follow
+logs acme --level error -o json
+
+deploy render acme --target systemd --bin /usr/bin/pmctl
+deploy render acme --target patroni --nodes a=10.0.0.1,b=10.0.0.2
+
+embed snippet
+embed snippet --market rain --as element
+embed snippet --view portfolio --theme light --locale de
+embed messages
+embed messages --locale pt-BR -o json
+embed check --url http://127.0.0.1:8080
+embed check --url http://127.0.0.1:8080 --origin https://news.example
 `;

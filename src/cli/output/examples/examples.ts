@@ -1,11 +1,7 @@
-import { BEGIN } from "./begin.ts";
-import { COMMAND_LINE } from "./command-line.ts";
 import { CONFIGURATION } from "./configuration.ts";
 import { MARKETS } from "./markets.ts";
 import { PEOPLE } from "./people.ts";
 import { RECORD } from "./record.ts";
-import { REPORTS } from "./reports.ts";
-import { SERVING } from "./serving.ts";
 
 /** A line of the shell that calls pmctl, without the program's name. */
 export interface Example {
@@ -18,16 +14,7 @@ export interface Example {
 const MOST_OF_A_NOUN = 6;
 
 /** All examples of the help, each for the command that it runs. A test runs them in this order on one tenant. */
-export const EXAMPLES: readonly Example[] = [
-  BEGIN,
-  CONFIGURATION,
-  SERVING,
-  MARKETS,
-  PEOPLE,
-  REPORTS,
-  RECORD,
-  COMMAND_LINE,
-].flatMap(parseExamples);
+export const EXAMPLES: readonly Example[] = [CONFIGURATION, MARKETS, PEOPLE, RECORD].flatMap(parseExamples);
 
 /** A `#` line explains the next one, and a `\` at a line's end continues it. */
 function parseExamples(text: string): Example[] {

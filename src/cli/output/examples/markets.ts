@@ -2,6 +2,8 @@ export const MARKETS = String.raw`
 market list
 market list --status waiting
 market list -o json --fields id,question,yesPrice
+market search rain Sunday
+market search rain --status all -o tsv
 market show rain
 market show rain -o json --fields yesPrice,volume
 # asks on a terminal for all that a market needs
@@ -11,7 +13,7 @@ market create --key snow --question "Will it snow on Sunday?" \
     --resolution-ref "weather service"
 market create -f snow-in-june.yaml
 market settle rain --outcome yes --preview
-market settle snow --outcome no
+market settle snow --outcome no --reason "no snow on Sunday"
 market suspend rain
 market suspend @last --reason "the weather service is down"
 market resume rain
@@ -27,11 +29,12 @@ market watch -o ndjson
 
 trade quote --market rain --side yes --amount 25
 trade quote --market rain --side yes --shares 10 --user alice
-trade quote --market rain --side yes --amount 25 --user alice --hold
-trade place --market rain --side yes --amount 25 --user alice
-trade place --market rain --side yes --amount 25 --user alice \
-    --quote "$QUOTE"
-trade place --market rain --side yes --shares 10 --user alice
+trade buy --market rain --side yes --amount 25 --user alice
+trade buy --market rain --side yes --amount 25 --user alice \
+    --min-shares 40
+trade sell --market rain --side yes --shares 10 --user alice
+trade sell --market rain --side yes --shares 5 --user alice \
+    --min-avg-price 0.3
 
 position list --user alice
 position list --user alice -o csv

@@ -34,8 +34,25 @@ funding approve wdr_5c1f20 --reason "account checked" --yes
 funding reject wdr_5c1f20 --reason "another name on the account"
 funding reject wdr_5c1f20 --reason "another name on the account" --yes
 funding credit --user alice --amount 20 --reason "ticket 311"
-funding credit --user alice --amount 20 --reason "ticket 311" --yes
+funding credit --user carol --amount 20 --reason "ticket 3" --new-user
+funding debit --user alice --amount 20 --reason "not alice"
+funding debit --user alice --amount 20 --reason "not alice" --yes
 
 user revoke alice
 user revoke alice --before 2h --reason "lost a phone"
+
+report overview
+report overview --days 30
+report house --days 7
+report house --days 7 -o markdown
+report traders
+report traders --days 30 -o csv
+report funding
+report funding --days 30 -o csv
+
+risk
+risk --status suspended,closed
+
+hedge
+hedge -o json
 `;

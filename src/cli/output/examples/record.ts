@@ -14,6 +14,8 @@ audit export --out acme.ndjson
 audit export -t zoe --out zoe.ndjson
 audit accept-rollback --reason "disk lost, restored from Monday"
 audit accept-rollback --reason "disk lost, restored from Monday" --yes
+audit accept-finding 41 --reason "bob was paid, ticket 4711"
+audit accept-finding 41 --reason "bob was paid, ticket 4711" --yes
 
 story rain
 story rain --out rain.html
@@ -30,6 +32,7 @@ reconcile --explain
 
 webhook send deposit.completed --set userId=alice --set amountUsd=100
 webhook send kyc.passed --set userId=bob --set jurisdiction=GB
+webhook send kyc.failed --set userId=bob --as-provider --reason mail
 webhook sign --body event.json
 webhook sign --body event.json --scheme v2 --endpoint kyc
 webhook verify --body event.json --signature "$SIGNATURE"
@@ -60,4 +63,17 @@ db start
 db start -o json
 db stop
 db stop --yes
+
+completion bash > ~/.local/share/bash-completion/completions/pmctl
+completion zsh > ~/.zsh/functions/_pmctl
+
+completion values markets > markets.txt
+completion values policy fee -o json
+
+help market settle
+help errors MARKET_CLOSED
+help exit-codes
+
+version
+version -o json
 `;

@@ -19,6 +19,7 @@ const EVENTS: { readonly [Type in WebhookEventType]?: { at: string; data: Webhoo
       userId: USER,
       ...about,
       side: FILL.side,
+      action: FILL.action,
       outcome: 1,
       amount: FILL.amount,
       fee: FILL.fee,

@@ -12,6 +12,7 @@ const user = {
   suitabilityScore: 12,
   balanceUsd: story.BALANCE,
   exposureUsd: FILL.amount,
+  owedUsd: 0,
   createdAt: story.CREATED_AT,
 };
 
@@ -67,6 +68,7 @@ export const OPERATOR_ANSWERS: Answers = {
   listUsers: [user],
   getUser: { ...user, kyc: "verified", pendingWithdrawalsUsd: 0, revokeBefore: null },
   creditWallet: { userId: USER, amount: 25, balanceUsd: story.BALANCE + 25, ts: story.TRADED_AT },
+  debitWallet: { userId: USER, amount: 25, balanceUsd: story.BALANCE, ts: story.TRADED_AT },
   restrictUser: { userId: USER, state: "restricted" },
   releaseUser: { userId: USER, state: "verified" },
   revokeUser: { userId: USER, revokeBefore: story.TRADED_AT },
@@ -107,6 +109,7 @@ export const OPERATOR_ANSWERS: Answers = {
     periodDays: 30,
     ...funding,
     pendingWithdrawals: 0,
+    owedUsd: 0,
     netMovement: story.DEPOSIT,
     byProvider: [{ provider: "payments", ...funding }],
   },

@@ -60,6 +60,7 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   rejectWithdrawal: withdrawal,
   getUser: user,
   creditWallet: { ...user, amount: 25, reason: "a refund of the fees of December" },
+  debitWallet: { ...user, amount: 25, reason: "credited to the wrong user" },
   restrictUser: user,
   releaseUser: user,
   revokeUser: { ...user, revokeBefore: story.TRADED_AT },

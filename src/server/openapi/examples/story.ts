@@ -41,6 +41,7 @@ export const SHARES = shares;
 export const FILL = {
   marketId: MARKET,
   side: "yes" as const,
+  action: "buy" as const,
   amount,
   shares,
   avgPrice: averagePrice(AMOUNT_MICRO, sharesMicro),
@@ -58,7 +59,7 @@ export const SELL_PNL = usdFromMicro(sellMicro - AMOUNT_MICRO);
 
 export const DEPOSIT = usdFromMicro(DEPOSIT_MICRO);
 export const BALANCE = usdFromMicro(DEPOSIT_MICRO - AMOUNT_MICRO);
-export const WALLET = { balanceUsd: BALANCE, exposureUsd: amount, pendingWithdrawalsUsd: 0 };
+export const WALLET = { balanceUsd: BALANCE, exposureUsd: amount, pendingWithdrawalsUsd: 0, owedUsd: 0 };
 
 /** The external position that an order of the story hedges. */
 export const HEDGE = { symbol: "BTCUSD", direction: "long" as const, notional: 100_000, externalRef: "pos-7" };

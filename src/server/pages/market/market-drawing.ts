@@ -4,7 +4,7 @@ import type { Scheme } from "../../../domain/theme/tokens.ts";
 import { HOUR_MS } from "../../../domain/time/units.ts";
 import type { Speaker } from "../../../locales/speaker.ts";
 import { closingText } from "../card.ts";
-import type { Drawing } from "./picture/drawing.ts";
+import type { Drawing } from "./picture/svg.ts";
 import type { Market } from "./site.ts";
 
 /** Steps of a curve's width, which is some 500 pixels. */

@@ -4,8 +4,8 @@ import type { Route } from "../../routes.ts";
 import { unlessKnown } from "../conditional.ts";
 import { marketDrawing } from "./market-drawing.ts";
 import { FOR_ALL, routeForAll } from "./page-route.ts";
-import type { Drawing } from "./picture/drawing.ts";
 import { Painter } from "./picture/painter.ts";
+import type { Drawing } from "./picture/svg.ts";
 import { type MarketSite, readMarket, readPrices } from "./site.ts";
 
 /** How long a picture may be a price behind, in seconds. */

@@ -6,9 +6,8 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parentPort } from "node:worker_threads";
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
-import type { Drawing } from "./drawing.ts";
 import { Fonts } from "./fonts.ts";
-import { svgOf } from "./svg.ts";
+import { type Drawing, svgOf } from "./svg.ts";
 
 const wasm = createRequire(import.meta.url).resolve("@resvg/resvg-wasm/index_bg.wasm");
 const ready = initWasm(readFileSync(wasm));

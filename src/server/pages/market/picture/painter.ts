@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { Fault } from "../../../../domain/fault.ts";
 import { BoundedCache } from "../../../access/bounded-cache.ts";
-import type { Drawing } from "./drawing.ts";
+import type { Drawing } from "./svg.ts";
 
 /** A picture has some 40 KB. */
 const KEPT_PICTURES = 128;

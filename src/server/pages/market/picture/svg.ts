@@ -1,7 +1,5 @@
 import { escapeHtml } from "../../html.ts";
-import { type Drawing, SIZES } from "./drawing.ts";
 import { layOut, type Measure, shortened } from "./lines.ts";
-import { directionOfText, drawable } from "./plain-text.ts";
 
 export type Weight = 400 | 600;
 /** The families of our fonts by what a text is mostly written in, and widths by weight. */
@@ -167,3 +165,58 @@ ${grid.join("")}${label(axis.labels[0], box.top)}${label(axis.labels[1], box.bot
 }
 
 const rounded = (pixels: number): number => Math.round(pixels * 10) / 10;
+
+/** Everything that a picture of a market shows, in final words and colours: equal drawings give equal pictures. */
+export interface Drawing {
+  size: "image" | "tile";
+  /** The page's direction: where the words beside the curve stand. */
+  direction: "ltr" | "rtl";
+  /** Untrusted text. */
+  question: string;
+  /** The chance, or the result of a settled market. */
+  odds: { text: string; color: string; label: string };
+  closing: string;
+  /** The tenant's name. */
+  name: string;
+  /** The curve's corners: shares of its width, and prices, 0 to 1. */
+  curve: (readonly [x: number, price: number])[];
+  /** What the upper and the lower end of the curve's axis stand for, 0 to 1, and their labels. */
+  axis: { top: number; bottom: number; labels: readonly [top: string, bottom: string] };
+  colors: { background: string; text: string; muted: string; border: string; line: string; accent: string };
+}
+
+/** Pixels. */
+export const SIZES = {
+  image: { width: 1200, height: 630 },
+  tile: { width: 600, height: 400 },
+} as const;
+
+/** Longer questions end in an ellipsis long before. */
+const MOST_CHARACTERS = 600;
+/** What draws nothing, draws over its neighbours or turns them round; joiners stay, which some scripts need. */
+const UNDRAWN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu;
+/** No font of ours has pictures. */
+const PICTURES = /\p{RGI_Emoji}|\p{Emoji_Modifier}|\ufe0f|\u20e3/gv;
+/** More marks on one letter than any language writes would cover the lines around it. */
+const PILED_MARKS = /(\p{M}{3})\p{M}+/gu;
+
+/** An untrusted text as one line that can be drawn: without control characters, marks of direction and pictures. */
+export function drawable(text: string): string {
+  const cleaned = text
+    .normalize()
+    .replace(/\s+/gu, " ")
+    .replace(PICTURES, "")
+    .replace(UNDRAWN, "")
+    .replace(PILED_MARKS, "$1");
+  return [...cleaned.replace(/ {2,}/g, " ").trim()].slice(0, MOST_CHARACTERS).join("");
+}
+
+/** The direction of a text: that of its first letter that has one. */
+export function directionOfText(text: string): "ltr" | "rtl" {
+  const first = /\p{L}/u.exec(text)?.[0] ?? "";
+  return /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u.test(
+    first,
+  )
+    ? "rtl"
+    : "ltr";
+}

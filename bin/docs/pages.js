@@ -1,0 +1,154 @@
+// The pages that are of no tag: the overview, the refusals, and what the search finds.
+import { faultFacts } from "../../dist/domain/fault.js";
+import { curlOf, VARIABLES } from "./curl.js";
+import { block, pathOf, prose, sentence, table, text } from "./html.js";
+
+/** What holds for all requests, each with its heading. */
+const CONVENTIONS = [
+  [
+    "Numbers and times",
+    "Amounts are US dollars as JSON numbers with at most six decimals, prices run from 0 to 1, shares pay a dollar each if their side wins. Timestamps are ISO 8601 in UTC.",
+  ],
+  [
+    "Lists",
+    "`limit` is 50 unless given and 200 at the most. The cursor of the next page comes in `Next-Cursor` and in `Link`; it is missing on the last page.",
+  ],
+  [
+    "Repeats",
+    "With an `Idempotency-Key` a change happens once: repeats within 24 hours get the first answer, marked `Idempotent-Replayed`. Use a new key for each change that a person asks for.",
+  ],
+  [
+    "Limits",
+    "`RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` tell how many requests of this minute are left.",
+  ],
+  ["HEAD", "It is answered wherever GET is, without the body."],
+  ["Extensions", "What is marked as an extension goes beyond the interface specification."],
+];
+
+/** The first page: how to begin, what holds for all requests, and every operation in a line. */
+export function overviewPage(reference, searchScript) {
+  const { baseUrl, groups } = reference;
+  const first = groups.flatMap(({ operations }) => operations).find(({ id }) => id === "listMarkets");
+  const variables = Object.entries(VARIABLES).map(([name, holds]) => [`<code>$${name}</code>`, text(holds)]);
+  const rules = CONVENTIONS.map(([topic, rule]) => [topic, prose(rule)]);
+  const index = JSON.stringify(searchIndex(reference)).replaceAll("<", "\\u003c");
+  return {
+    path: "/docs",
+    title: "Overview",
+    content: `<p>Markets, trades and operations of one tenant, at <code>${text(baseUrl)}</code>. Each operation comes with a command that can be pasted: keys and tokens are taken from variables of the shell, and the ids of the examples (<code>mkt_…</code>, <code>usr_1</code>) stand for your own.</p>${table(["Variable", "Holds"], variables)}${block(curlOf(first, baseUrl), "a first request")}<p>A refusal is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>: <a href="/docs/refusals">what each code means</a>. What the service sends by itself: <a href="/docs/webhooks">webhooks</a>. The widget for web pages has <a href="/docs/embed">a page of its own</a>.</p><h2 id="conventions">What holds for all requests</h2>${table(["Topic", "Rule"], rules)}${groups
+      .filter(({ operations }) => operations.length > 0)
+      .map(section)
+      .join("")}`,
+    parts: [{ href: "#conventions", label: "What holds for all requests" }],
+    end: `<script type="application/json" id="index">${index}</script><script>${searchScript}</script>`,
+  };
+}
+
+function section({ name, description, operations }) {
+  const rows = operations.map(({ id, method, path, summary }) => [
+    `<a href="${pathOf(name)}#${text(id)}">${text(id)}</a>`,
+    `<code>${method} ${text(path)}</code>`,
+    prose(summary),
+  ]);
+  return `<h2 id="${text(name)}" class="name">${text(name)}</h2><p class="soft">${prose(description)}</p>${table(
+    ["Operation", "Request", "What it does"],
+    rows,
+  )}`;
+}
+
+/** What each status says of a refusal, before its code is read. */
+const STATUSES = {
+  400: "What was asked cannot be done: the request, the market's state, a limit or the funds.",
+  401: "Who asks is not known: the key, the user's token or the signature.",
+  403: "Who asks is known, and may not.",
+  404: "There is nothing of this name.",
+  409: "It stands against something that is there already.",
+  429: "Too much at once. `Retry-After` says in how many seconds a repeat makes sense.",
+  500: "The service failed, or what it needs did.",
+};
+
+/** Every code that an operation may answer, told once: its status, its meaning, what helps, and which operations answer it. */
+export function refusalsPage(reference) {
+  const operations = reference.groups.flatMap((group) => group.operations);
+  const byCode = new Map();
+  for (const operation of operations)
+    for (const code of operation.refusals) byCode.set(code, [...(byCode.get(code) ?? []), operation]);
+  const byStatus = Map.groupBy(byCode, ([code]) => faultFacts(code).status);
+  const sections = [...byStatus]
+    .toSorted(([a], [b]) => a - b)
+    .map(
+      ([status, codes]) =>
+        `<h2 id="status-${status}">${status}</h2><p class="soft">${prose(STATUSES[status])}</p>${codes
+          .map(([code, members]) => codeArticle(code, members, operations.length))
+          .join("")}`,
+    );
+  return {
+    path: "/docs/refusals",
+    title: "Refusals",
+    content: `<p>A refusal is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>. The text is for people and may change; the code is for programs. Of several reasons the first is told, in the order that each operation lists.</p>${sections.join("")}`,
+    parts: [...byStatus.keys()]
+      .toSorted((a, b) => a - b)
+      .map((status) => ({ href: `#status-${status}`, label: String(status) })),
+  };
+}
+
+function codeArticle(code, members, all) {
+  const { meaning, next } = faultFacts(code);
+  const links = members.map(({ id, tag }) => `<li><a href="${pathOf(tag)}#${text(id)}">${text(id)}</a></li>`);
+  const answered =
+    members.length === all
+      ? "<p>Every operation may answer it.</p>"
+      : `<ul class="codes"><li class="soft">Answered by</li>${links.join("")}</ul>`;
+  return `<article id="${code}"><h3><code>${code}</code></h3><p>${prose(sentence(meaning))}${
+    next === undefined ? "" : ` <span class="soft">An operator looks with <code>${text(next)}</code>.</span>`
+  }</p>${answered}</article>`;
+}
+
+/** What the search finds: every operation, event, refusal and type, in this order, each with other names of it. */
+function searchIndex({ groups, events, eventTypes }) {
+  const operations = groups.flatMap((group) => group.operations);
+  const codes = [...new Set(operations.flatMap(({ refusals }) => refusals))];
+  // A type that several pages show is found on the first of them.
+  const types = new Map();
+  for (const { name: group, types: own } of groups)
+    for (const [name, schema] of Object.entries(own))
+      if (!types.has(name)) types.set(name, typeEntry(name, schema, pathOf(group)));
+  for (const [name, schema] of Object.entries(eventTypes))
+    if (!types.has(name)) types.set(name, typeEntry(name, schema, "/docs/webhooks"));
+  return [
+    ...operations.map(({ id, method, path, tag, summary, operation }) =>
+      entryOf(id, `${method} ${path}`, `${pathOf(tag)}#${id}`, summary, `${path} ${fieldNames(operation)}`),
+    ),
+    ...events.map(({ type, summary }) => entryOf(type, "webhook", `/docs/webhooks#${type}`, summary, "")),
+    ...codes.map(refusalEntry),
+    ...types.values(),
+  ];
+}
+
+const entryOf = (title, kind, href, summary, names) => ({ title, kind, href, summary, names });
+
+function refusalEntry(code) {
+  const { status, meaning } = faultFacts(code);
+  return entryOf(code, `refusal, ${status}`, `/docs/refusals#${code}`, sentence(meaning), String(status));
+}
+
+function typeEntry(name, schema, page) {
+  const fields = fieldNames(schema);
+  const summary = String(schema.description ?? (fields === "" ? "" : `Fields: ${fields.replaceAll(" ", ", ")}.`));
+  return entryOf(name, "type", `${page}#type-${name}`, summary, fields);
+}
+
+/** The names of its parameters and of the fields that its body and answer state themselves. */
+function fieldNames(part) {
+  const found = new Set();
+  const visit = (value) => {
+    if (typeof value !== "object" || value === null) return;
+    if (Array.isArray(value)) return value.forEach(visit);
+    const { properties, in: where, name } = value;
+    if (typeof where === "string" && where !== "header") found.add(String(name));
+    for (const field of Object.keys(properties ?? {})) found.add(field);
+    for (const [key, inner] of Object.entries(value)) if (key !== "example" && key !== "examples") visit(inner);
+  };
+  visit(part);
+  return [...found].join(" ");
+}

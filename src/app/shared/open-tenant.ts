@@ -1,0 +1,176 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { type Environment, loadEnvironment } from "../../config/environment.ts";
+import { commandHost, hostsOf } from "../../config/hosts.ts";
+import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { DirectorySecrets } from "../../config/secrets/secret-values.ts";
+import { warningsOf } from "../../domain/durability.ts";
+import { invariant } from "../../domain/fault.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
+import { type Connection, type ReadSql, withClient } from "../../postgres/connect.ts";
+import type { ConnectionLender } from "../../postgres/lending.ts";
+import type { startServer } from "../../server/server.ts";
+import { createTenantFront, type Reach, type TenantFront } from "../../server/tenant-front.ts";
+import { ChainMemory } from "../../services/audit/chain-check.ts";
+import { unready } from "../../services/tenant/readiness.ts";
+import { describeCertificate, type ServedCertificate } from "../serve/served-certificate.ts";
+import { serveTenant, type TenantServer } from "../serve/tenant-server.ts";
+import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
+import { openAsServer, type TenantDatabase } from "../tenant/tenant-database.ts";
+
+/** What the tenants of one process share. */
+export interface SharedPlace {
+  directory: string;
+  url: string;
+  address: string;
+  port: number;
+  opsUrl: string;
+  opsPort: number;
+  /** Of the port's connections, which a tenant counts by its own limits. */
+  reach: Reach;
+  sweep: boolean | undefined;
+  /** The secrets of all tenants, which a tenant's own are held against: no value may stand in two places. */
+  secrets(environment: Environment, isDoubted: boolean): DirectorySecrets;
+  /** Lends the connections to a tenant's database server. */
+  lenderOf(databaseUrl: string | undefined): ConnectionLender;
+  isDraining(): boolean;
+}
+
+/** A tenant whose database is connected. */
+export interface OpenTenant {
+  front: TenantFront;
+  server: TenantServer;
+  receivers: readonly string[];
+}
+
+interface OpenerOptions {
+  tenant: string;
+  place: SharedPlace;
+  certificate(): Promise<ServedCertificate | undefined>;
+  log: Logger;
+}
+
+/** A tenant's files as they are now, and its database. */
+interface ReadTenant extends DeclaredTenant {
+  secrets: TenantSecrets;
+}
+
+const LAST_REQUESTS_MS = 25_000;
+const STEP_MS = 20;
+const STATEMENT_TIMEOUT_MS = 5000;
+
+/** Opens one of the tenants of a process as often as it is needed, each time by its files as they are then. */
+export class TenantOpener {
+  readonly #options: OpenerOptions;
+  /** How its database was reached the last time, and what was learnt of its log since. */
+  #known: { url: string | undefined; database: TenantDatabase; chainMemory: ChainMemory } | undefined;
+  /** The lines about it that operators have been told. */
+  #told: ReadonlySet<string> = new Set();
+
+  constructor(options: OpenerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks the tenant's database while the tenant is closed, by a connection that is closed at once. It may use the reserve.
+   * @param failedBefore reads the other tenants' secrets again, which may have been the reason
+   */
+  async ask<Value>(
+    question: (sql: ReadSql, receivers: readonly string[]) => PromiseLike<Value>,
+    failedBefore: boolean,
+  ): Promise<{ connection: Connection; answer: Value }> {
+    const tenant = this.#read(failedBefore);
+    const lender = this.#options.place.lenderOf(tenant.secrets.databaseUrl).forTenant(() => true);
+    return lender.once(async () => {
+      const { connection } = (await this.#database(tenant)).database;
+      const terms = { name: "look", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+      const answer = withClient(connection, terms, (sql) => question(sql, receiversOf(tenant)));
+      return {
+        connection,
+        answer: await answer.catch((error: unknown) => {
+          throw unready(tenant.id, error);
+        }),
+      };
+    });
+  }
+
+  /** @param isUrgent whether its work may use the reserve of connections */
+  async open(failedBefore: boolean, isUrgent: () => boolean): Promise<OpenTenant> {
+    try {
+      return await this.#serve(this.#read(failedBefore), isUrgent);
+    } catch (error) {
+      // The database may be elsewhere now, or have to be started.
+      this.#known = undefined;
+      throw error;
+    }
+  }
+
+  #read(failedBefore: boolean): ReadTenant {
+    const { tenant, place } = this.#options;
+    const { directory, secrets } = place;
+    const declared = readDeclaredTenant(directory, tenant);
+    const environment = loadEnvironment(directory);
+    return {
+      ...declared,
+      secrets: resolveTenant(declared.config, environment, secrets(environment, failedBefore)),
+    };
+  }
+
+  async #database(tenant: ReadTenant) {
+    const url = tenant.secrets.databaseUrl;
+    if (!this.#known || this.#known.url !== url)
+      this.#known = { url, database: await openAsServer(tenant, url), chainMemory: new ChainMemory() };
+    return this.#known;
+  }
+
+  async #serve(tenant: ReadTenant, isUrgent: () => boolean): Promise<OpenTenant> {
+    const { log, place } = this.#options;
+    const { url, address, port, opsUrl, opsPort } = place;
+    const certificate = await this.#options.certificate();
+    const lender = place.lenderOf(tenant.secrets.databaseUrl).forTenant(isUrgent);
+    const { database, chainMemory } = await lender.once(() => this.#database(tenant));
+    const fronts: TenantFront[] = [];
+    const listen: typeof startServer = async (options) => {
+      const front = createTenantFront(options, place.reach);
+      front.metrics.setConnections(() => ({ api: front.group.table.size }), front.site.streams);
+      front.site.door.draining = place.isDraining();
+      front.start();
+      fronts.push(front);
+      const close = () => closeFront(front);
+      return { url, address, port, opsUrl, opsPort, renew: () => {}, drain: async () => {}, close };
+    };
+    const shared = { listen, certificate, lender, chainMemory };
+    const server = await serveTenant({ ...tenant, database, log, sweep: place.sweep, shared });
+    const [front] = fronts;
+    invariant(front, "a server that was started has been put behind the port");
+    this.#tell(server, certificate, tenant).catch((error: unknown) =>
+      log.error({ err: error }, "Its state is not known"),
+    );
+    return { front, server, receivers: receiversOf(tenant) };
+  }
+
+  /** What an operator has to know of how it is served: said at its first opening, and again when it is not the same. */
+  async #tell(server: TenantServer, certificate: ServedCertificate | undefined, { config }: ReadTenant): Promise<void> {
+    const { log, place } = this.#options;
+    const { database } = await server.readiness();
+    const host = commandHost(config, hostsOf(config));
+    const shown = certificate ? [describeCertificate(certificate, place.url, host)] : [];
+    const warnings = warningsOf(database);
+    for (const line of shown) if (!this.#told.has(line)) log.info(line);
+    for (const line of warnings) if (!this.#told.has(line)) log.warn(line);
+    this.#told = new Set([...shown, ...warnings]);
+  }
+}
+
+/** Waits for the answers that are under way, and ends what answers. */
+async function closeFront(front: TenantFront): Promise<void> {
+  const { door } = front.site;
+  front.beginEnd();
+  const startedAt = monotonicMs();
+  while (door.inFlight > 0 && monotonicMs() - startedAt < LAST_REQUESTS_MS) await delay(STEP_MS);
+  await front.end();
+}
+
+function receiversOf({ config }: ReadTenant): string[] {
+  return config.webhooks.outbound.map(({ name }) => name);
+}

@@ -1,0 +1,232 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { Fault } from "../../domain/fault.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
+import { SECOND_MS } from "../../domain/time/units.ts";
+import type { Connection, ReadSql } from "../../postgres/connect.ts";
+import { pauseBefore, RESTART_POLICY } from "../serve/supervisor.ts";
+import type { OpenTenant, TenantOpener } from "./open-tenant.ts";
+
+export interface SharedTenantOptions {
+  tenant: string;
+  hosts: readonly string[];
+  opener: TenantOpener;
+  log: Logger;
+}
+
+type State =
+  | { kind: "idle" }
+  | { kind: "opening"; opened: Promise<OpenTenant>; since: number }
+  | { kind: "open"; open: OpenTenant }
+  | { kind: "closing"; closed: Promise<void> }
+  /** @param askAt when a request tries again; `retryAt`, when no request has to */
+  | { kind: "failed"; fault: Fault; askAt: number; retryAt: number };
+
+/** How a tenant stands, as `/tenants` shows it. */
+export interface TenantStatus {
+  tenant: string;
+  hosts: readonly string[];
+  state: "idle" | "open" | "failed";
+  problem: string | null;
+  /** Requests that wait until it is open. */
+  waiting: number;
+}
+
+/** How long a request waits until the tenant is open; its database may hang. */
+const OPENING_MS = 9 * SECOND_MS;
+/** A tenant that cannot be opened is tried again after at most this time, so that what is due is late by no more. */
+const LONGEST_PAUSE_MS = 20 * SECOND_MS;
+
+/** A tenant of a process that serves many: opened when it is asked for, closed when it is not, and tried again when it cannot be opened. */
+export class SharedTenant {
+  readonly tenant: string;
+  readonly hosts: readonly string[];
+  readonly #options: SharedTenantOptions;
+  #state: State = { kind: "idle" };
+  #failures = 0;
+  /** Why it was not served, as far as the log has told. */
+  readonly #told = new Set<string>();
+  #waiting = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  /** Set while it is open for work that is due. */
+  #isDue = false;
+
+  constructor(options: SharedTenantOptions) {
+    this.tenant = options.tenant;
+    this.hosts = options.hosts;
+    this.#options = options;
+  }
+
+  get open(): OpenTenant | undefined {
+    return this.#state.kind === "open" ? this.#state.open : undefined;
+  }
+
+  get isIdle(): boolean {
+    return this.#state.kind === "idle";
+  }
+
+  get inFlight(): number {
+    return this.#waiting + (this.open?.front.site.door.inFlight ?? 0);
+  }
+
+  status(): TenantStatus {
+    const state = this.#state;
+    const base = { tenant: this.tenant, hosts: this.hosts, waiting: this.#waiting };
+    const isLate = state.kind === "opening" && monotonicMs() - state.since > OPENING_MS;
+    const problem = state.kind === "failed" ? state.fault.message : isLate ? "its database does not answer" : null;
+    if (problem !== null) return { ...base, state: "failed", problem };
+    return { ...base, state: this.isIdle || state.kind === "opening" ? "idle" : "open", problem };
+  }
+
+  /**
+   * Answers a request, after opening the tenant where that is needed.
+   * @param refuse called when it cannot be opened
+   */
+  async handle(req: IncomingMessage, res: ServerResponse, refuse: (fault: Fault) => void): Promise<void> {
+    this.#askedAt = monotonicMs();
+    let open = this.open;
+    if (!open) {
+      this.#waiting += 1;
+      try {
+        open = await this.#openedInTime();
+      } catch (error) {
+        refuse(publicFault(error));
+        return;
+      } finally {
+        this.#waiting -= 1;
+      }
+    }
+    const { front } = open;
+    // A connection that finds no room among the tenant's own is ended.
+    if (!front.connections.join(req.socket, front.group)) return;
+    try {
+      front.handle(req, res);
+    } catch {
+      refuse(new Fault("BAD_REQUEST", "The request is not valid"));
+    }
+  }
+
+  /** Opens it unless it is open. @throws what keeps it from opening, until the pause after a failure is over */
+  async opened(): Promise<OpenTenant> {
+    const state = this.#state;
+    if (state.kind === "open") return state.open;
+    if (state.kind === "opening") return state.opened;
+    if (state.kind === "closing") return state.closed.then(() => this.opened());
+    if (state.kind === "failed" && monotonicMs() < state.askAt) throw state.fault;
+    const opened = this.#begin();
+    this.#state = { kind: "opening", opened, since: monotonicMs() };
+    return opened;
+  }
+
+  /** Opens it for work that is due, which has connections in reserve. */
+  openForDueWork(): void {
+    this.#isDue = true;
+    // Its failure is kept as the tenant's state, and it is tried again.
+    this.opened().catch(() => {});
+  }
+
+  /** Tries again to open it, where that failed and the pause is over. */
+  retry(): void {
+    const state = this.#state;
+    // The failure is kept as the tenant's state.
+    if (state.kind === "failed" && monotonicMs() >= state.retryAt) this.opened().catch(() => {});
+  }
+
+  /** Whether nothing was asked of it for so long, and nothing is under way. */
+  isQuietFor(idleMs: number): boolean {
+    const isBusy = this.inFlight > 0 || (this.open?.front.site.streams() ?? 0) > 0;
+    return this.open !== undefined && !isBusy && monotonicMs() - this.#askedAt >= idleMs;
+  }
+
+  /** Closes it; requests that come meanwhile wait, and open it again. */
+  async close(): Promise<void> {
+    const state = this.#state;
+    if (state.kind === "closing") return state.closed;
+    if (state.kind !== "opening" && state.kind !== "open") return;
+    const closed = this.#end(state.kind === "open" ? Promise.resolve(state.open) : state.opened);
+    this.#state = { kind: "closing", closed };
+    await closed;
+  }
+
+  /** Asks the tenant's database while the tenant is closed, by a connection that is closed at once. It may use the reserve. */
+  async ask<Value>(
+    question: (sql: ReadSql, receivers: readonly string[]) => PromiseLike<Value>,
+  ): Promise<{ connection: Connection; answer: Value }> {
+    try {
+      return await this.#options.opener.ask(question, this.#failures > 0);
+    } catch (error) {
+      const fault = faultOf(error);
+      if (this.isIdle) this.#fail(fault);
+      throw fault;
+    }
+  }
+
+  async #openedInTime(): Promise<OpenTenant> {
+    const opened = this.opened();
+    const leftMs = this.#state.kind === "opening" ? this.#state.since + OPENING_MS - monotonicMs() : OPENING_MS;
+    const waiting = new AbortController();
+    try {
+      const late = delay(Math.max(0, leftMs), undefined, { signal: waiting.signal }).then(() => undefined);
+      const open = await Promise.race([opened, late]);
+      if (!open) throw new Fault("DATABASE_UNAVAILABLE", "The tenant's database does not answer");
+      return open;
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  async #begin(): Promise<OpenTenant> {
+    try {
+      const open = await this.#options.opener.open(this.#failures > 0, () => this.#isDue);
+      if (this.#failures > 0) this.#options.log.info("The tenant is served again");
+      this.#failures = 0;
+      this.#told.clear();
+      this.#askedAt = Math.max(this.#askedAt, monotonicMs());
+      if (this.#state.kind === "opening") this.#state = { kind: "open", open };
+      return open;
+    } catch (error) {
+      if (this.#state.kind === "opening") this.#fail(error);
+      throw error;
+    }
+  }
+
+  #fail(error: unknown): void {
+    const { log } = this.#options;
+    const fault = faultOf(error);
+    this.#failures += 1;
+    const pauseMs = Math.min(pauseBefore(this.#failures, RESTART_POLICY), LONGEST_PAUSE_MS);
+    const now = monotonicMs();
+    this.#state = { kind: "failed", fault, askAt: now + RESTART_POLICY.firstPauseMs, retryAt: now + pauseMs };
+    if (this.#told.has(fault.message)) return;
+    this.#told.add(fault.message);
+    // Nothing is wrong with one that an operator has to apply or to migrate first.
+    if (fault.code === "REFUSED") log.info(`${fault.message}. It is served as soon as that is done`);
+    else log.error({ err: fault, pauseMs }, "The tenant cannot be served; it is tried again after a pause");
+  }
+
+  async #end(opened: Promise<OpenTenant>): Promise<void> {
+    try {
+      await (await opened).server.close();
+    } catch (error) {
+      this.#options.log.error({ err: error }, "The tenant was not closed as it should be");
+    } finally {
+      this.#isDue = false;
+      this.#state = { kind: "idle" };
+    }
+  }
+}
+
+function faultOf(error: unknown): Fault {
+  return error instanceof Fault ? error : new Fault("INTERNAL", String(error), { cause: error });
+}
+
+/** What the public learns of a failure to open: its code, and none of the server's own words. */
+function publicFault(error: unknown): Fault {
+  const isOurs = error instanceof Fault && error.status >= 500 && error.code !== "INTERNAL";
+  const code = isOurs ? error.code : "DATABASE_UNAVAILABLE";
+  return new Fault(code, "This tenant cannot be served now", {
+    cause: error,
+    ...(isOurs && error.status === 503 ? { status: 503 } : {}),
+  });
+}

@@ -1,0 +1,117 @@
+import type { Command } from "commander";
+import { INBOX_KINDS } from "../../app/inbox/inbox-item.ts";
+import { openWorkspace } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
+import { type CommandContext, type CommandModule, type Host, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
+import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { readEach, tenantsMeant } from "../input/tenants.ts";
+import { orDash } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { instantColumn } from "../output/table.ts";
+
+/** How a tenant stands. */
+interface TenantStatus {
+  tenant: string;
+  /** Where its servers of this directory listen for traders, the newest process first. */
+  servers: { url: string; pid: number; version: string; since: string }[];
+  lastTradeAt: string | null;
+  lastBackupAt: string | null;
+  /** How much waits for a person; `pmctl inbox` lists it. */
+  waiting: number;
+  /** The first of what is critical; null when nothing is. */
+  critical: string | null;
+}
+
+const WITHIN_MS = 14 * DAY_MS;
+
+function view(now: number): View<readonly TenantStatus[], TenantStatus> {
+  const first = ({ servers: [server] }: TenantStatus) => server;
+  return {
+    kind: "list",
+    rows: (tenants) => tenants,
+    columns: [
+      { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
+      {
+        title: "SERVED",
+        cell: ({ servers }) => (servers.length === 0 ? "no" : servers.map(({ url }) => url).join(", ")),
+      },
+      instantColumn("SINCE", (tenant) => first(tenant)?.since ?? null, { now }),
+      { title: "VERSION", cell: (tenant) => orDash(first(tenant)?.version ?? null), optional: true },
+      instantColumn("LAST TRADE", ({ lastTradeAt }) => lastTradeAt, { now }),
+      instantColumn("LAST BACKUP", ({ lastBackupAt }) => lastBackupAt, { now }),
+      { title: "WAITING", cell: ({ waiting }) => String(waiting), align: "right" },
+      { title: "CRITICAL", cell: ({ critical }) => orDash(critical) },
+    ],
+    empty: "There are no tenants here; `pmctl init` makes one",
+  };
+}
+
+export function register(noun: Command, host: Host): void {
+  host.add<SelectorOptions>(
+    noun
+      .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
+      .addOption(selectorOption())
+      .description(
+        "one line a tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits. Changes and starts nothing",
+      ),
+    { names: "tenant servers lastTradeAt lastBackupAt waiting critical" },
+    runStatus,
+  );
+}
+
+async function runStatus(context: CommandContext<SelectorOptions>): Promise<void> {
+  const { options, io } = context;
+  const { lookAtTenant } = await import("../../app/inbox/collect-inbox.ts");
+  const workspace = openWorkspace();
+  const tenants = tenantsMeant(workspace, context, "all");
+  const { via, url, key } = options;
+  const found = await readEach(tenants, async (tenant): Promise<TenantStatus> => {
+    const looked = { withinMs: WITHIN_MS, kinds: INBOX_KINDS, via, url, key };
+    // Which way the look took is told by the line itself.
+    const { items, servers, lastTradeAt, lastBackupAt } = await lookAtTenant(
+      workspace.directory,
+      tenant,
+      looked,
+      () => {},
+    );
+    const waiting = items.filter(({ severity }) => severity !== "info");
+    return {
+      tenant,
+      servers: servers.map(({ url, pid, version, since }) => ({ url, pid, version, since })),
+      lastTradeAt,
+      lastBackupAt,
+      waiting: waiting.length,
+      critical: items.find(({ severity }) => severity === "critical")?.title ?? null,
+    };
+  });
+  await io.output.print(found, view(wallClockMs()));
+}
+
+const healthRequest = defineCommand({
+  operation: "getHealth",
+  input: () => ({}),
+  view: {
+    kind: "record",
+    fields: ({ ok, db, service, uptimeSec }) => [
+      ["healthy", ok ? "yes" : "no"],
+      ["database", db ? "answers" : "does not answer"],
+      ["service", service],
+      ["up for", `${uptimeSec} s`],
+    ],
+  },
+  after: ({ ok }) => {
+    if (!ok) throw new Fault("DATABASE_UNAVAILABLE", "The database does not answer");
+  },
+});
+
+/** The health of a server, which no other process can know: without one it ends with 9. */
+export const health: CommandModule = {
+  register: (noun, host) =>
+    host.add(noun, { operation: "getHealth" }, async ({ options, io }) => {
+      if (options.via === "db") throw new Fault("USAGE", "health asks a server: leave --via db out");
+      await withSession({ ...options, via: "http" }, io, (session) => healthRequest.run({}, session.api(), io));
+    }),
+};

@@ -1,0 +1,63 @@
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { anchorWarnings } from "../anchor-files.ts";
+import { certificateFile } from "../certificate.ts";
+import { type Finding, fileProblem, type Problem } from "../config-error.ts";
+import type { Environment } from "../environment.ts";
+import { secretPlaces } from "../secrets/secret-places.ts";
+import type { Tenant } from "../tenant-file.ts";
+import { isWild } from "../wildcards.ts";
+import { isMarketFile, matchMarketFiles } from "./market-walk.ts";
+
+/**
+ * What sound files lack here, or what of them does nothing: unset variables, a missing certificate, patterns without a file, markets
+ * that would close in the past, and anchors that leave the tenant's folder.
+ * @param now milliseconds since 1970
+ */
+export function tenantWarnings(
+  { config, markets }: Tenant,
+  { environment, now }: { environment: Environment; now: number },
+): Problem[] {
+  const { source } = config;
+  const findings = [...unsetVariables(config, environment), ...missingCertificate(config), ...idlePatterns(config)];
+  const late = markets.filter(({ closeAt }) => closeAt <= now);
+  return [
+    ...source.problems(findings.map((finding) => ({ ...finding, severity: "warning" }))),
+    ...late.map(({ key, closeAt, source: { file, ...position } }): Problem => {
+      const message = `${key} closes in the past (${new Date(closeAt).toISOString()}): where it does not exist yet, an apply refuses it`;
+      const { line: endLine, column: endColumn } = position;
+      return { ...fileProblem(file, message), ...position, endLine, endColumn, path: "closeAt", severity: "warning" };
+    }),
+    ...anchorWarnings(config),
+  ];
+}
+
+function unsetVariables(config: Tenant["config"], environment: Environment): Finding[] {
+  return secretPlaces(config).flatMap(({ reference, path }) =>
+    "env" in reference && !environment[reference.env]
+      ? [{ path, message: `${reference.env} is not set here`, code: "MISSING_SECRET" }]
+      : [],
+  );
+}
+
+function missingCertificate(config: Tenant["config"]): Finding[] {
+  const file = certificateFile(config);
+  if (file === undefined || existsSync(file)) return [];
+  return [{ path: ["server", "tls", "cert"], message: "there is no such file here, and no server starts without it" }];
+}
+
+function idlePatterns({ markets, source: { directory } }: Tenant["config"]): Finding[] {
+  const { files } = matchMarketFiles(directory, markets.files);
+  const names = files.map((file) => posix.relative(directory, file));
+  return markets.files.flatMap((pattern, index) =>
+    isWild(pattern) && !names.some((name) => isMarketFile(name, [pattern])) && !holdsSamplesOnly(directory, pattern)
+      ? [{ path: ["markets", "files", index], message: "matches no file" }]
+      : [],
+  );
+}
+
+/** Whether the folder of a pattern is as `init` leaves it. */
+function holdsSamplesOnly(directory: string, pattern: string): boolean {
+  const folder = join(directory, dirname(pattern));
+  return existsSync(folder) && readdirSync(folder).every((name) => name.endsWith(".sample"));
+}

@@ -1,0 +1,295 @@
+import {
+  CAPITAL,
+  escrowOf,
+  externalOf,
+  FEES,
+  pendingOf,
+  receivableOf,
+  TREASURY,
+  WITHDRAWN,
+  walletOf,
+} from "../domain/accounts.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
+import type { AuditPayloads, StatedTenant } from "../domain/audit/audit-payloads.ts";
+import { openPool } from "../domain/market/market.ts";
+import { poolOf, split } from "../domain/market/pool.ts";
+import { continueDay, continueHour, NO_DAY, NO_HOUR } from "../domain/market/running-sums.ts";
+import { decodeTerms } from "../domain/market/terms.ts";
+import { microFromDecimal } from "../domain/money.ts";
+import { storedPolicy } from "../domain/policy/policy.ts";
+import { startOfDay, startOfHour } from "../domain/time/units.ts";
+import { KYC_STATE_OF } from "../domain/trader.ts";
+import { newWatch } from "../engine/oracle.ts";
+import {
+  type Market,
+  type MarketState,
+  type Position,
+  positionKey,
+  SINGLE,
+  type Tables,
+  type Trader,
+} from "../engine/rows.ts";
+import { newTrader } from "../engine/traders.ts";
+import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
+
+/**
+ * Brings the rows to where an entry leaves them: from the entry alone, without the rules by which it was decided. This is
+ * the only place that says what an entry does to rows. What no entry states is not kept: versions, and the rows of
+ * payments and of what a provider said of them.
+ * @param rows as the entry before left them
+ */
+export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEntry): void {
+  switch (type) {
+    case "trade.executed":
+      applyTrade(rows, payload, { at, ts });
+      break;
+    case "market.created":
+      applyMarket(rows, payload, at);
+      break;
+    case "market.imported":
+    case "market.moved": {
+      const market = rows.get("market", payload.marketId);
+      if (market) rows.put("marketKey", payload.key, market);
+      break;
+    }
+    case "market.suspended":
+    case "market.resumed":
+      change(rows, "marketState", payload.marketId, { status: type === "market.resumed" ? "open" : "suspended" });
+      break;
+    case "market.closed":
+      change(rows, "marketState", payload.marketId, { closingRecorded: true });
+      break;
+    case "market.settled":
+      applySettlement(rows, payload, at);
+      break;
+    case "oracle.held":
+      applyHold(rows, payload, at);
+      break;
+    case "wallet.credited":
+      applyCredit(rows, payload, at);
+      break;
+    case "wallet.debited": {
+      const owedMicro = microFromDecimal(payload.receivable);
+      const provider = externalOf(payload.provider);
+      rows.move(walletOf(payload.userId), provider, microFromDecimal(payload.amount) - owedMicro);
+      rows.move(receivableOf(payload.userId), provider, owedMicro);
+      break;
+    }
+    case "withdrawal.requested":
+    case "withdrawal.approved":
+    case "withdrawal.rejected":
+      applyWithdrawal(rows, type, payload, at);
+      break;
+    case "kyc.updated":
+      changeTrader(rows, payload.userId, at, {
+        kyc: KYC_STATE_OF[payload.status],
+        kycAt: Date.parse(payload.verifiedAt),
+        ...(payload.jurisdiction === undefined ? {} : { jurisdiction: payload.jurisdiction }),
+      });
+      break;
+    case "suitability.submitted": {
+      const { assessmentId: id, userId: traderId, score } = payload;
+      const [answers, submittedAt] = [canonicalJson(payload.answers), Date.parse(payload.submittedAt)];
+      rows.put("assessment", id, { id, traderId, answers, score, submittedAt });
+      changeTrader(rows, traderId, at, { suitabilityScore: score, suitabilityAt: submittedAt });
+      break;
+    }
+    case "kyc.unrecognised":
+      changeTrader(rows, payload.userId, at);
+      break;
+    case "user.restricted":
+      changeTrader(rows, payload.userId, at, { restricted: payload.restricted });
+      break;
+    case "session.revoked":
+      rows.put("revocation", payload.userId, { before: Date.parse(payload.revokeBefore) });
+      changeTrader(rows, payload.userId, at);
+      break;
+    case "config.applied":
+      applyCapital(rows, payload);
+      applyTenant(rows, payload.state, canonicalJson(payload.document));
+      break;
+    case "policy.updated":
+      applyTenant(rows, payload.state, rows.get("tenant", SINGLE)?.document ?? "");
+      break;
+    case "config.frozen":
+    case "config.unfrozen":
+      rows.put("freeze", SINGLE, { until: type === "config.frozen" ? Date.parse(payload.until) : null });
+      break;
+    case "key.created":
+    case "key.revoked":
+      applyKeys(rows, payload);
+      break;
+  }
+}
+
+/** What an apply pays into the treasury, before all else that it does. */
+export function applyCapital(rows: LoggedRows, { capitalAdded }: AuditPayloads["config.applied"]): void {
+  rows.move(CAPITAL, TREASURY, microFromDecimal(capitalAdded));
+}
+
+function applyMarket(rows: LoggedRows, payload: AuditPayloads["market.created"], at: number): void {
+  const { marketId: id, question, category, kind, closeAt, resolutionRef, key = null, terms } = payload;
+  const [fundMicro, p0Ppm] = [microFromDecimal(payload.liquidity), Math.round(Number(payload.p0) * 1e6)];
+  const pool = openPool({ kind, fundMicro, p0Ppm });
+  const market: Market = {
+    ...{ id, question, category, kind, p0Ppm, fundMicro, closeAt: Date.parse(closeAt), resolutionRef },
+    ...{ meta: canonicalJson(payload.meta), createdAt: at, fileKey: key },
+    terms: terms === undefined ? null : canonicalJson(terms),
+    ...{ houseYesMicro: fundMicro - pool.yesMicro, houseNoMicro: fundMicro - pool.noMicro },
+  };
+  rows.put("market", id, market);
+  if (key !== null) rows.put("marketKey", key, market);
+  rows.put("marketState", id, {
+    ...{ marketId: id, ...pool, status: "open", volumeMicro: 0n, outcome: null, settledAt: null },
+    ...{ closingRecorded: false, ...NO_HOUR, version: 0 },
+  });
+  if (market.terms !== null) rows.put("watch", id, newWatch(id, decodeTerms(market.terms).instant, true));
+  rows.move(TREASURY, escrowOf(id), fundMicro);
+}
+
+function applyHold(rows: LoggedRows, { marketId, reason, detail }: AuditPayloads["oracle.held"], at: number): void {
+  const instantAt = rows.get("market", marketId)?.closeAt ?? 0;
+  const watch = rows.get("watch", marketId) ?? newWatch(marketId, instantAt, false);
+  rows.put("watch", marketId, { ...watch, hold: { reason, detail, at } });
+}
+
+function change<T extends "marketState" | "watch">(
+  rows: LoggedRows,
+  table: T,
+  marketId: string,
+  to: Partial<Tables[T]>,
+): void {
+  const row = rows.get(table, marketId);
+  if (row) rows.put(table, marketId, { ...row, ...to });
+}
+
+/**
+ * A purchase mints its net amount in complete sets into the pool and takes its shares out; a sale gives its shares back
+ * and burns its proceeds in sets. The entry states what each moves, so no price is computed.
+ */
+function applyTrade(
+  rows: LoggedRows,
+  payload: AuditPayloads["trade.executed"],
+  { at, ts }: Pick<LoggedEntry, "at" | "ts">,
+): void {
+  const { marketId, userId, side } = payload;
+  const [amountMicro, feeMicro] = [microFromDecimal(payload.amount), microFromDecimal(payload.fee)];
+  const isSale = payload.action === "sell";
+  const boughtMicro = isSale ? -microFromDecimal(payload.shares) : microFromDecimal(payload.shares);
+  const releasedMicro = isSale ? microFromDecimal(payload.cost ?? "0") : 0n;
+  const costMicro = isSale ? -releasedMicro : amountMicro;
+  const payer = isSale ? escrowOf(marketId) : walletOf(userId);
+  rows.move(payer, isSale ? walletOf(userId) : escrowOf(marketId), amountMicro - feeMicro);
+  rows.move(payer, FEES, feeMicro);
+  const state = rows.get("marketState", marketId);
+  if (state) {
+    const [own, opposite] = split(state, side);
+    const mintedMicro = isSale ? -amountMicro : amountMicro - feeMicro;
+    const hour = continueHour(state, {
+      hour: startOfHour(ts),
+      hourVolumeMicro: amountMicro,
+      hourFeeMicro: feeMicro,
+      yesPricePpm: Math.round(Number(payload.yesPriceAfter) * 1e6),
+    });
+    const traded: MarketState = {
+      ...state,
+      ...hour.running,
+      ...poolOf(side, own + mintedMicro - boughtMicro, opposite + mintedMicro),
+      volumeMicro: state.volumeMicro + amountMicro,
+    };
+    rows.put("marketState", marketId, traded);
+  }
+  changeTrader(rows, userId, at);
+  const key = positionKey(userId, marketId, side);
+  const held: Position = rows.get("position", key) ?? {
+    ...{ marketId, traderId: userId, side, sharesMicro: 0n, costMicro: 0n, version: 0, ...NO_DAY },
+  };
+  const day = continueDay(held, {
+    day: startOfDay(ts),
+    dayVolumeMicro: amountMicro,
+    dayTrades: 1,
+    dayRealizedMicro: isSale ? amountMicro - feeMicro - releasedMicro : 0n,
+  });
+  rows.put("position", key, {
+    ...held,
+    ...day.running,
+    sharesMicro: held.sharesMicro + boughtMicro,
+    costMicro: held.costMicro + costMicro,
+  });
+  expose(rows, userId, costMicro);
+}
+
+function expose(rows: LoggedRows, userId: string, costMicro: bigint): void {
+  const exposureMicro = rows.get("portfolio", userId)?.exposureMicro ?? 0n;
+  rows.put("portfolio", userId, { exposureMicro: exposureMicro + costMicro });
+}
+
+/** Each share of the outcome takes its dollar out of the escrow, and the house the rest. */
+function applySettlement(rows: LoggedRows, payload: AuditPayloads["market.settled"], at: number): void {
+  const { marketId, outcome, returned } = payload;
+  const escrow = escrowOf(marketId);
+  for (const { traderId, side, sharesMicro, costMicro } of rows.get("holders", marketId) ?? []) {
+    if (side === outcome) rows.move(escrow, walletOf(traderId), sharesMicro);
+    expose(rows, traderId, -costMicro);
+  }
+  rows.move(escrow, TREASURY, microFromDecimal(returned));
+  change(rows, "marketState", marketId, { status: "settled", outcome, settledAt: at });
+  change(rows, "watch", marketId, { settled: true });
+}
+
+/** A credit of a provider pays first what the user owes. */
+function applyCredit(rows: LoggedRows, payload: AuditPayloads["wallet.credited"], at: number): void {
+  const { userId, amount, receivable = "0", provider } = payload;
+  const paidMicro = microFromDecimal(receivable);
+  changeTrader(rows, userId, at);
+  rows.move(externalOf(provider), receivableOf(userId), paidMicro);
+  rows.move(externalOf(provider), walletOf(userId), microFromDecimal(amount) - paidMicro);
+}
+
+function applyWithdrawal(
+  rows: LoggedRows,
+  type: `withdrawal.${"requested" | "approved" | "rejected"}`,
+  { withdrawalId: id, userId: traderId, amount }: AuditPayloads["withdrawal.requested"],
+  at: number,
+): void {
+  const amountMicro = microFromDecimal(amount);
+  const [wallet, pending] = [walletOf(traderId), pendingOf(traderId)];
+  const known = rows.get("withdrawal", id) ?? { id, traderId, amountMicro, createdAt: at, version: 0 };
+  if (type === "withdrawal.requested") {
+    rows.move(wallet, pending, amountMicro);
+    rows.put("withdrawal", id, { ...known, status: "pending", decidedAt: null });
+    return;
+  }
+  const isApproved = type === "withdrawal.approved";
+  rows.move(pending, isApproved ? WITHDRAWN : wallet, amountMicro);
+  rows.put("withdrawal", id, { ...known, status: isApproved ? "approved" : "rejected", decidedAt: at });
+}
+
+/** A user exists from the first entry about it. */
+function changeTrader(rows: LoggedRows, id: string, at: number, to?: Partial<Trader>): void {
+  const known = rows.get("trader", id);
+  if (!known || to) rows.put("trader", id, { ...(known ?? newTrader(id, at)), ...to });
+}
+
+function applyTenant(rows: LoggedRows, stated: StatedTenant, document: string): void {
+  rows.put("tenant", SINGLE, {
+    policy: storedPolicy(stated.policy),
+    overrides: stated.overrides.map((each) => ({ ...each, until: Date.parse(each.until) })),
+    policyUpdatedAt: Date.parse(stated.policyUpdatedAt),
+    kycRequired: stated.kycRequired,
+    liquidityMicro: microFromDecimal(stated.liquidity),
+    capitalMicro: microFromDecimal(stated.capital),
+    document,
+    version: 0,
+  });
+}
+
+/** Every value that the entry lists, as it is from then on. */
+function applyKeys(rows: LoggedRows, { name, type, keys }: AuditPayloads["key.created" | "key.revoked"]): void {
+  for (const [hash, { scopes, from, createdAt, expiresAt }] of Object.entries(keys))
+    rows.put("apiKey", hash, {
+      ...{ hash, name, type, scopes: scopes as Tables["apiKey"]["scopes"], from, onRecord: true, version: 0 },
+      createdAt: Date.parse(createdAt),
+      expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
+    });
+}

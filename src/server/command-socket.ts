@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { chmod, lchown, rename, rm, stat } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { FACTS_PATH, type ServerFacts } from "../contract/server-facts.ts";
+import { createServersFolder, newSocketName, serverSockets } from "../state/server-sockets.ts";
+import { commandSockets } from "./exchange.ts";
+import { type OpsPage, sendPage } from "./observe/ops-listener.ts";
+
+/** What commands of a directory reach through a tenant's socket. */
+export interface CommandTerms {
+  directory: string;
+  tenant: string;
+  facts(): ServerFacts;
+  /** The tenant's pages of the operations listener; undefined for a path that is none. */
+  page(path: string): Promise<OpsPage | undefined>;
+  /** The tenant's operations; for a tenant that is closed, opens it first. */
+  handle: RequestListener;
+}
+
+export interface CommandSocket {
+  /** Takes no new connection; resolves when the open ones have ended. */
+  leave(): Promise<void>;
+  /** Ends the open ones, whatever they wait for. */
+  destroy(): void;
+}
+
+/** Longer than a command waits between two requests. */
+const KEEP_ALIVE_MS = 65_000;
+
+/**
+ * Listens for commands of this machine on a socket of the tenant below `.pmctl`. It shows up under its name once it answers,
+ * and sockets of processes that were killed are removed.
+ * @throws the system's error, or StateError where the folder is open to other users
+ */
+export async function listenForCommands(terms: CommandTerms): Promise<CommandSocket> {
+  const { directory, tenant } = terms;
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
+    const [path = ""] = req.url?.split("?", 1) ?? [];
+    if (path === FACTS_PATH) return sendPage(res, { status: 200, body: JSON.stringify(terms.facts()) });
+    terms
+      .page(path)
+      .then((page) => (page ? sendPage(res, page) : terms.handle(req, res)))
+      .catch(() => res.destroy());
+  });
+  server.on("connection", (socket) => commandSockets.add(socket));
+  const folder = await createServersFolder(directory, tenant);
+  await removeStale(directory, tenant);
+  const path = join(folder, newSocketName(tenant));
+  // Between its creation and the first `accept` a socket refuses connections, as that of a killed process does.
+  const fresh = `${path}.new`;
+  await rm(fresh, { force: true });
+  server.listen(fresh);
+  await once(server, "listening");
+  await chmod(fresh, 0o600);
+  if (process.geteuid?.() === 0) {
+    const { uid, gid } = await stat(folder);
+    await lchown(fresh, uid, gid);
+  }
+  await rename(fresh, path);
+  return {
+    async leave() {
+      await rm(path, { force: true });
+      const closed = once(server, "close");
+      server.close();
+      await closed;
+    },
+    destroy: () => server.closeAllConnections(),
+  };
+}
+
+async function removeStale(directory: string, tenant: string): Promise<void> {
+  for (const { path } of await serverSockets(directory, tenant))
+    if (await refuses(path)) await rm(path, { force: true });
+}
+
+function refuses(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => resolve(false));
+    socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+    socket.on("connect", () => socket.destroy());
+  });
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { TAGS } from "../../contract/operation.ts";
+import type { Answer } from "../responses.ts";
+import type { Route } from "../routes.ts";
+import { chooseEncoding, compressed } from "./compress.ts";
+import { escapeHtml, hashSource, pagePolicy } from "./html.ts";
+import { absolute } from "./market/site.ts";
+
+/** Where `bin/docs.js` puts the pages; this file finds them from src/ and from dist/. */
+const PLACE = join(import.meta.dirname, "../../../dist/docs");
+
+/** What the built pages say in place of a tenant's address and name. */
+export const DOCS_ADDRESS = "https://predict.example";
+export const DOCS_TENANT = "tenant-of-predict-example";
+
+const NAMES = [...Object.keys(TAGS), "webhooks", "refusals", "embed"];
+
+export interface DocsOptions {
+  /** The tenant's own address; the host of the request unless given. */
+  baseUrl?: string | undefined;
+  tenantId: string;
+}
+
+/**
+ * `/docs`: what the build made of the OpenAPI document and of `docs/embedding.md`, with the tenant's address. A page is read and
+ * compressed when it is first asked for.
+ */
+export function docsRoutes(options: DocsOptions): Route[] {
+  return ["index", ...NAMES].map((name) => docsRoute(name, options));
+}
+
+function docsRoute(name: string, options: DocsOptions): Route {
+  const made = new Map<string, Promise<Answer>>();
+  let html: string | undefined;
+  return {
+    method: "GET",
+    path: name === "index" ? "/docs" : `/docs/${name}`,
+    forBrowsers: false,
+    answer(exchange) {
+      html ??= readFileSync(join(PLACE, `${name}.html`), "utf8").replaceAll(DOCS_TENANT, escapeHtml(options.tenantId));
+      const address = absolute(options, exchange, "/").replace(/\/$/, "");
+      const encoding = chooseEncoding(exchange.header("accept-encoding"));
+      const make = (text: string) =>
+        compressed(answerOf(text, address), encoding, { once: options.baseUrl !== undefined });
+      // Without an address of its own each host makes another page, which is not kept.
+      if (options.baseUrl === undefined) return make(html);
+      const key = encoding ?? "";
+      const answer = made.get(key) ?? make(html);
+      made.set(key, answer);
+      return answer;
+    },
+  };
+}
+
+/** Scripts and styles are allowed by their hashes, and hold no address. */
+function answerOf(html: string, address: string): Answer & { body: string } {
+  const inlined = (pattern: RegExp): string[] => [...html.matchAll(pattern)].map(([, text = ""]) => hashSource(text));
+  const scripts = inlined(/<script>([\s\S]*?)<\/script>/g);
+  return {
+    status: 200,
+    body: html.replaceAll(DOCS_ADDRESS, escapeHtml(address)),
+    contentType: "text/html; charset=utf-8",
+    contentSecurityPolicy: pagePolicy({
+      scripts: scripts.length > 0 ? ["'self'", ...scripts] : [],
+      styles: inlined(/<style>([\s\S]*?)<\/style>/g),
+      frames: html.includes('id="preview"') ? ["'self'"] : [],
+      forms: ["'self'"],
+      ancestors: ["'none'"],
+    }),
+  };
+}

@@ -1,0 +1,74 @@
+import { inOrderOf } from "../contract/encode.ts";
+import { STREAM_MARKETS, type StreamEvents, streamEvents } from "../contract/resources/stream.ts";
+import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
+import { pricesOf, statusAt } from "../domain/market/market.ts";
+import { roundPrice } from "../domain/money.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+import { readAuditHead } from "../queries/audit.ts";
+import { type FollowedEntry, listLiveMarkets } from "../queries/stream.ts";
+import { encodeAs } from "./answers.ts";
+import { recordedFillView } from "./markets/fill-view.ts";
+
+/** Where a stream of events begins. */
+export interface Beginning {
+  /** The last audit entry that the snapshot includes: later entries are new events. */
+  seq: bigint;
+  snapshot: StreamEvents["snapshot"];
+}
+
+/**
+ * The state before all events that follow, of these markets or of the open ones that close next. `sql` must be a
+ * snapshot's.
+ */
+export async function readBeginning(sql: ReadSql, ids: readonly string[] | undefined): Promise<Beginning> {
+  const [{ seq }, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
+  const markets = rows.map((row) => {
+    const { yes, no } = pricesOf(row, row);
+    return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt: row.closeAt };
+  });
+  const snapshot = encodeAs("streamEvents", streamEvents.snapshot, { markets }) as StreamEvents["snapshot"];
+  return { seq, snapshot };
+}
+
+/** An event of a market in wire form. */
+export type LiveEvent = {
+  [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
+}["price" | "trade" | "market" | "fill"];
+
+/** The events that an audit entry causes for those who watch markets; none for entries of the operator's own doing. */
+export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
+  switch (content?.type) {
+    case "trade.executed":
+      return tradeEvents(content.payload, ts);
+    case "market.created":
+    case "market.resumed":
+      return marketEvent(content.payload, { status: "open", ts });
+    case "market.suspended":
+      return marketEvent(content.payload, { status: "suspended", ts });
+    case "market.closed":
+      return marketEvent(content.payload, { status: "closed", ts });
+    case "market.settled":
+      return marketEvent(content.payload, { status: "settled", ts, outcome: content.payload.outcome });
+    default:
+      return [];
+  }
+}
+
+function marketEvent({ marketId }: { marketId: string }, state: Omit<StreamEvents["market"], "marketId">): LiveEvent[] {
+  return [{ name: "market", marketId, data: { marketId, ...state } }];
+}
+
+function tradeEvents(payload: AuditPayloads["trade.executed"], ts: string): LiveEvent[] {
+  const { tradeId, userId } = payload;
+  const fill = recordedFillView(payload, ts);
+  const { marketId, yesPriceAfter } = fill;
+  return [
+    {
+      name: "price",
+      marketId,
+      data: { marketId, yesPrice: yesPriceAfter, noPrice: roundPrice(1 - yesPriceAfter), ts },
+    },
+    { name: "trade", marketId, data: inOrderOf(streamEvents.trade, fill) },
+    { name: "fill", marketId, data: inOrderOf(streamEvents.fill, { tradeId, ...fill }), userId },
+  ];
+}

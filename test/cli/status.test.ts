@@ -1,0 +1,108 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+let operator: Operator;
+beforeAll(async () => {
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  expect((await operator.run("apply", "acme")).exitCode).toBe(0);
+});
+afterAll(() => operator?.close());
+
+const json = async (...words: string[]) => {
+  const { exitCode, stdout, stderr } = await operator.run(...words, "-o", "json");
+  return { exitCode, stderr, shown: stdout === "" ? undefined : JSON.parse(stdout) };
+};
+const checkOf = async (check: string) =>
+  (await json("doctor", "acme")).shown.checks.find((each: { check: string }) => each.check === check);
+const UNSERVED = expect.stringMatching(/obody serves it, and server\.expected is true/);
+
+async function expectUnserved(): Promise<void> {
+  expect(await json("health")).toMatchObject({ exitCode: 9, shown: undefined });
+  expect(await checkOf("server")).toMatchObject({ status: "fail", found: UNSERVED });
+  const { exitCode, shown } = await json("inbox");
+  expect([exitCode, shown[0]]).toMatchObject([9, { kind: "unreachable", severity: "critical", title: UNSERVED }]);
+  expect(await json("status")).toMatchObject({
+    exitCode: 0,
+    shown: [{ tenant: "acme", servers: [], critical: UNSERVED }],
+  });
+}
+
+test("a tenant that nobody serves is out of order where its file expects a server: before the first start and after kill -9", async () => {
+  await expectUnserved();
+  const server = await operator.serve("acme");
+  expect(await json("health")).toMatchObject({ exitCode: 0, shown: { ok: true } });
+  expect(await checkOf("health")).toMatchObject({ status: "ok" });
+  expect(await json("inbox")).toMatchObject({ exitCode: 0 });
+  const { pid } = server.child;
+  const [line] = (await json("status", "acme")).shown;
+  expect(line).toMatchObject({
+    ...{ tenant: "acme", servers: [{ url: server.url, pid, version: expect.any(String) }] },
+    ...{ lastTradeAt: null, lastBackupAt: null, waiting: 0, critical: null },
+  });
+  expect(Date.now() - Date.parse(line.servers[0].since)).toBeLessThan(120_000);
+  await server.kill("SIGKILL");
+  await expectUnserved();
+  await writeFile(
+    join(operator.directory, "fleet.yaml"),
+    "version: 1\nwaves: [{ name: all, tenants: [acme], gate: { doctor: true } }]\n",
+  );
+  const applied = await operator.run("fleet", "apply", "--yes", "-o", "json");
+  expect([applied.exitCode === 0, applied.stdout + applied.stderr]).toEqual([false, UNSERVED]);
+});
+
+test("health asks a server, and nothing else", async () => {
+  expect(await json("health", "--via", "db")).toMatchObject({ exitCode: 6 });
+});
+
+test("deploy render needs server.expected, and names its line", async () => {
+  const file = join(operator.directory, "tenants", "acme", "tenant.yaml");
+  const text = await readFile(file, "utf8");
+  await writeFile(file, text.replace("expected: true", "expected: false"));
+  const { exitCode, stderr } = await operator.run("deploy", "render", "--target", "systemd");
+  expect([exitCode, stderr]).toEqual([
+    6,
+    expect.stringMatching(/tenant\.yaml:\d+:\d+ {2}server\.expected {2}must be true/),
+  ]);
+  expect((await json("inbox")).exitCode).toBe(0);
+  expect(await checkOf("server")).toMatchObject({ status: "skipped" });
+  await writeFile(file, text);
+});
+
+test("under another log's audit key doctor names the key first, and advises on nothing that follows from it", async () => {
+  const server = await operator.serve("acme");
+  const wrong = { ACME_AUDIT_KEY: "w".repeat(44) };
+  const { stdout } = await operator.runWith(wrong, "doctor", "acme", "-o", "json");
+  const checks = (
+    JSON.parse(stdout).checks as { tenant: string | null; check: string; status: string; found: string }[]
+  ).filter(({ tenant }) => tenant === "acme");
+  expect(checks[0]).toMatchObject({
+    check: "audit key",
+    status: "fail",
+    found: expect.stringContaining("ACME_AUDIT_KEY is not"),
+  });
+  expect(checks.filter(({ status }) => status === "fail")).toHaveLength(1);
+  const told = checks.filter(({ status }) => status === "warn").map(({ check }) => check);
+  expect(told).not.toContain("anchors");
+  await server.kill("SIGTERM");
+});
+
+test("an admin key that the server does not know is named by its variable, with the way by the database", async () => {
+  const server = await operator.serve("acme");
+  const wrong = { ACME_ADMIN_KEY: `sk_${"w".repeat(43)}` };
+  const { exitCode, stderr } = await operator.runWith(wrong, "market", "list", "--via", "http");
+  expect([exitCode, stderr]).toEqual([4, expect.stringMatching(/ACME_ADMIN_KEY.*--via db/)]);
+  const { stdout } = await operator.runWith(wrong, "doctor", "acme", "-o", "json");
+  expect(JSON.parse(stdout).checks).toContainEqual(
+    expect.objectContaining({ check: "admin key", status: "fail", found: expect.stringContaining("ACME_ADMIN_KEY") }),
+  );
+  await server.kill("SIGTERM");
+});
+
+test("warnings about how a tenant is set up are one line on a screen", async () => {
+  const { stdout } = await operator.run("doctor", "acme", "-o", "table");
+  const warnings = stdout.split("\n").filter((line) => line.startsWith("WARN  acme"));
+  expect(warnings.filter((line) => /webhook secrets|archive|backup|replication/.test(line))).toHaveLength(1);
+});

@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Sql } from "../../../src/postgres/connect.ts";
+import type { Reader } from "../../../src/postgres/pool.ts";
+import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "../../../src/services/audit/ledger-check.ts";
+import type { Sleep } from "../../../src/services/audit/pace.ts";
+import { RecordWatch } from "../../../src/services/audit/record-watch.ts";
+import { openLedger } from "../../ledger/ledger.ts";
+import { DOLLAR, deposit, KEY, type Live, sale, trade, until } from "../../ledger/sequencer/live.ts";
+import { Random } from "../../model/random.ts";
+
+let live: Live;
+beforeAll(async () => {
+  live = await openLedger();
+  await live.run(kyc("ann", 1));
+  await live.run({ type: "submitSuitability", id: "a1", traderId: "ann", answers: { q: 1 } });
+});
+afterAll(() => live.close());
+
+function kyc(traderId: string, verifiedAt: number) {
+  return { type: "recordKyc", traderId, status: "passed", provider: "p", verifiedAt, jurisdiction: "CH" } as const;
+}
+
+/** Whole snapshots on the owner's connection, so that a change which is undone afterwards can be looked at. */
+function optionsOf(options: Partial<LedgerCheckOptions> = {}): LedgerCheckOptions {
+  return {
+    checks: { snapshot: async (query) => (await live.owner.begin(async (sql) => await query(sql))) as never },
+    pool: { read: async (query) => await query(live.owner) },
+    keys: [KEY],
+    comparedEachTime: 1000n,
+    wholeEachTime: 0n,
+    ...options,
+  };
+}
+const watchOf = (options: Partial<LedgerCheckOptions> = {}) => new LedgerCheck(optionsOf(options));
+
+/** Both checks, in the background. */
+function running(sleep: Sleep): RecordWatch {
+  const reader: Reader = { read: async (query) => await query(live.owner) };
+  return new RecordWatch({ chain: { reader, keys: [KEY] }, ledger: optionsOf(), sleep });
+}
+
+const off = ({ checks }: LedgerFinding) =>
+  Object.fromEntries(
+    checks.filter((each) => each.differenceMicro !== 0n).map((each) => [each.name, each.differenceMicro]),
+  );
+
+/**
+ * What a question finds that goes on from an earlier one, and what a comparison of everything, after a change that is undone.
+ */
+async function after(tamper: (sql: Sql) => PromiseLike<unknown>) {
+  const undone = new Error("undone");
+  let sql: Sql = live.owner;
+  const watch = watchOf({ checks: { snapshot: async (query) => await query(sql) } });
+  await watch.reconcile();
+  await addRows();
+  let found: { recent: LedgerFinding; full: LedgerFinding } | undefined;
+  const attempt = live.owner.begin(async (transaction) => {
+    sql = transaction as unknown as Sql;
+    await tamper(sql);
+    const recent = await watch.reconcile();
+    found = { recent, full: await watch.reconcile({ full: true }) };
+    throw undone;
+  });
+  await expect(attempt).rejects.toBe(undone);
+  if (!found) throw new Error("Nothing was found");
+  return found;
+}
+
+/** Changes of what was compared before. */
+const BALANCES: [string, (sql: Sql) => PromiseLike<unknown>][] = [
+  ["a wallet", (sql) => sql`update account set balance_micro = balance_micro + 3 where id = 'wallet:ann'`],
+  [
+    "two wallets that cancel out",
+    (sql) => sql`
+    update account set balance_micro = balance_micro + case id when 'wallet:ann' then 5 else -5 end
+     where id in ('wallet:ann', 'wallet:bob')`,
+  ],
+  ["an account that vanished", (sql) => sql`delete from account where id = 'wallet:bob'`],
+  [
+    "an account from nowhere",
+    (sql) => sql`insert into account (id, balance_micro, version) values ('wallet:eve', 9, 1)`,
+  ],
+  ["an escrow", (sql) => sql`update account set balance_micro = balance_micro + 4 where id = 'escrow:m1'`],
+  [
+    "a position's shares",
+    (sql) => sql`update position set shares_micro = shares_micro + 7 where market_id = 'old' and trader_id = 'ann'`,
+  ],
+  [
+    "a position's cost",
+    (sql) => sql`update position set cost_micro = cost_micro + 7 where market_id = 'm1' and trader_id = 'bob'`,
+  ],
+  ["a position that vanished", (sql) => sql`delete from position where market_id = 'm2' and trader_id = 'bob'`],
+  ["a pool", (sql) => sql`update book set yes_micro = yes_micro - 8 where market_id = 'm2'`],
+  ["the house's shares", (sql) => sql`update market set house_no_micro = house_no_micro + 1 where id = 'm1'`],
+  ["a volume", (sql) => sql`update book set volume_micro = volume_micro + 3 where market_id = 'm1'`],
+  [
+    "a market that is settled in the table alone",
+    (sql) => sql`
+    update book set status = 'settled', outcome = 'yes', settled_at = 1 where market_id = 'm1'`,
+  ],
+  ["the running hour", (sql) => sql`update book set hour_fee_micro = hour_fee_micro + 3 where market_id = 'm1'`],
+  [
+    "the running day",
+    (sql) => sql`
+    update position set day_trades = day_trades + 1 where ctid = (select max(ctid) from position where market_id = 'm1')`,
+  ],
+  [
+    "the running day's funding",
+    (sql) =>
+      sql`update funding_day set inflow_micro = inflow_micro + 3 where ctid = (select max(ctid) from funding_day)`,
+  ],
+  ["a withdrawal", (sql) => sql`update withdrawal set amount_micro = amount_micro + 5 where id = 'w1'`],
+  ["a key", (sql) => sql`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1, '*', '')`],
+  ["the policy", (sql) => sql`update tenant set liquidity_micro = liquidity_micro + 1`],
+  ["the head", (sql) => sql`update head set seq = seq + 1`],
+];
+
+/** Changes of what came since. */
+const ROWS: [string, (sql: Sql) => PromiseLike<unknown>][] = [
+  [
+    "a transfer's amount",
+    (sql) => sql`
+    update transfer set amount_micro = amount_micro + 6 where seq = (select max(seq) from transfer where debit = 'external:payments')`,
+  ],
+  [
+    "a transfer that vanished",
+    (sql) => sql`
+    delete from transfer where seq = (select max(seq) from transfer where debit = 'external:payments')`,
+  ],
+  [
+    "a trade's amount",
+    (sql) => sql`update trade set amount_micro = amount_micro + 2 where seq = (select max(seq) from trade)`,
+  ],
+  [
+    "a trade's shares",
+    (sql) => sql`update trade set shares_micro = shares_micro + 2 where seq = (select max(seq) from trade)`,
+  ],
+  ["a trade's owner", (sql) => sql`update trade set trader_id = 'eve' where seq = (select max(seq) from trade)`],
+  ["a trade's time", (sql) => sql`update trade set ts = ts - 86400000 where seq = (select max(seq) from trade)`],
+  ["a trade that vanished", (sql) => sql`delete from trade where seq = (select max(seq) from trade)`],
+  [
+    "a trade's entry",
+    (sql) => sql`update audit set payload = replace(payload, '"fee"', '"fie"') where payload like '%"late %'`,
+  ],
+  ["a hedge tag", (sql) => sql`update hedge set notional_minor = 501 where seq = (select max(seq) from hedge)`],
+  ["a user's standing", (sql) => sql`update trader set kyc_at = 77 where id = 'bob'`],
+  [
+    "an entry about a user",
+    (sql) => sql`update audit set payload = 'gone' where seq = (select max(seq) from audit where type = 'kyc.updated')`,
+  ],
+];
+
+async function addRows(): Promise<void> {
+  await live.run(deposit("bob", 3n * DOLLAR, `late ${performance.now()}`));
+  await live.run({
+    ...trade("m2", "bob", { id: `late ${performance.now()}` }),
+    hedgeRef: { symbol: "BTC", direction: "long", notional: 5, externalRef: "y" },
+  });
+  await live.run(kyc("bob", Math.ceil(performance.now())));
+}
+
+test.each([...BALANCES, ...ROWS])(
+  "a question that goes on from an earlier one finds what a comparison of everything finds: %s",
+  async (_, tamper) => {
+    const { recent, full } = await after(tamper);
+    expect(off(recent)).not.toEqual({});
+    expect(off(recent)).toEqual(off(full));
+  },
+);
+
+test("it goes on at any point of a history, and begins anew where the log is another one", async () => {
+  const random = new Random(11);
+  const watch = watchOf();
+  for (let step = 0; step < 25; step++) {
+    const amountMicro = BigInt(1 + random.integer(0, 2_999_999));
+    await live.run(
+      random.chance(1 / 3)
+        ? sale("m1", "ann", { side: "yes", sharesMicro: 1n + amountMicro / 100n })
+        : trade("m1", "ann", { amountMicro }),
+    );
+    if (random.chance(1 / 2)) expect(off(await watch.reconcile())).toEqual({});
+  }
+  const [head] = await live.owner`select * from head`;
+  const entries = await live.owner`delete from audit where seq > ${head?.seq - 1} returning *`;
+  await live.owner`update head set (seq, hash) = (select seq, hash from audit order by seq desc limit 1)`;
+  expect(Object.keys(off(await watch.reconcile()))).toContain("trades");
+  await live.owner`insert into audit ${live.owner(entries as never)}`;
+  await live.owner`update head set seq = ${head?.seq}, hash = ${head?.hash}`;
+  expect(off(await watch.reconcile())).toEqual({});
+});
+
+test("of a large ledger a question is answered with the last comparison of the background", async () => {
+  const watch = watchOf({ comparedEachTime: 5n });
+  const { verifiedAt } = await watch.reconcile();
+  await live.owner`update account set balance_micro = balance_micro + 1 where id = 'wallet:ann'`;
+  expect(off(await watch.reconcile())).toEqual({});
+  expect((await watch.reconcile()).verifiedAt).toBe(verifiedAt);
+  expect(off(await watch.reconcile({ full: true }))).toEqual({ accounts: 1n });
+  // What did not add up is compared again by each question, until it does.
+  expect((await watch.failing()).map(({ name, places }) => [name, places.length])).toEqual([["accounts", 1]]);
+  await live.owner`update account set balance_micro = balance_micro - 1 where id = 'wallet:ann'`;
+  expect(off(await watch.reconcile())).toEqual({});
+  expect(await watch.failing()).toEqual([]);
+});
+
+test("the background compares everything when that is due, tells of a problem once, and finds its end", async () => {
+  const told: string[][] = [];
+  const mended = Promise.withResolvers<void>();
+  let isMending = false;
+  await live.owner`update trade set fee_micro = fee_micro + 1 where id = 'm1-ann'`;
+  const watch = running(async (_, signal) => {
+    if (told.length > 0 && !isMending) {
+      isMending = true;
+      await live.owner`update trade set fee_micro = fee_micro - 1 where id = 'm1-ann'`;
+    }
+    if (isMending && !watch.problem) mended.resolve();
+    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+  const errors: unknown[] = [];
+  watch.start({
+    onBroken: (problem) => errors.push(problem),
+    onDifference: (found) => told.push(Object.keys(off(found))),
+    onError: (error) => errors.push(error),
+  });
+  await mended.promise;
+  await watch.stop();
+  expect(told).toEqual([["hours", "trades"]]);
+  expect(errors).toEqual([]);
+});
+
+test("a check that is stopped ends the comparison under way", async () => {
+  const lock = await live.owner.reserve();
+  await lock`begin`;
+  await lock`lock table transfer in access exclusive mode`;
+  const check = watchOf();
+  const round = check.round().then(
+    () => "ended",
+    () => "cancelled",
+  );
+  await until(
+    live.owner,
+    (sql) => sql`
+    select 1 from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and query like '%from transfer%'`,
+  );
+  await check.stop();
+  expect(await round).toBe("cancelled");
+  await lock`rollback`;
+  lock.release();
+});
