@@ -1,4 +1,5 @@
-// Builds the package for publishers from src/embed/host/package/ to dist/embed-package/: one module per export, with its types.
+// Builds the package for publishers from src/embed/host/package/ to dist/embed-package/, or to the folder that is named: one module
+// per export, with its types.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,4 +54,4 @@ export async function buildEmbedPackage(place = path("dist/embed-package")) {
   rmSync(typed, { recursive: true, force: true });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await buildEmbedPackage();
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildEmbedPackage(process.argv[2]);

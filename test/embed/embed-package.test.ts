@@ -18,9 +18,10 @@ let packed: { filename: string; files: { path: string }[] };
 beforeAll(async () => {
   [stage, place] = await Promise.all([openStage(), mkdtemp(join(tmpdir(), "embed-package-"))]);
   for (const id of ["mkt_a", "mkt_b"]) await stage.tenant.openMarket(id, { question: `Will ${id} come true?` });
-  await execa(process.execPath, ["bin/embed-package.js"], { cwd: ROOT });
+  const built = join(place, "built");
+  await execa(process.execPath, ["bin/embed-package.js", built], { cwd: ROOT });
   const { stdout } = await execa("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", place], {
-    cwd: join(ROOT, "dist/embed-package"),
+    cwd: built,
     env: { NODE_OPTIONS: "" },
   });
   [packed] = Object.values(JSON.parse(stdout)) as [typeof packed];

@@ -36,9 +36,11 @@ export function takeIn(state: State, logged: readonly LogEntry[], expected: read
 }
 
 /** Once for each market whose time has come, by the machine's own hand. */
-function isDue({ markets }: State, { actor, payload, ts }: LogEntry): boolean {
+function isDue({ markets, log }: State, { actor, payload, ts }: LogEntry): boolean {
   const market = markets.find(({ id }) => id === payload.marketId);
-  if (!market || market.closingRecorded || market.status === "settled" || actor !== "oracle") return false;
+  if (!market || market.closingRecorded || actor !== "oracle") return false;
+  // The answer of a settlement is known before the log is read, so the market may be settled by now, after it was closed.
+  if (log.some(({ type, payload: { marketId } }) => type === "market.settled" && marketId === market.id)) return false;
   market.closingRecorded = true;
   return Date.parse(ts) >= market.closeAt;
 }
