@@ -8,15 +8,12 @@ import { ConfigDocumentInput } from "../../contract/resources/config-document.ts
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { makePlan } from "../../plan/plan.ts";
-import { withBlame } from "../../plan/plan-blame.ts";
+import { changesRules, makePlan, marketMoney, termsOf, withBlame } from "../../plan/plan.ts";
 import { createdMarket } from "../../plan/plan-compare.ts";
 import { scopeWarnings } from "../../plan/plan-decision.ts";
-import { documentOf, importsOf, movedOf } from "../../plan/plan-document.ts";
+import { documentOf, importsOf, movedOf, onlyTargets } from "../../plan/plan-document.ts";
 import { assumedFingerprint } from "../../plan/plan-keys.ts";
 import { meantBy, movedBack, takenBack } from "../../plan/plan-left.ts";
-import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
-import { onlyTargets } from "../../plan/plan-target.ts";
 import type { BrokenRule, Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
 import { replayUnder } from "../replay/replay-window.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";

@@ -9,7 +9,7 @@ import { feedsThatSettle } from "../../config/tenant-file.ts";
 import { checkMarketFile } from "../../config/tenant-files/market-files.ts";
 import { isMarketFile } from "../../config/tenant-files/market-walk.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type PulledMarket, pulledMarkets } from "../../plan/plan-pulled.ts";
+import { type PulledMarket, pulledMarkets } from "../../plan/plan-markets.ts";
 import type { Io } from "../command.ts";
 import { plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
