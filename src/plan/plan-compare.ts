@@ -1,6 +1,6 @@
-import { isMapping } from "../config/yaml/mapping.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
+import { isMapping } from "../domain/json/mapping.ts";
 import type { Direction, PolicyField } from "../domain/policy/fields.ts";
 import { isPolicyField } from "../domain/policy/values.ts";
 import type { PlanItem } from "./plan-types.ts";

@@ -6,6 +6,7 @@ import { usualScopes } from "../domain/access/scopes.ts";
 import { canonicalJson, isSame, type Json } from "../domain/audit/audit-link.ts";
 import { fieldsOfDocument } from "../domain/audit/document-changes.ts";
 import { Fault } from "../domain/fault.ts";
+import { isMapping } from "../domain/json/mapping.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { normalPolicy } from "../domain/policy/values.ts";
 import type { Desired, DesiredKey, LiveConfig } from "./plan-types.ts";
@@ -153,8 +154,4 @@ function childField(field: string, name: string): string {
   const place = PLACES.find(([section]) => section === field);
   if (place) return `${place[1]}${name}`;
   return field === "" ? name : `${field}.${name}`;
-}
-
-function isMapping(value: Json | undefined): value is { [name: string]: Json | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -11,15 +11,21 @@ import { planKeys, planSecrets } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
 import type { Blame, Desired, LiveConfig, Plan, PlanItem, PlanMoney } from "./plan-types.ts";
 
-/** Compares what the files want with what was last applied and with what is live, field by field. Pure. */
-export function makePlan(desired: Desired, live: LiveConfig): Plan {
+/**
+ * Compares what the files want with what was last applied and with what is live, field by field. Pure.
+ * @param changes the newest entries that changed the configuration: items that were changed live name theirs
+ */
+export function makePlan(desired: Desired, live: LiveConfig, changes: readonly ChangeEntry[] = []): Plan {
   const base = live.document ?? {};
   const planners = [planPolicy, planLimits, planKeys, planMarkets, planSecrets];
   const parts = planners.map((planPart) => planPart(desired, base, live));
   const { targets } = desired;
   // References of secrets come of the document alone, which has the targeted ones only.
   const isMeant = (field: string) => !targets || field.startsWith("secrets.") || isTargeted(field, targets);
-  const items = parts.flatMap((part) => part.items).filter(({ field }) => isMeant(field));
+  const items = parts
+    .flatMap((part) => part.items)
+    .filter(({ field }) => isMeant(field))
+    .map((item) => ({ ...item, ...blameOf(item, live, changes) }));
   const settings = live.document === undefined ? [] : changedSettings(base, desired.document);
   return {
     tenant: desired.document.tenant,
@@ -106,18 +112,13 @@ interface ChangeEntry {
   payload: Record<string, unknown>;
 }
 
-/** Adds to every item that was changed live the newest entry that changed it. */
-export function withBlame(plan: Plan, live: LiveConfig, entries: readonly ChangeEntry[]): Plan {
-  const items = plan.items.map((item) => {
-    const entry =
-      item.kind === "change" || isNaming(item) ? undefined : entries.find((each) => touches(each, item, live));
-    return entry ? { ...item, by: blameOf(entry) } : item;
-  });
-  return { ...plan, items };
-}
-
-function blameOf({ seq, ts, actor, payload }: ChangeEntry): Blame {
-  return { seq, ts, actor, reason: typeof payload.reason === "string" ? payload.reason : null };
+/** The newest entry that changed an item's value live. */
+function blameOf(item: PlanItem, live: LiveConfig, entries: readonly ChangeEntry[]): { by: Blame } | undefined {
+  if (item.kind === "change" || isNaming(item)) return undefined;
+  const entry = entries.find((each) => touches(each, item, live));
+  if (!entry) return undefined;
+  const { seq, ts, actor, payload } = entry;
+  return { by: { seq, ts, actor, reason: typeof payload.reason === "string" ? payload.reason : null } };
 }
 
 function touches(entry: ChangeEntry, item: PlanItem, live: LiveConfig): boolean {

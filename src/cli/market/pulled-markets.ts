@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, parse } from "node:path";
 import { stringify } from "yaml";
 import { liveConfigOf } from "../../app/apply/live-config.ts";
-import { readUnsettled } from "../../app/apply/unkeyed-markets.ts";
+import { readUnsettled } from "../../app/apply/plan-tenant.ts";
 import type { ConfigSession } from "../../app/tenant/config-session.ts";
 import { headlineOf } from "../../config/config-error.ts";
 import { feedsThatSettle } from "../../config/tenant-file.ts";
