@@ -128,8 +128,8 @@ export class AnchorScan {
     const anchor = parseAnchor(text);
     // A line that a crash cut short is ignored and not reported.
     const isCutShort = text !== "" && (text.startsWith(LINE_START) || LINE_START.startsWith(text));
-    if (!anchor && !isCutShort) return this.#strange(partBytes + 1);
-    state.lines += 1;
+    if (anchor || isCutShort) state.lines += 1;
+    else this.#strange(partBytes + 1);
     if (!anchor) return;
     if (anchor.tenant !== this.#tenant) return;
     if (!isGenuine(anchor, this.#keys)) {
