@@ -2,7 +2,7 @@ import { z } from "zod";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { INTEGRITY_PROBLEMS } from "../../domain/audit/audit-link.ts";
 import { AUDIT_TYPES } from "../../domain/audit/sentence.ts";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, paging, queryNumber, Timestamp, text, UserId } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
@@ -150,15 +150,12 @@ export const auditOperations = {
     summary: "Get an entry of the audit log, and what it says in words.",
     input: z.object({ seq: queryNumber(z.number().int().min(1)).meta({ description: "The entry's number." }) }),
     output: AuditEntryTold,
-    refusals: [],
     extension: true,
   }),
   getAuditStatus: operatorRead({
     path: "/v1/audit/status",
     summary: "Verify the audit chain.",
-    input: NoInput,
     output: AuditStatus,
-    refusals: [],
     verifies: "audit",
   }),
   listSecurityEvents: operatorRead({
@@ -166,7 +163,6 @@ export const auditOperations = {
     summary: "List security events, newest first; they are kept for 90 days.",
     input: SecurityFilter,
     output: SecurityPage,
-    refusals: [],
     extension: true,
   }),
 };

@@ -52,7 +52,6 @@ export const explainOperations = {
     summary: "Explain why a request was refused; the server remembers its last 10,000 refusals.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
-    refusals: [],
     extension: true,
   }),
   explainTrade: operatorRead({
@@ -60,7 +59,6 @@ export const explainOperations = {
     summary: "Get a trade with its audit entry and the prices before and after it.",
     input: z.object({ tradeId: text(64) }),
     output: ExplainedTrade,
-    refusals: [],
     extension: true,
   }),
 };

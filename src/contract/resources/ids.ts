@@ -40,7 +40,6 @@ export const idOperations = {
       }),
     }),
     output: z.array(IdMatches),
-    refusals: [],
     extension: true,
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, Timestamp, text } from "../scalars.ts";
 import { StoredQuestion, StoredReference, StoredText } from "../stored.ts";
 
@@ -57,7 +57,7 @@ const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
   .meta({ description: "The price; text keeps every digit." });
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operation, operatorRead, signed } = operationsUnder("operations");
 
 export const oracleOperations = {
   listHeldMarkets: operatorRead({
@@ -65,7 +65,6 @@ export const oracleOperations = {
     summary: "List up to 200 markets that the oracle left for a person to settle, with the reason.",
     input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
     output: z.array(HeldMarket),
-    refusals: [],
     extension: true,
   }),
   listLatestPrices: operation({
@@ -91,7 +90,6 @@ export const oracleOperations = {
     auth: "admin",
     scope: "settle",
     summary: "Look now at every market whose time has come, beside the sweeps that a server makes by itself.",
-    input: NoInput,
     output: OracleSweep,
     refusals: ["REFUSED"],
     extension: true,
@@ -99,9 +97,7 @@ export const oracleOperations = {
   listFeeds: operatorRead({
     path: "/v1/oracle/feeds",
     summary: "List every feed with its sources, as the serving process has them.",
-    input: NoInput,
     output: z.array(FeedLine),
-    refusals: [],
     extension: true,
   }),
   checkFeeds: operation({
@@ -119,10 +115,8 @@ export const oracleOperations = {
     refusals: ["REFUSED"],
     extension: true,
   }),
-  receivePrice: operation({
-    method: "POST",
+  receivePrice: signed({
     path: "/oracle/inbound/:tenantId",
-    auth: "signature",
     summary: "Send a price that the tenant observed itself, for a source of kind push.",
     input: z.object({
       tenantId: text(64),

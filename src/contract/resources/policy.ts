@@ -4,7 +4,7 @@ import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } fro
 import { countryMeant, placeOf, problemOfCountry } from "../../domain/policy/jurisdictions.ts";
 import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
@@ -233,28 +233,23 @@ export const PolicyImpact = z
 /** The longest override: what must hold longer belongs in the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operatorRead, operatorChange } = operationsUnder("operations");
 
 export const policyOperations = {
   getPolicy: operatorRead({
     path: "/v1/policy",
     summary: "Get the policy in force.",
-    input: NoInput,
     output: StoredPolicy,
-    refusals: [],
     tagged: true,
   }),
-  updatePolicy: operation({
+  updatePolicy: operatorChange("config", {
     method: "PUT",
     path: "/v1/policy",
-    auth: "admin",
-    scope: "config",
     summary: "Change some policy fields.",
     input: PolicyPatchSchema,
     output: PolicyUpdated,
     refusals: ["PRECONDITION_FAILED"],
     tagged: true,
     temporary: true,
-    writes: true,
   }),
 };

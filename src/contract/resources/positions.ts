@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
 import { AveragePrice, StoredQuestion } from "../stored.ts";
 import { SuitabilityStatus } from "./trading.ts";
@@ -48,26 +48,18 @@ export const Portfolio = z
   })
   .meta({ id: "Portfolio" });
 
-const { operation } = operationsUnder("trading");
+const { userRead } = operationsUnder("trading");
 
 export const positionOperations = {
-  listPositions: operation({
-    method: "GET",
+  listPositions: userRead({
     path: "/v1/positions",
-    auth: "user",
     summary: "List the user's open positions.",
-    input: NoInput,
     output: z.array(PositionItem),
-    refusals: [],
   }),
-  getPortfolio: operation({
-    method: "GET",
+  getPortfolio: userRead({
     path: "/v1/portfolio",
-    auth: "user",
     summary: "Get the user's state, wallet, positions and latest settlements in one answer.",
-    input: NoInput,
     output: Portfolio,
-    refusals: [],
     extension: true,
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, queryNumber, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
 import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 
@@ -121,50 +121,41 @@ export const reportOperations = {
   getOracleStatus: operatorRead({
     path: "/v1/oracle/status",
     summary: "Get the state of the built-in oracle and its latest resolutions.",
-    input: NoInput,
     output: OracleStatus,
-    refusals: [],
   }),
   getHedgeExposure: operatorRead({
     path: "/v1/hedge/exposure",
     summary: "Get the open hedges by symbol.",
-    input: NoInput,
     output: HedgeExposure,
-    refusals: [],
   }),
   getOverviewReport: operatorRead({
     path: "/v1/reports/overview",
     summary: "Get volume, revenue and activity of a period.",
     input: ReportPeriod,
     output: OverviewReport,
-    refusals: [],
   }),
   getHouseReport: operatorRead({
     path: "/v1/reports/house",
     summary: "Get the fees and the market-making result of a period.",
     input: ReportPeriod,
     output: HouseReport,
-    refusals: [],
   }),
   getTradersReport: operatorRead({
     path: "/v1/reports/traders",
     summary: "List the traders of a period with their volume and results.",
     input: ReportPeriod,
     output: TradersReport,
-    refusals: [],
   }),
   getFundingReport: operatorRead({
     path: "/v1/reports/funding",
     summary: "Get the deposits and withdrawals of a period.",
     input: ReportPeriod,
     output: FundingReport,
-    refusals: [],
   }),
   listRisk: operatorRead({
     path: "/v1/risk",
     summary: "List the liability of every open market, or of those in other states.",
     input: z.object({ status: StatusWords.optional() }),
     output: z.array(RiskItem),
-    refusals: [],
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { Timestamp } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 
@@ -21,7 +21,6 @@ export const sessionOperations = {
     path: "/v1/session",
     auth: "user",
     summary: "Start a session: store the bearer token in a cookie that scripts cannot read.",
-    input: NoInput,
     output: Session,
     refusals: [],
     extension: true,
@@ -31,7 +30,6 @@ export const sessionOperations = {
     path: "/v1/session",
     auth: "public",
     summary: "End the session: delete the cookie and refuse its token from now on.",
-    input: NoInput,
     output: SessionEnded,
     refusals: [],
     extension: true,

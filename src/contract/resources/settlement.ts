@@ -50,7 +50,7 @@ export const SettlementPreview = z
   })
   .meta({ id: "SettlementPreview" });
 
-const { operation, operatorRead } = operationsUnder("markets");
+const { operatorRead, operatorChange } = operationsUnder("markets");
 
 export const settlementOperations = {
   previewSettlement: operatorRead({
@@ -61,15 +61,11 @@ export const settlementOperations = {
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED"],
     extension: true,
   }),
-  settleMarket: operation({
-    method: "POST",
+  settleMarket: operatorChange("settle", {
     path: "/v1/settle",
-    auth: "admin",
-    scope: "settle",
     summary: "Settle a market and pay the winners. Irreversible.",
     input: SettlementInput,
     output: SettlementResult,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "EXPECTATION_NOT_MET"],
-    writes: true,
   }),
 };

@@ -85,7 +85,7 @@ export const Credited = z.object(moved).meta({ id: "Credited" });
 export const DebitInput = z.object(byHand).meta({ id: "DebitInput" });
 export const Debited = z.object(moved).meta({ id: "Debited" });
 
-const { operation, operatorRead } = operationsUnder("money");
+const { operatorRead, operatorChange } = operationsUnder("money");
 
 export const userOperations = {
   listUsers: operatorRead({
@@ -93,7 +93,6 @@ export const userOperations = {
     summary: "List users by id, all or those of a standing, a place, a score or an exposure.",
     input: UserFilter,
     output: z.array(UserItem),
-    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -102,67 +101,46 @@ export const userOperations = {
     summary: "Get one user.",
     input: UserRef,
     output: User,
-    refusals: [],
     extension: true,
   }),
-  creditWallet: operation({
-    method: "POST",
+  creditWallet: operatorChange("funds", {
     path: "/v1/users/:id/credit",
-    auth: "admin",
-    scope: "funds",
     summary: "Credit a user's wallet by hand.",
     input: CreditInput,
     output: Credited,
     refusals: ["MAX_CREDIT_EXCEEDED"],
-    writes: true,
     extension: true,
   }),
-  debitWallet: operation({
-    method: "POST",
+  debitWallet: operatorChange("funds", {
     path: "/v1/users/:id/debit",
-    auth: "admin",
-    scope: "funds",
     summary: "Take back what was credited by hand, at most what the wallet holds.",
     input: DebitInput,
     output: Debited,
     refusals: ["INSUFFICIENT_FUNDS"],
-    writes: true,
     extension: true,
   }),
-  restrictUser: operation({
-    method: "POST",
+  restrictUser: operatorChange("users", {
     path: "/v1/users/:id/restrict",
-    auth: "admin",
-    scope: "users",
     summary: "Stop a user from trading and withdrawing.",
     input: UserRef,
     output: UserStateChange,
     refusals: [],
-    writes: true,
     extension: true,
   }),
-  releaseUser: operation({
-    method: "POST",
+  releaseUser: operatorChange("users", {
     path: "/v1/users/:id/release",
-    auth: "admin",
-    scope: "users",
     summary: "Lift a user's restriction.",
     input: UserRef,
     output: UserStateChange,
     refusals: [],
-    writes: true,
     extension: true,
   }),
-  revokeUser: operation({
-    method: "POST",
+  revokeUser: operatorChange("users", {
     path: "/v1/users/:id/revoke",
-    auth: "admin",
-    scope: "users",
     summary: "End a user's sessions: refuse tokens issued before an instant.",
     input: RevocationInput,
     output: SessionsRevoked,
     refusals: [],
-    writes: true,
     changes: "sessions",
     extension: true,
   }),
