@@ -71,7 +71,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
   const ops = createOpsListener((path) => tenantOps(front.ops, path), opsConnections);
   front.metrics.setConnections(
-    () => ({ api: front.group.table.size, ops: opsConnections.group.table.size }),
+    () => ({ api: front.group.size, ops: opsConnections.group.size }),
     site.streams,
   );
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.

@@ -132,7 +132,7 @@ export class TenantOpener {
     const fronts: TenantFront[] = [];
     const listen: typeof startServer = async (options) => {
       const front = createTenantFront(options, place.reach);
-      front.metrics.setConnections(() => ({ api: front.group.table.size }), front.site.streams);
+      front.metrics.setConnections(() => ({ api: front.group.size }), front.site.streams);
       front.site.door.draining = place.isDraining();
       front.start();
       fronts.push(front);

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
 import { paging, Timestamp, text } from "../scalars.ts";
-import { StoredText } from "../stored.ts";
 
 const ReceiverName = text(64).meta({
   description: "The receiver's name in the tenant file.",
   examples: ["backoffice"],
 });
-const StoredReceiver = StoredText.meta({
+const StoredReceiver = z.string().meta({
   description: "The receiver's name in the tenant file.",
   examples: ["backoffice"],
 });

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { normalScopes, noScope, SCOPES } from "../../domain/access/scopes.ts";
 import { operationsUnder } from "../operation.ts";
 import { Cidr, Name, Timestamp } from "../scalars.ts";
-import { StoredName } from "../stored.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -45,7 +44,7 @@ const expiresAt = Timestamp.nullable().meta({ description: "When the key stops w
 
 export const ApiKeyItem = z
   .object({
-    name: StoredName,
+    name: KeyName,
     type: KeyType,
     active: z.boolean().meta({ description: "Whether the key works now." }),
     onRecord: z.boolean().meta({
@@ -95,7 +94,7 @@ const key = z
   });
 
 export const KeyCreated = z
-  .object({ name: StoredName, type: KeyType, scopes, from, key, createdAt: Timestamp, expiresAt })
+  .object({ name: KeyName, type: KeyType, scopes, from, key, createdAt: Timestamp, expiresAt })
   .meta({ id: "KeyCreated" });
 
 export const KeyRotation = z
@@ -125,9 +124,7 @@ export const KeyRef = z.object({
   type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
 });
 
-export const KeyRevoked = z
-  .object({ name: StoredName, type: KeyType, revokedAt: Timestamp })
-  .meta({ id: "KeyRevoked" });
+export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });
 
 const { operatorRead, operatorChange } = operationsUnder("operations");
 

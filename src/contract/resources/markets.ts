@@ -5,13 +5,14 @@ import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
 import { operationsUnder } from "../operation.ts";
 import {
   CategorySlug,
-  line,
   MarketId,
   MarketKey,
   MarketKind,
   MarketStatus,
   Price,
   paging,
+  Question,
+  ResolutionRef,
   Shares,
   Side,
   StatusWords,
@@ -20,18 +21,8 @@ import {
   Usd,
   UsdAmount,
 } from "../scalars.ts";
-import { StoredCategory, StoredMeta, StoredQuestion, StoredReference } from "../stored.ts";
 
 const META_BYTES = 8 * 1024;
-
-export const Question = line(500).meta({
-  description: "The question that traders answer.",
-  examples: ["Will BTC close above 100,000?"],
-});
-export const ResolutionRef = line(500).meta({
-  description: "The source that decides the outcome, in readable form.",
-  examples: ["pm:btc > 100000"],
-});
 
 /** Why metadata is refused; undefined when it is fine. */
 function metaProblem(meta: Record<string, unknown>): string | undefined {
@@ -100,8 +91,8 @@ export const MarketCreated = z
 export const MarketItem = z
   .object({
     id: MarketId,
-    question: StoredQuestion,
-    category: StoredCategory,
+    question: Question,
+    category: CategorySlug,
     kind: MarketKind,
     yesPrice: Price,
     volume24h: Usd,
@@ -121,16 +112,16 @@ export const MarketItem = z
 export const MarketDetail = z
   .object({
     id: MarketId,
-    question: StoredQuestion,
-    category: StoredCategory,
+    question: Question,
+    category: CategorySlug,
     kind: MarketKind,
     status: MarketStatus,
     yesPrice: Price,
     noPrice: Price,
     volume: Usd,
     closeAt: Timestamp,
-    resolutionRef: StoredReference,
-    meta: StoredMeta,
+    resolutionRef: ResolutionRef,
+    meta: Meta,
     createdAt: Timestamp,
     outcome: Side.nullable().meta({ description: "Extension: the outcome; null until the market is settled." }),
     settledAt: Timestamp.nullable(),
@@ -162,7 +153,7 @@ export const HistoryPoint = z.object({ t: Timestamp, yes: Price, no: Price }).me
 const DepthLevel = z.object({ price: Price, size: Shares }).meta({ id: "DepthLevel" });
 export const Depth = z.object({ yes: z.array(DepthLevel), no: z.array(DepthLevel) }).meta({ id: "Depth" });
 export const TrendingItem = z
-  .object({ id: MarketId, question: StoredQuestion, yesPrice: Price, volume24h: Usd })
+  .object({ id: MarketId, question: Question, yesPrice: Price, volume24h: Usd })
   .meta({ id: "TrendingItem" });
 
 /** The most markets of one request for recent prices: a full page of the list. */

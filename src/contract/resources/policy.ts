@@ -6,7 +6,6 @@ import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
 import { operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
-import { StoredText } from "../stored.ts";
 
 /** Above 0 and in whole micro-dollars. */
 const Limit = z
@@ -101,17 +100,16 @@ const writtenFields = (address: AddressSchema = Address) =>
     }
   });
 
-/** The simple fields in answers, which are given whatever the bounds of an input are. */
-const storedFields = simpleFields(({ kind }) => {
-  if (kind === "flag") return z.boolean();
-  return kind === "address" ? StoredText.nullable() : z.number();
+const jurisdictions = (code: z.ZodType<string, string>) => ({
+  allowed: z
+    .array(code)
+    .max(300)
+    .meta({ description: rowOf("jurisdictions.allowed").help }),
+  blocked: z
+    .array(code)
+    .max(300)
+    .meta({ description: rowOf("jurisdictions.blocked").help }),
 });
-
-const jurisdictionsOf = <List extends z.ZodType>(list: List) => ({
-  allowed: list.meta({ description: rowOf("jurisdictions.allowed").help }),
-  blocked: list.meta({ description: rowOf("jurisdictions.blocked").help }),
-});
-const jurisdictions = (code: z.ZodType<string, string>) => jurisdictionsOf(z.array(code).max(300));
 const Thresholds = {
   description: rowOf("suitabilityThresholds").help,
   examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
@@ -132,7 +130,7 @@ const wholeThresholds = thresholds
     for (const { path, message } of tierProblems(context.value.tiers))
       context.issues.push({ code: "custom", input: context.value, path, message });
   })
-  .meta(Thresholds);
+  .meta({ id: "SuitabilityThresholds", ...Thresholds });
 
 /** A whole policy as an input: rules to be compared. */
 export const PolicySchema = z
@@ -143,24 +141,10 @@ export const PolicySchema = z
   })
   .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
 
-/** The whole policy, as `GET /v1/policy` returns it: it is told whatever the bounds of an input are. */
+/** The whole policy in answers, to which later versions may add fields. */
 export const StoredPolicy = z
-  .object({
-    ...storedFields,
-    jurisdictions: z.object(jurisdictionsOf(z.array(StoredText))),
-    suitabilityThresholds: z
-      .object({
-        blockBelow: z.number().meta({ description: "A score below this blocks trading." }),
-        tiers: z.array(
-          z.object({
-            minScore: z.number().meta({ description: "The lowest score of the tier." }),
-            capUsd: z.number().nullable().meta({ description: "Exposure cap in USD; null for none." }),
-          }),
-        ),
-      })
-      .meta({ id: "SuitabilityThresholds", ...Thresholds }),
-  })
-  .meta({ id: "Policy", description: "The limits under which the tenant's users trade." }) satisfies z.ZodType<Policy>;
+  .object(PolicySchema.shape)
+  .meta({ id: "Policy", description: "The limits under which the tenant's users trade." });
 
 /**
  * Every field optional, unknown keys refused at any depth: a misspelt limit must not pass.

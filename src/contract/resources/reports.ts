@@ -1,7 +1,17 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, MarketStatus, queryNumber, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
-import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
+import {
+  CategorySlug,
+  MarketId,
+  MarketStatus,
+  Question,
+  queryNumber,
+  Side,
+  StatusWords,
+  Timestamp,
+  Usd,
+  UserId,
+} from "../scalars.ts";
 
 export const ReportPeriod = z.object({
   periodDays: queryNumber(z.number().int().min(1).max(3650))
@@ -20,7 +30,7 @@ export const HouseReport = z
     periodDays,
     totalFees: Usd,
     spreadIncome: Usd,
-    byCategory: z.array(z.object({ category: StoredCategory, revenue: Usd, volume: Usd, netMargin: z.number() })),
+    byCategory: z.array(z.object({ category: CategorySlug, revenue: Usd, volume: Usd, netMargin: z.number() })),
   })
   .meta({ id: "HouseReport" });
 
@@ -29,7 +39,7 @@ export const TradersReport = z
     periodDays,
     traders: z.array(
       z.object({
-        userId: StoredUserId,
+        userId: UserId,
         volume: Usd,
         trades: count,
         markets: count,
@@ -56,14 +66,14 @@ export const FundingReport = z
       description: "What all users owe: refunds and disputes that their wallets no longer covered.",
     }),
     netMovement: Usd,
-    byProvider: z.array(z.object({ provider: StoredText, inflows: Usd, outflows: Usd })),
+    byProvider: z.array(z.object({ provider: z.string(), inflows: Usd, outflows: Usd })),
   })
   .meta({ id: "FundingReport" });
 
 export const RiskItem = z
   .object({
     marketId: MarketId,
-    question: StoredQuestion,
+    question: Question,
     maxLiability: Usd,
     yesPayout: Usd,
     noPayout: Usd,
@@ -78,7 +88,7 @@ export const HedgeExposure = z
   .object({
     hedgeBook: z.array(
       z.object({
-        symbol: StoredText,
+        symbol: z.string(),
         openTrades: count,
         longHedges: count,
         shortHedges: count,
@@ -109,7 +119,7 @@ export const OracleStatus = z
           .array(z.number())
           .meta({ description: "One strike, or the lower and the upper bound of a `between` market." }),
         outcome: z.union([z.literal(0), z.literal(1)]),
-        question: StoredQuestion,
+        question: Question,
       }),
     ),
   })

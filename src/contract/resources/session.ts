@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { Timestamp } from "../scalars.ts";
-import { StoredUserId } from "../stored.ts";
+import { Timestamp, UserId } from "../scalars.ts";
 
 export const Session = z
   .object({
-    userId: StoredUserId,
+    userId: UserId,
     expiresAt: Timestamp.meta({ description: "When the token in the cookie expires, and the cookie with it." }),
   })
   .meta({ id: "Session" });

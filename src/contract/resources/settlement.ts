@@ -1,7 +1,17 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, MarketStatus, Price, Side, Timestamp, Usd, UsdTotal } from "../scalars.ts";
-import { StoredQuestion, StoredReference, StoredUserId } from "../stored.ts";
+import {
+  MarketId,
+  MarketStatus,
+  Price,
+  Question,
+  ResolutionRef,
+  Side,
+  Timestamp,
+  Usd,
+  UsdTotal,
+  UserId,
+} from "../scalars.ts";
 import { MarketRef } from "./markets.ts";
 
 export const SettlementInput = z
@@ -32,10 +42,10 @@ export const SettlementResult = z
 export const SettlementPreview = z
   .object({
     marketId: MarketId,
-    question: StoredQuestion,
+    question: Question,
     status: MarketStatus,
     closeAt: Timestamp,
-    resolutionRef: StoredReference,
+    resolutionRef: ResolutionRef,
     outcome: Side,
     price: Price.meta({ description: "The current price of this outcome." }),
     payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
@@ -44,7 +54,7 @@ export const SettlementPreview = z
       description: "The house's result: above zero what it gains, below zero what it loses.",
     }),
     largest: z
-      .object({ userId: StoredUserId, amountUsd: Usd })
+      .object({ userId: UserId, amountUsd: Usd })
       .nullable()
       .meta({ description: "The account that would be paid most." }),
   })

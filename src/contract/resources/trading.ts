@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
 import {
+  AveragePrice,
   line,
   MarketId,
   Price,
   paging,
+  Question,
   ShareAmount,
   Shares,
   Side,
@@ -13,7 +15,6 @@ import {
   Usd,
   UsdAmount,
 } from "../scalars.ts";
-import { AveragePrice, StoredHedgeRef, StoredQuestion } from "../stored.ts";
 
 export const HedgeRef = z
   .object({
@@ -127,7 +128,7 @@ export const TradeResult = z
     realizedPnl: Usd.optional().meta({
       description: "Extension: of a sale, its net proceeds less what its shares had cost.",
     }),
-    hedgeRef: StoredHedgeRef.optional(),
+    hedgeRef: HedgeRef.optional(),
   })
   .meta({ id: "TradeResult" });
 
@@ -166,8 +167,8 @@ export const OrderItem = z
     ...Filled,
     tradeId: z.string(),
     ...fillFields,
-    question: StoredQuestion,
-    hedgeRef: StoredHedgeRef.optional(),
+    question: Question,
+    hedgeRef: HedgeRef.optional(),
   })
   .meta({ id: "Order" });
 

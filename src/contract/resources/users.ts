@@ -4,7 +4,6 @@ import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy
 import { KYC_STATES } from "../../domain/trader.ts";
 import { operationsUnder } from "../operation.ts";
 import { line, paging, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
-import { StoredUserId } from "../stored.ts";
 import { Wallet } from "./wallets.ts";
 
 export const UserState = z.enum([...KYC_STATES, "restricted"]).meta({ id: "UserState" });
@@ -12,7 +11,7 @@ const UserRef = z.object({ id: UserId });
 
 export const User = z
   .object({
-    userId: StoredUserId,
+    userId: UserId,
     state: UserState,
     kyc: z.enum(KYC_STATES).meta({
       description: "The state of identity verification; while the user is restricted, `state` does not show it.",
@@ -67,19 +66,19 @@ export const RevocationInput = z
   .meta({ id: "RevocationInput" });
 export const SessionsRevoked = z
   .object({
-    userId: StoredUserId,
+    userId: UserId,
     revokeBefore: Timestamp.meta({ description: "The instant now in force." }),
   })
   .meta({ id: "SessionsRevoked" });
 
-export const UserStateChange = z.object({ userId: StoredUserId, state: UserState }).meta({ id: "UserStateChange" });
+export const UserStateChange = z.object({ userId: UserId, state: UserState }).meta({ id: "UserStateChange" });
 
 const byHand = {
   id: UserId,
   amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
   reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
 };
-const moved = { userId: StoredUserId, amount: Usd, balanceUsd: Usd, ts: Timestamp };
+const moved = { userId: UserId, amount: Usd, balanceUsd: Usd, ts: Timestamp };
 export const CreditInput = z.object(byHand).meta({ id: "CreditInput" });
 export const Credited = z.object(moved).meta({ id: "Credited" });
 export const DebitInput = z.object(byHand).meta({ id: "DebitInput" });

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount } from "../scalars.ts";
-import { StoredUserId } from "../stored.ts";
+import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 
 export const Wallet = z
   .object({
@@ -45,7 +44,7 @@ export const StatementFilter = z.object({
 export const WithdrawalStatus = z.enum(["pending", "approved", "rejected"]).meta({ id: "WithdrawalStatus" });
 const withdrawal = { withdrawalId: z.string(), status: WithdrawalStatus, amount: Usd, createdAt: Timestamp };
 export const WithdrawalRequested = z.object(withdrawal).meta({ id: "WithdrawalRequested" });
-export const Withdrawal = z.object({ ...withdrawal, userId: StoredUserId }).meta({ id: "Withdrawal" });
+export const Withdrawal = z.object({ ...withdrawal, userId: UserId }).meta({ id: "Withdrawal" });
 export const WithdrawalFilter = z.object({
   status: WithdrawalStatus.optional(),
   ...paging,
