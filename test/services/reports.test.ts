@@ -73,7 +73,7 @@ async function live(scene: TestTenant, machine: TimeMachine, random: Random): Pr
     const market = {
       id: `mkt_${String(index).padStart(2, "0")}`,
       question: `Question ${index}?`,
-      category: random.pick(["crypto", "sports", "weather", "Politics"]),
+      category: random.pick(["crypto", "sports", "weather", "politics"]),
     };
     await sequencer.submit({
       command: {

@@ -114,14 +114,14 @@ const Thresholds = {
   description: rowOf("suitabilityThresholds").help,
   examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
 };
-const tier = z.strictObject({
+const tier = z.object({
   minScore: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "The lowest score of the tier." }),
   capUsd: Limit.nullable().meta({ description: "Exposure cap in USD; null for none." }),
 });
 const thresholds = z.strictObject({
   blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below this blocks trading." }),
   tiers: z
-    .array(tier)
+    .array(tier.strict())
     .min(1)
     .max(HIGHEST_SCORE + 1),
 });
@@ -130,7 +130,7 @@ const wholeThresholds = thresholds
     for (const { path, message } of tierProblems(context.value.tiers))
       context.issues.push({ code: "custom", input: context.value, path, message });
   })
-  .meta({ id: "SuitabilityThresholds", ...Thresholds });
+  .meta(Thresholds);
 
 /** A whole policy as an input: rules to be compared. */
 export const PolicySchema = z
@@ -143,7 +143,13 @@ export const PolicySchema = z
 
 /** The whole policy in answers, to which later versions may add fields. */
 export const StoredPolicy = z
-  .object(PolicySchema.shape)
+  .object({
+    ...PolicySchema.shape,
+    jurisdictions: z.object(PolicySchema.shape.jurisdictions.shape),
+    suitabilityThresholds: z
+      .object({ ...thresholds.shape, tiers: z.array(tier) })
+      .meta({ id: "SuitabilityThresholds", ...Thresholds }),
+  })
   .meta({ id: "Policy", description: "The limits under which the tenant's users trade." });
 
 /**
