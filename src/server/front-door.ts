@@ -19,19 +19,7 @@ import { noteRequest } from "./observe/security-watch.ts";
 import type { RateLimiter, Standing } from "./rate-limiter.ts";
 import { type Answer, addHeaders, addRateLimit, type Head, refusal, securityHead, send, toFault } from "./responses.ts";
 import type { Route } from "./routes.ts";
-import type { TenantOptions } from "./tenant.ts";
-
-/** Requests a minute; what has no limit of its own counts in its address's. */
-export interface RequestLimits {
-  /** Of each client address. */
-  perMinute: number;
-  /** Of each valid admin key. */
-  adminPerMinute?: number | undefined;
-  /** Signed webhooks of each address. */
-  webhooksPerMinute?: number | undefined;
-  /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
-  embedPerMinute?: number | undefined;
-}
+import type { TenantOptions } from "./tenant-options.ts";
 
 type Options = Pick<TenantOptions, "rateLimit" | "strictTransport" | "log" | "onAnswered">;
 
@@ -48,11 +36,6 @@ interface FrontDoorOptions extends Options {
   refusals: RefusalLog;
   security: SecurityLog;
 }
-
-/** @param seconds from the request's headers to its answer */
-export type OnAnswered = (exchange: Exchange, status: number, seconds: number, fault: Fault | undefined) => void;
-
-export type StrictTransport = boolean | "forwarded";
 
 /** Preflights cost less than requests, and a page may send one before each of them. */
 const PREFLIGHTS_PER_REQUEST = 10;

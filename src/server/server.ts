@@ -10,7 +10,8 @@ import { createListener, type KeyPair, renewKeyPair } from "./connections/listen
 import { type Listening, listen, listenOnOneSocket } from "./connections/listening.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { createOpsListener, tenantOps } from "./observe/ops-listener.ts";
-import { createTenant, type TenantOptions } from "./tenant.ts";
+import { createTenant } from "./tenant.ts";
+import type { TenantOptions } from "./tenant-options.ts";
 
 export interface ListenOptions {
   host: string;

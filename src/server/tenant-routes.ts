@@ -20,7 +20,7 @@ import { playgroundRoute } from "./pages/playground-page.ts";
 import { errorBody, SECURITY_HEADERS, sendRest, toFault } from "./responses.ts";
 import { operationRoute, type Route, type RouteServices } from "./routes.ts";
 import { auditRoute } from "./streams/audit-route.ts";
-import type { TenantOptions } from "./tenant.ts";
+import type { TenantOptions } from "./tenant-options.ts";
 
 /**
  * All that a tenant answers: the routes of their own first, then every other operation that has a handler.
@@ -86,8 +86,9 @@ export function routed(routes: readonly Route[], door: FrontDoor, cors: Cors): R
   const app = new H3({ silent: true, allowMalformedURL: true, onError: (error) => answerOutsideRoutes(error.cause) });
   for (const route of [...routes, ...headRoutes(routes), ...preflightRoutes(routes, cors), UNKNOWN])
     app.on(route.method, route.path, door.handler(route));
+  const { fetch: handle } = app;
   return (req, res) => {
-    const answered = app.fetch(new NodeRequest({ req, res }));
+    const answered = handle(new NodeRequest({ req, res }));
     if (answered instanceof Promise) void answered.then((response) => sendRest(res, response));
     else sendRest(res, answered);
   };

@@ -4,7 +4,7 @@ import { connect as connectTls } from "node:tls";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
-import type { TenantOptions } from "../../src/server/tenant.ts";
+import type { TenantOptions } from "../../src/server/tenant-options.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { makePair } from "../support/certificates.ts";
 import { type Backend, openBackend, PUBLIC_KEY, serve } from "./support/harness.ts";

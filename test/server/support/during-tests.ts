@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import type { RunningServer } from "../../../src/server/server.ts";
-import type { TenantOptions } from "../../../src/server/tenant.ts";
+import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import { type Backend, openBackend, serve } from "./harness.ts";
 import { type ServedTenant, serveTenant } from "./tenant.ts";
 

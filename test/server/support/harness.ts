@@ -12,7 +12,7 @@ import type { ApiKey } from "../../../src/engine/rows.ts";
 import { connect, type Sql } from "../../../src/postgres/connect.ts";
 import type { Pool } from "../../../src/postgres/pool.ts";
 import { type ListenOptions, type RunningServer, startServer } from "../../../src/server/server.ts";
-import type { TenantOptions } from "../../../src/server/tenant.ts";
+import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import type { Handlers } from "../../../src/services/invoke.ts";
 import type { TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { poolOf } from "../../support/pool.ts";

@@ -1,6 +1,6 @@
 import { localApi } from "../../../src/client/local-api.ts";
 import type { RunningServer } from "../../../src/server/server.ts";
-import type { TenantOptions } from "../../../src/server/tenant.ts";
+import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { AUDIT_SECRET, type Backend, openBackend, serveServices, TENANT } from "./harness.ts";
