@@ -1,4 +1,4 @@
-import { everyPage } from "../../client/every-page.ts";
+import { everyPage } from "../../client/pages.ts";
 import { readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { requiredStandbys } from "../../config/tenant-config.ts";
