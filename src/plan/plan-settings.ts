@@ -1,6 +1,6 @@
-import { isMapping } from "../config/yaml/mapping.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
+import { isMapping } from "../domain/json/json.ts";
 
 /** Sections and fields that the plan compares item by item. */
 const PLANNED = new Set([

@@ -2,6 +2,7 @@ import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { fieldsOfDocument } from "../domain/audit/document-changes.ts";
 import { Fault } from "../domain/fault.ts";
+import { isMapping } from "../domain/json/json.ts";
 import type { Desired, LiveConfig } from "./plan-types.ts";
 
 /** Where the parts of a document stand whose fields go by another name in plans. */
@@ -61,8 +62,4 @@ function childField(field: string, name: string): string {
   const place = PLACES.find(([section]) => section === field);
   if (place) return `${place[1]}${name}`;
   return field === "" ? name : `${field}.${name}`;
-}
-
-function isMapping(value: Json | undefined): value is { [name: string]: Json | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -13,7 +13,7 @@ import { Languages } from "../locales/languages.ts";
 import { OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { withinDeadline } from "../postgres/client.ts";
 import type { Pool } from "../postgres/pool.ts";
-import type { InboundProvider } from "../providers/provider.ts";
+import type { InboundProvider } from "../providers/kyc.ts";
 import { stripeHandlers } from "../providers/stripe/apply.ts";
 import type { AuditTail } from "../services/audit/audit-tail.ts";
 import type { Cursors } from "../services/cursor.ts";

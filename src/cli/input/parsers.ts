@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { isMapping } from "../../config/yaml/mapping.ts";
 import { IDEMPOTENCY_KEY, type RelativeTimes } from "../../domain/access/idempotency.ts";
+import { isMapping } from "../../domain/json/json.ts";
 import { statusWordsProblem } from "../../domain/market/status-filter.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type Direction, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
