@@ -3,7 +3,7 @@ import { AUDIT_LINES } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
 import { isLoopback } from "../domain/access/networks.ts";
 import { Fault } from "../domain/fault.ts";
-import { parseJson } from "../domain/json/json.ts";
+import { parseJson } from "../domain/json/parse-json.ts";
 import { connectionFailure, faultFrom, retryAfterSec } from "./http-answer.ts";
 import type { HttpApiOptions } from "./http-api.ts";
 import { waitText } from "./pace.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
-import { isMapping } from "../domain/json/json.ts";
+import { isMapping } from "../domain/json/mapping.ts";
 
 const LONGEST_MESSAGE = 2000;
 

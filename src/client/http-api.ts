@@ -5,7 +5,7 @@ import { type Api, type OperationId, operationIds, operations } from "../contrac
 import { fingerprintOf, type RelativeTimes } from "../domain/access/idempotency.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { parseJson } from "../domain/json/json.ts";
+import { parseJson } from "../domain/json/parse-json.ts";
 import { connectionFailure, faultFrom, isResultOf, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
 import { Pace, waitText } from "./pace.ts";

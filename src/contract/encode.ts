@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isMapping } from "../domain/json/json.ts";
+import { isMapping } from "../domain/json/mapping.ts";
 import { compiledEncoder, UNFIT } from "./compiled.ts";
 import { exactText } from "./exact-number.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Entry, sealedLine } from "../../src/app/audit/walk-log.ts";
 import { auditLines, canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import type { SealedLines } from "../../src/domain/audit/chain-walk.ts";
-import { parseJson } from "../../src/domain/json/json.ts";
+import { parseJson } from "../../src/domain/json/parse-json.ts";
 
 const PAYLOADS = [
   { amount: "25", side: "yes", userId: "usr_1" },

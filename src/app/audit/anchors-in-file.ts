@@ -3,7 +3,7 @@ import { type AnchorLine, isGenuine, parseAnchor } from "../../domain/audit/anch
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { counted } from "../../domain/text.ts";
 import { openRegular } from "../../services/anchors/anchor-scan.ts";
 import { type KnownAnchors, knownAnchors } from "../../services/anchors/known-anchors.ts";

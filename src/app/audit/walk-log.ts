@@ -12,7 +12,7 @@ import {
 } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 
 /** The most entries that the API gives at once. */
 const PAGE = 200;

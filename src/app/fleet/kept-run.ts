@@ -1,7 +1,7 @@
 import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { withLock } from "../../state/lock.ts";
 import { createStateFolder, StateError, statePath, writeWhole } from "../../state/state-directory.ts";
 import { FleetRun } from "./fleet-run.ts";

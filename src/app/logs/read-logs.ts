@@ -2,7 +2,7 @@ import { constants, readdirSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { JOURNAL_FILE, type JournalLine } from "../../server/observe/journal.ts";
 import { statePath } from "../../state/state-directory.ts";
 

@@ -2,7 +2,7 @@ import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import type { Story } from "./tell-story.ts";
 
 /** A story as its page holds it. */

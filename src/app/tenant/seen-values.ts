@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { readBounded, UnusableFile } from "../../config/bounded-file.ts";
 import { areOwn, isOwn } from "../../config/selection/own-files.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { createStateFolder, stateDirectory, statePath, writeWhole } from "../../state/state-directory.ts";
 

@@ -1,6 +1,6 @@
 import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { nearest } from "../../domain/nearest.ts";
 
 type Mapping = { [key: string]: unknown };

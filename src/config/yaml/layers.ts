@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
-import { isMapping } from "../../domain/json/json.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { isBelow, isReserved } from "../bounded-file.ts";
 import {
   ConfigError,

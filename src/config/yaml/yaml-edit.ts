@@ -12,7 +12,7 @@ import {
   type YAMLSeq,
 } from "yaml";
 import { isSame, type Json } from "../../domain/audit/audit-link.ts";
-import { isMapping } from "../../domain/json/json.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import type { Path } from "../config-error.ts";
 
 /** A stretch of the text and what takes its place. */

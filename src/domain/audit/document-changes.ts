@@ -1,4 +1,4 @@
-import { isMapping } from "../json/json.ts";
+import { isMapping } from "../json/mapping.ts";
 import { isSame, type Json } from "./audit-link.ts";
 
 /** A document of the configuration, as an apply stored it; sections may be missing that did not exist at the time. */

@@ -1,4 +1,4 @@
-import { isMapping } from "../json/json.ts";
+import { isMapping } from "../json/mapping.ts";
 import type { Side } from "../market/pool.ts";
 import { PLAIN_LINE } from "../text.ts";
 import { faintPairs, faintText } from "./contrast.ts";

@@ -1,5 +1,5 @@
 import type { Fault } from "../../domain/fault.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { Exchange } from "../exchange.ts";

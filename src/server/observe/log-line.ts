@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { parseJson } from "../../domain/json/json.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 
 const LEVELS = [
   { from: 50, name: "ERROR", colour: "red" },
