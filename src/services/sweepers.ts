@@ -1,57 +1,22 @@
 import { listUnrecordedClosings } from "../queries/closings.ts";
 import { hasEndedOverrides } from "../queries/configuration.ts";
 import type { ServiceContext } from "./context.ts";
+import { type Repeated, repeat } from "./repeat.ts";
 
 /** The actor of changes without a request: closings, ends of overrides, holds and resolutions. */
 export const SYSTEM_ACTOR = "oracle";
 
-/** A task that repeats until it is stopped. */
-export interface Sweeper {
-  /** Waits for a sweep that is under way. */
-  stop(): Promise<void>;
-}
+const SWEEP_MS = 2000;
 
-/**
- * Sweeps at an interval, never two at once.
- * @param onError called for the first of consecutive failures only: while the database is away every sweep fails alike
- */
-export function startSweeper(
-  sweep: () => Promise<unknown>,
-  intervalMs: number,
-  onError: (error: unknown) => void,
-): Sweeper {
-  let failing = false;
-  let sweeping: Promise<void> | undefined;
-  const run = async () => {
-    try {
-      await sweep();
-      failing = false;
-    } catch (error) {
-      if (!failing) onError(error);
-      failing = true;
-    } finally {
-      sweeping = undefined;
-    }
-  };
-  const timer = setInterval(() => {
-    sweeping ??= run();
-  }, intervalMs);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await sweeping;
-    },
-  };
+/** Sweeps every few seconds until stopped. */
+export function startSweeper(sweep: () => Promise<unknown>, onError: (error: unknown) => void): Repeated {
+  return repeat(sweep, { pauseMs: SWEEP_MS, onError });
 }
 
 type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
-type IsMine = () => boolean;
-const ALWAYS: IsMine = () => true;
-
 /** Markets per sweep; the next sweep takes the rest. */
 const MAX_CLOSINGS = 500;
-const SWEEP_MS = 2000;
 
 /**
  * Writes `market.closed` for every market whose closing time has passed. Any number of processes may sweep at once: the
@@ -67,18 +32,6 @@ export async function sweepClosings({ pool, sequencer }: SweeperContext): Promis
 }
 
 /**
- * Sweeps every few seconds until stopped.
- * @param isMine whether this process sweeps now
- */
-export function startClosingSweeper(
-  context: SweeperContext,
-  onError: (error: unknown) => void,
-  isMine: IsMine = ALWAYS,
-): Sweeper {
-  return startSweeper(async () => isMine() && sweepClosings(context), SWEEP_MS, onError);
-}
-
-/**
  * Records the end of overrides; the entry that set one names the actor and the time. Trades go by the clock, so nothing
  * depends on this entry. Any number of processes may sweep at once: the engine records an end once.
  * @returns how many overrides this sweep found ended
@@ -87,16 +40,4 @@ export async function sweepOverrides({ pool, sequencer }: SweeperContext): Promi
   if (!(await pool.read(hasEndedOverrides))) return 0;
   const { result } = await sequencer.submit({ command: { type: "endOverrides" }, actor: SYSTEM_ACTOR });
   return result?.ended ?? 0;
-}
-
-/**
- * Sweeps every few seconds until stopped.
- * @param isMine whether this process sweeps now
- */
-export function startOverrideSweeper(
-  context: SweeperContext,
-  onError: (error: unknown) => void,
-  isMine: IsMine = ALWAYS,
-): Sweeper {
-  return startSweeper(async () => isMine() && sweepOverrides(context), SWEEP_MS, onError);
 }

@@ -6,7 +6,7 @@ import type { ExplainedCheck } from "../../queries/reconcile/checks.ts";
 import { LedgerRecomputation } from "../../queries/reconcile/reconcile.ts";
 import { backendOf, cancelStatement } from "../../queries/server.ts";
 import { batchReads } from "../read-batch.ts";
-import { FULL_EVERY_MS, PASS_RARER, REST_PER_WORK, WHOLE_UP_TO } from "./pace.ts";
+import { FULL_EVERY_MS, PASS_RARER, REST_PER_WORK, WHOLE_UP_TO } from "./chain-check.ts";
 
 /** Ledgers with so many entries are recomputed from the first one on by each question: it takes less than half a second. */
 const WHOLE_EACH_TIME = 10_000n;
