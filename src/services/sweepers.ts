@@ -1,5 +1,5 @@
-import { listUnrecordedClosings } from "../queries/closings.ts";
 import { hasEndedOverrides } from "../queries/configuration.ts";
+import { listUnrecordedClosings } from "../queries/due-work.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Repeated, repeat } from "./repeat.ts";
 

@@ -22,7 +22,7 @@ import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
 import { Leases } from "../../services/leases.ts";
 import { SYSTEM_ACTOR, startSweeper, sweepClosings, sweepOverrides } from "../../services/sweepers.ts";
-import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import { languagesFor } from "../embed/languages.ts";
 import { logsFolder } from "../logs/read-logs.ts";

@@ -3,7 +3,7 @@ import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import type { DatabaseState } from "../../domain/durability.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { LeaseStatus } from "../../services/leases.ts";
-import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import type { Connections } from "../connections/connections.ts";
 import { createListener } from "../connections/listener.ts";
 import { nextRequestId } from "../exchange.ts";
