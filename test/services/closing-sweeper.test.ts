@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
-import { sweepClosings } from "../../src/services/sweepers.ts";
+import { sweepClosings } from "../../src/services/background/sweepers.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 

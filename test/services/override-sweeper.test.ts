@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSweeper, sweepOverrides } from "../../src/services/sweepers.ts";
+import { startSweeper, sweepOverrides } from "../../src/services/background/sweepers.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;

@@ -4,7 +4,7 @@ import type { Api } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { type Repeated, repeat } from "../../services/repeat.ts";
+import { type Repeated, repeat } from "../../services/background/repeat.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 
 /** Programs that trade invented money; the demo says so wherever it names them. */

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from "node:http";
 import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import type { DatabaseState } from "../../domain/durability.ts";
 import { withinDeadline } from "../../postgres/client.ts";
-import type { LeaseStatus } from "../../services/leases.ts";
+import type { LeaseStatus } from "../../services/background/leases.ts";
 import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import type { Connections } from "../connections/connections.ts";
 import { createListener } from "../connections/listener.ts";

@@ -5,7 +5,7 @@ import type { Reader } from "../../postgres/pool.ts";
 import { readLog } from "../../queries/evidence.ts";
 import { Evidence, type Look, newestAnchor } from "../anchors/evidence.ts";
 import { VouchedHead } from "../anchors/vouched-head.ts";
-import { type Sleep, sleepUntilAborted } from "../repeat.ts";
+import { type Sleep, sleepUntilAborted } from "../background/repeat.ts";
 import { type Verification, verifyChain } from "./audit-verifier.ts";
 
 /** A log of so many entries is checked whole by each question: it takes less than half a second. */

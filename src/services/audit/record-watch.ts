@@ -1,6 +1,6 @@
 import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
 import type { Look } from "../anchors/evidence.ts";
-import { type Repeated, repeat, type Sleep, sleepUntilAborted } from "../repeat.ts";
+import { type Repeated, repeat, type Sleep, sleepUntilAborted } from "../background/repeat.ts";
 import { ChainCheck, type ChainCheckOptions, type ChainStatus, REST_PER_WORK } from "./chain-check.ts";
 import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "./ledger-check.ts";
 

@@ -3,7 +3,7 @@ import type { Sql } from "../../../src/postgres/connect.ts";
 import type { Reader } from "../../../src/postgres/pool.ts";
 import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "../../../src/services/audit/ledger-check.ts";
 import { RecordWatch } from "../../../src/services/audit/record-watch.ts";
-import type { Sleep } from "../../../src/services/repeat.ts";
+import type { Sleep } from "../../../src/services/background/repeat.ts";
 import { openLedger, TAMPERS } from "../../ledger/ledger.ts";
 import { DOLLAR, deposit, KEY, type Live, sale, trade, until } from "../../ledger/sequencer/live.ts";
 import { Random } from "../../model/random.ts";

@@ -1,6 +1,6 @@
-import { hasEndedOverrides } from "../queries/configuration.ts";
-import { listUnrecordedClosings } from "../queries/due-work.ts";
-import type { ServiceContext } from "./context.ts";
+import { hasEndedOverrides } from "../../queries/configuration.ts";
+import { listUnrecordedClosings } from "../../queries/due-work.ts";
+import type { ServiceContext } from "../context.ts";
 import { type Repeated, repeat } from "./repeat.ts";
 
 /** The actor of changes without a request: closings, ends of overrides, holds and resolutions. */

@@ -1,5 +1,5 @@
-import { claimLeases, type Lease, readLeases, releaseLeases, WORKS, type Work } from "../ledger/unchained/leases.ts";
-import type { Pool } from "../postgres/pool.ts";
+import { claimLeases, type Lease, readLeases, releaseLeases, WORKS, type Work } from "../../ledger/unchained/leases.ts";
+import type { Pool } from "../../postgres/pool.ts";
 import { type Repeated, repeat } from "./repeat.ts";
 
 export interface LeasesOptions {
