@@ -92,16 +92,12 @@ async function runStatus(context: CommandContext<SelectorOptions>): Promise<void
 
 const healthRequest = defineCommand({
   operation: "getHealth",
-  input: () => ({}),
-  view: {
-    kind: "record",
-    fields: ({ ok, db, service, uptimeSec }) => [
-      ["healthy", ok ? "yes" : "no"],
-      ["database", db ? "answers" : "does not answer"],
-      ["service", service],
-      ["up for", `${uptimeSec} s`],
-    ],
-  },
+  fields: ({ ok, db, service, uptimeSec }) => [
+    ["healthy", ok ? "yes" : "no"],
+    ["database", db ? "answers" : "does not answer"],
+    ["service", service],
+    ["up for", `${uptimeSec} s`],
+  ],
   after: ({ ok }) => {
     if (!ok) throw new Fault("DATABASE_UNAVAILABLE", "The database does not answer");
   },

@@ -77,8 +77,7 @@ export const policyShow = defineCommand({
   name: "show",
   summary: "the policy in force",
   operation: "getPolicy",
-  input: () => ({}),
-  view: { kind: "record", fields: fieldsOf },
+  fields: fieldsOf,
 });
 
 const updatedView: View<Updated, Updated> = {
