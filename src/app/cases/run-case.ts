@@ -1,11 +1,10 @@
-import { formatPath, type Path } from "../../config/config-error.ts";
+import { formatPath } from "../../config/config-error.ts";
 import { type Case, STEP_REFUSALS, type Step } from "../../config/schema/case-schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
 import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { FEES, TREASURY, walletOf } from "../../domain/accounts.ts";
 import { Fault, type FaultCode } from "../../domain/fault.ts";
-import { isMapping } from "../../domain/json/mapping.ts";
 import { pricesOf, type Side } from "../../domain/market/market.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
@@ -14,7 +13,7 @@ import { positionKey } from "../../engine/rows.ts";
 import { documentOf } from "../../plan/plan-document.ts";
 import { loadCases, type PlacedCase } from "./case-files.ts";
 import { type CaseTenant, feedsOf } from "./case-tenant.ts";
-import { micro, perform, setUp, type TenantOfCases } from "./set-up.ts";
+import { type Difference, differences, micro, perform, setUp, type TenantOfCases } from "./set-up.ts";
 
 /** A place in a case at which something else came out than was expected. */
 export interface Failure {
@@ -171,31 +170,6 @@ export function readTestedTenant(tenant: string, file: string): TestedTenant {
 /** Runs the cases whose names match. */
 export function runCases(tested: TestedTenant, matches: (name: string) => boolean): RanCase[] {
   return tested.cases.filter(({ spec }) => matches(spec.name)).map((placed) => runCase(tested, placed));
-}
-
-/** What a case expected at a place and did not find. */
-export interface Difference {
-  path: Path;
-  expected: unknown;
-  /** Null where there is nothing. */
-  actual: unknown;
-}
-
-/** Numbers that are nearer to each other are the same: a micro-dollar, and what doubles lose of it. */
-const TOLERANCE = 1e-6 + 1e-9;
-
-/** Where a value departs from what was expected of it. What an expected mapping does not name is not compared. */
-function differences(expected: unknown, actual: unknown, path: Path): Difference[] {
-  if (isMapping(expected) && isMapping(actual))
-    return Object.entries(expected).flatMap(([name, value]) => differences(value, actual[name], [...path, name]));
-  if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length)
-    return expected.flatMap((value, index) => differences(value, actual[index], [...path, index]));
-  return isSame(expected, actual) ? [] : [{ path, expected, actual: actual ?? null }];
-}
-
-function isSame(expected: unknown, actual: unknown): boolean {
-  if (typeof expected === "number" && typeof actual === "number") return Math.abs(expected - actual) <= TOLERANCE;
-  return expected === (actual ?? null);
 }
 
 /** What cases have met of what there is. */

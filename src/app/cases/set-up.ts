@@ -5,6 +5,7 @@ import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import type { Input } from "../../contract/operations.ts";
 import type { OutgoingRules } from "../../domain/access/networks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { microFromUsd } from "../../domain/money.ts";
 import { overlay } from "../../domain/overlay.ts";
 import { DEFAULT_POLICY, mergePolicy } from "../../domain/policy/policy.ts";
@@ -17,7 +18,6 @@ import { marketCommand, settlementCommand, settlementView } from "../../services
 import { tradeCommand, tradeView } from "../../services/markets/trading.ts";
 import type { PlacedCase } from "./case-files.ts";
 import { CaseTenant, type TenantFeeds } from "./case-tenant.ts";
-import type { Difference } from "./run-case.ts";
 
 /** A tenant's configuration as cases begin with it. */
 export interface TenantOfCases {
@@ -151,4 +151,29 @@ function place(tenant: CaseTenant, trade: NonNullable<Step["trade"]>, { index, c
   const input = decodeInput("placeTrade", { marketId, selection: { side, action }, amount, ...terms });
   const user = { id, jurisdiction: claimedBy(id) };
   return encodeResult("placeTrade", tradeView(tenant.run(tradeCommand(`trd_${index}`, input, side, user))));
+}
+
+/** What a case expected at a place and did not find. */
+export interface Difference {
+  path: Path;
+  expected: unknown;
+  /** Null where there is nothing. */
+  actual: unknown;
+}
+
+/** Numbers that are nearer to each other are the same: a micro-dollar, and what doubles lose of it. */
+const TOLERANCE = 1e-6 + 1e-9;
+
+/** Where a value departs from what was expected of it. What an expected mapping does not name is not compared. */
+export function differences(expected: unknown, actual: unknown, path: Path): Difference[] {
+  if (isMapping(expected) && isMapping(actual))
+    return Object.entries(expected).flatMap(([name, value]) => differences(value, actual[name], [...path, name]));
+  if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length)
+    return expected.flatMap((value, index) => differences(value, actual[index], [...path, index]));
+  return isSame(expected, actual) ? [] : [{ path, expected, actual: actual ?? null }];
+}
+
+function isSame(expected: unknown, actual: unknown): boolean {
+  if (typeof expected === "number" && typeof actual === "number") return Math.abs(expected - actual) <= TOLERANCE;
+  return expected === (actual ?? null);
 }
