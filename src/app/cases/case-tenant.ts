@@ -13,9 +13,8 @@ import {
 } from "../../domain/market/resolution.ts";
 import { decodeTerms, type FeedHashes, type MarketTerms } from "../../domain/market/terms.ts";
 import { type Policy, policyAt } from "../../domain/policy/policy.ts";
-import type { Command, Results } from "../../engine/commands.ts";
+import { type Command, execute, type Results } from "../../engine/commands.ts";
 import type { Reader, RowWrite } from "../../engine/draft.ts";
-import { execute } from "../../engine/execute.ts";
 import { RowMap } from "../../engine/row-map.ts";
 import { type Market, type Position, SINGLE, type Table, type Tables, type Tenant } from "../../engine/rows.ts";
 import { upstreamOf, usableSources } from "../../oracle/records.ts";

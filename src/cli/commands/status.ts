@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { INBOX_KINDS } from "../../app/inbox/inbox-item.ts";
+import { INBOX_KINDS } from "../../app/checks/inbox-item.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -64,7 +64,7 @@ export function register(noun: Command, host: Host): void {
 
 async function runStatus(context: CommandContext<SelectorOptions>): Promise<void> {
   const { options, io } = context;
-  const { lookAtTenant } = await import("../../app/inbox/collect-inbox.ts");
+  const { lookAtTenant } = await import("../../app/checks/look.ts");
   const workspace = openWorkspace();
   const tenants = tenantsMeant(workspace, context, "all");
   const { via, url, key } = options;

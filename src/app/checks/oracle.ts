@@ -1,24 +1,21 @@
 import { counted } from "../../domain/text.ts";
+import type { Sql } from "../../postgres/connect.ts";
 import { type HeldRow, listHeldMarkets, listPromises, type PromiseRow } from "../../queries/oracle.ts";
 import { isFeedUnchanged, type OracleSetup } from "../../services/feeds.ts";
 import { tooFewSources } from "../apply/market-warnings.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
-import { type Check, type CheckGroup, ok, warn, withoutDatabase } from "./check.ts";
+import { type Examined, type Finding, ok, warn } from "./check.ts";
 
 /** Beyond so many, the number tells nothing more. */
 const MOST_HELD = 200;
 
-export const oracleGroup: CheckGroup = {
-  name: "oracle",
-  run: async ({ id, sql, config }) => {
-    if (!sql) return withoutDatabase("oracle", "held markets");
-    const [promises, held] = [await listPromises(sql), await listHeldMarkets(sql, { limit: MOST_HELD })];
-    return [...evaluatePromises(tenantFeeds(config), promises), evaluateHeld(held, id)];
-  },
-};
+export async function examineOracle(sql: Sql, { id, config }: Examined): Promise<Finding[]> {
+  const [promises, held] = [await listPromises(sql), await listHeldMarkets(sql, { limit: MOST_HELD })];
+  return [...evaluatePromises(tenantFeeds(config), promises), evaluateHeld(held, id)];
+}
 
 /** Markets whose time has come and that the oracle left to a person: traders wait for their money. Longest first. */
-export function evaluateHeld(held: readonly HeldRow[], tenant: string): Check {
+export function evaluateHeld(held: readonly HeldRow[], tenant: string): Finding {
   const [first] = held;
   if (!first) return ok("held markets", "none waits for a person");
   const markets = held.length < MOST_HELD ? counted(held.length, "market") : `${MOST_HELD} markets or more`;
@@ -31,7 +28,7 @@ export function evaluateHeld(held: readonly HeldRow[], tenant: string): Check {
 }
 
 /** Whether the feeds can still settle the markets that were created on them, before those close. */
-export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Check[] {
+export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Finding[] {
   if (promises.length === 0) return [ok("oracle", "no market waits for a feed")];
   const doubts = promises.flatMap((promise) => evaluatePromise(setup, promise));
   if (doubts.length > 0) return doubts;
@@ -39,7 +36,7 @@ export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseR
   return [ok("oracle", `${counted(markets, "market")} can be decided by ${counted(promises.length, "feed")}`)];
 }
 
-function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow): Check[] {
+function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow): Finding[] {
   const { feed: key } = promise;
   const feed = setup.feeds.get(key);
   const waiting = `${counted(markets, "market")}, ${first} first`;

@@ -1,9 +1,7 @@
 import { type LoginRights, readLoginRights, readOwnership } from "../../queries/login.ts";
 import { ownerProblem, ownerRemedy, problemOf } from "../tenant/database-owner.ts";
 import { databaseUrlAtHand, type OperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Check, type CheckGroup, type DoctorContext, fail, ok, warn, withoutDatabase } from "./check.ts";
-
-export const loginGroup: CheckGroup = { name: "database login", run: checkLogin };
+import { type Examined, type Finding, fail, ok, skipped, warn } from "./check.ts";
 
 const CHECK = "database login";
 const OWNER_CHECK = "database owner";
@@ -14,7 +12,7 @@ const SHOWN = 6;
  * @param problem why not
  * @param isNamed whether the tenant file has a `database.ownerUrl`; without, the login that serves has to be the owner
  */
-function evaluateOwner(problem: string | undefined, isNamed: boolean): Check {
+function evaluateOwner(problem: string | undefined, isNamed: boolean): Finding {
   const field = isNamed ? "database.ownerUrl" : "database.url";
   if (problem === undefined) return ok(OWNER_CHECK, `the login that ${field} names can migrate the database`);
   const consequence = isNamed ? "" : ", and no login is named that can migrate it";
@@ -26,7 +24,7 @@ function evaluateOwner(problem: string | undefined, isNamed: boolean): Check {
  * Whether the login that serves can do more than it needs.
  * @param isOwner it is the owner too, because the tenant file names no other
  */
-export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean): Check {
+export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean): Finding {
   const more = excess.length > SHOWN ? [`and ${excess.length - SHOWN} more`] : [];
   const found = [...excess.slice(0, SHOWN), ...more].join("; ");
   if (isOwner)
@@ -44,12 +42,13 @@ export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean):
   return ok(CHECK, `${login} owns nothing, adds to the journals and cannot change what is in them`);
 }
 
-async function checkLogin(context: DoctorContext): Promise<Check[]> {
-  const { sql, config } = context;
+export async function examineLogins(tenant: Examined): Promise<Finding[]> {
+  const { sql, config } = tenant;
   const { database } = config;
-  if (database === "embedded") return sql ? [evaluateLogin(await readLoginRights(sql), false)] : withoutDatabase(CHECK);
-  const owner = await checkOwner(context);
-  if (!sql) return [...withoutDatabase(CHECK), ...owner];
+  const unknown = skipped(CHECK, "the database cannot be asked");
+  if (database === "embedded") return [sql ? evaluateLogin(await readLoginRights(sql), false) : unknown];
+  const owner = await examineOwner(tenant);
+  if (!sql) return [unknown, ...owner];
   const problem = database.ownerUrl === undefined ? problemOf(await readOwnership(sql)) : undefined;
   const isOwner = database.ownerUrl === undefined && problem === undefined;
   return [
@@ -58,8 +57,8 @@ async function checkLogin(context: DoctorContext): Promise<Check[]> {
   ];
 }
 
-/** No check where the owner's connection string is not at hand: a machine that only serves does not need it. */
-async function checkOwner(tenant: OperatorTenant): Promise<Check[]> {
+/** No finding where the owner's connection string is not at hand: a machine that only serves does not need it. */
+async function examineOwner(tenant: OperatorTenant): Promise<Finding[]> {
   const url = databaseUrlAtHand(tenant, "ownerUrl");
   return url === undefined ? [] : [evaluateOwner(await ownerProblem({ url, pooled: true }), true)];
 }

@@ -9,7 +9,7 @@ import { serverLogin } from "../../postgres/embedded/settings.ts";
 import { readMigrations, schemaVersion } from "../../postgres/migrate.ts";
 import { readVersion } from "../../queries/server.ts";
 import { databaseUrlAtHand, type OperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
 export type DatabaseFacts =
   | {
@@ -39,7 +39,7 @@ const CLOCK_FAIL_MS = 15_000;
 /** The checks of a tenant's database, and the connection to ask more through; the caller ends it. */
 export async function checkDatabase(
   tenant: OperatorTenant,
-): Promise<{ checks: Check[]; sql: Sql | undefined; isCurrent: boolean }> {
+): Promise<{ checks: Finding[]; sql: Sql | undefined; isCurrent: boolean }> {
   const { id, directory, config } = tenant;
   const none = { sql: undefined, isCurrent: false };
   const url = databaseUrlAtHand(tenant, "url");
@@ -106,7 +106,7 @@ async function collectDatabase(sql: Sql): Promise<DatabaseFacts> {
   };
 }
 
-export function evaluateDatabase(facts: DatabaseFacts, tenant: string): Check[] {
+export function evaluateDatabase(facts: DatabaseFacts, tenant: string): Finding[] {
   if (facts.state === "not created")
     return [fail("database", `there is none of ${tenant} yet`, `Create it: pmctl apply ${tenant}`)];
   if (facts.state === "not granted")
@@ -124,14 +124,14 @@ export function evaluateDatabase(facts: DatabaseFacts, tenant: string): Check[] 
   ];
 }
 
-function evaluateSchema(schema: number, needed: number, tenant: string): Check {
+function evaluateSchema(schema: number, needed: number, tenant: string): Finding {
   const found = `version ${schema}, and this pmctl needs ${needed}`;
   if (schema === needed) return ok("schema", `version ${schema} is current`);
   if (schema > needed) return fail("schema", found, "Upgrade pmctl: a newer one has been here");
   return fail("schema", found, `Run: pmctl db migrate -t ${tenant}`);
 }
 
-function evaluateClock(differenceMs: number, uncertaintyMs: number): Check {
+function evaluateClock(differenceMs: number, uncertaintyMs: number): Finding {
   const offMs = Math.max(0, Math.abs(differenceMs) - uncertaintyMs);
   if (offMs < CLOCK_WARN_MS)
     return ok("clock", `within ${Math.abs(differenceMs) + uncertaintyMs} ms of the database's`);

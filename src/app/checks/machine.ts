@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
-import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
 /** Of the machine and the operator's directory. */
 export type MachineFacts = Awaited<ReturnType<typeof collectMachine>>;
@@ -34,11 +34,11 @@ export async function collectMachine(directory: string, needsEmbedded: boolean) 
   };
 }
 
-export function evaluateMachine(facts: MachineFacts): Check[] {
+export function evaluateMachine(facts: MachineFacts): Finding[] {
   return [evaluateNode(facts), evaluateBinaries(facts), evaluateDirectory(facts), evaluateDisk(facts)];
 }
 
-function evaluateNode({ node }: MachineFacts): Check {
+function evaluateNode({ node }: MachineFacts): Finding {
   const [oldestMajor, oldestMinor] = OLDEST_NODE;
   const [major = 0, minor = 0] = node.split(".").map(Number);
   const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
@@ -47,7 +47,7 @@ function evaluateNode({ node }: MachineFacts): Check {
   return fail("node", `version ${node} is older than ${oldest}`, `Install Node.js ${oldest} or newer`);
 }
 
-function evaluateBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: MachineFacts): Check {
+function evaluateBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: MachineFacts): Finding {
   if (binariesProblem === null) return ok("embedded PostgreSQL", `version ${embeddedVersion} is installed`);
   const remedy =
     "Install pmctl again without --omit=optional, or set database: { url: { env: ... } } in the tenant file";
@@ -56,12 +56,12 @@ function evaluateBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: M
     : skipped("embedded PostgreSQL", "not installed, and no tenant needs it");
 }
 
-function evaluateDirectory({ directory, isWritable: writable }: MachineFacts): Check {
+function evaluateDirectory({ directory, isWritable: writable }: MachineFacts): Finding {
   if (writable) return ok("directory", `${directory} can be written to`);
   return fail("directory", `${directory} cannot be written to`, `Give this user the right to write to ${directory}`);
 }
 
-function evaluateDisk({ needsEmbedded, dataDir, freeBytes: free }: MachineFacts): Check {
+function evaluateDisk({ needsEmbedded, dataDir, freeBytes: free }: MachineFacts): Finding {
   if (!needsEmbedded) return skipped("disk", "no tenant's database is on it");
   if (free === null) return skipped("disk", `the file system of ${dataDir} does not say how much is free`);
   const found = `${Math.floor(free / MIB)} MiB are free at ${dataDir}`;

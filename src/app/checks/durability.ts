@@ -1,28 +1,15 @@
-import { requiredStandbys } from "../../config/tenant-config.ts";
-import { type Promises, promisesOf, type ServerFacts, type Standby } from "../../domain/durability.ts";
+import type { Promises, ServerFacts, Standby } from "../../domain/durability.ts";
 import { counted } from "../../domain/text.ts";
-import { readDurability } from "../../queries/server.ts";
-import { lastBackupAt } from "../backup/last-backup.ts";
-import { type Check, type CheckGroup, fail, ok, warn, withoutDatabase } from "./check.ts";
-
-export const durabilityGroup: CheckGroup = {
-  name: "durability",
-  run: async ({ id, directory, config, sql }) => {
-    const backup = evaluateBackup(await lastBackupAt({ directory, tenant: id }), id);
-    if (!sql) return [...withoutDatabase("durability", "replication", "archive"), backup];
-    const facts = await readDurability(sql);
-    return [...evaluateDurability({ ...facts, ...promisesOf(facts), required: requiredStandbys(config) }), backup];
-  },
-};
+import { type Finding, fail, ok, warn } from "./check.ts";
 
 export type DurabilityFacts = Omit<ServerFacts, "manager"> & Promises & { required: number };
 
 /** What an acknowledged change survives. */
-export function evaluateDurability(facts: DurabilityFacts): Check[] {
+export function evaluateDurability(facts: DurabilityFacts): Finding[] {
   return [evaluateDisk(facts), evaluateReplication(facts), evaluateArchive(facts)];
 }
 
-function evaluateDisk({ fsync, fullPageWrites }: DurabilityFacts): Check {
+function evaluateDisk({ fsync, fullPageWrites }: DurabilityFacts): Finding {
   const remedy = "Turn it on in postgresql.conf";
   if (!fsync) return fail("durability", "fsync is off: a crash loses money", remedy);
   if (!fullPageWrites)
@@ -34,7 +21,7 @@ function evaluateDisk({ fsync, fullPageWrites }: DurabilityFacts): Check {
   return ok("durability", "a commit is on the disk before it is acknowledged");
 }
 
-function evaluateReplication(facts: DurabilityFacts): Check {
+function evaluateReplication(facts: DurabilityFacts): Finding {
   const { survives, synchronousStandbys: there, required, strict } = facts;
   const found = `${replicationOf(facts)}${strict === null ? "; whether the wait stays when all are lost cannot be seen" : ""}`;
   if (there < required)
@@ -61,7 +48,7 @@ function listed(standbys: readonly Standby[]): string {
     .join("; ");
 }
 
-function evaluateArchive({ walLevel, archive }: DurabilityFacts): Check {
+function evaluateArchive({ walLevel, archive }: DurabilityFacts): Finding {
   const { mode, lastArchivedAt, lastFailedAt, failed } = archive;
   const remedy = "Set archive_mode and archive_command, such as of pgBackRest: they allow a restore to any moment";
   if (mode === "off") return warn("archive", `archive_mode is off, wal_level is ${walLevel}`, remedy);
@@ -74,7 +61,7 @@ function evaluateArchive({ walLevel, archive }: DurabilityFacts): Check {
   return ok("archive", lastArchivedAt === null ? "on, nothing archived yet" : `last archived at ${lastArchivedAt}`);
 }
 
-export function evaluateBackup(lastAt: string | null, tenant: string): Check {
+export function evaluateBackup(lastAt: string | null, tenant: string): Finding {
   if (lastAt !== null) return ok("backup", `the last one from this directory is of ${lastAt}`);
   return warn("backup", "none was written from this directory", `Write one: pmctl db backup -t ${tenant}`);
 }

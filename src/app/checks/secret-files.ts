@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { isErrno } from "../../config/environment.ts";
-import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
 interface EnvFileFacts {
   /** Permission bits of `.env`; null when there is none. */
@@ -35,12 +35,12 @@ async function askGit(directory: string): Promise<EnvFileFacts["git"]> {
   return (await git("check-ignore", "-q", ".env")) === 0 ? "ignored" : "not ignored";
 }
 
-export function evaluateEnvFile({ mode, git }: EnvFileFacts): Check[] {
+export function evaluateEnvFile({ mode, git }: EnvFileFacts): Finding[] {
   if (mode === null) return [skipped(".env", "there is none: secrets come from the environment or from files")];
   return [evaluateMode(mode), evaluateGit(git)];
 }
 
-function evaluateMode(mode: number): Check {
+function evaluateMode(mode: number): Finding {
   const text = mode.toString(8).padStart(3, "0");
   const remedy = "Run: chmod 600 .env";
   if ((mode & OTHERS) !== 0)
@@ -49,7 +49,7 @@ function evaluateMode(mode: number): Check {
   return ok(".env permissions", `mode ${text}: yours alone`);
 }
 
-function evaluateGit(git: EnvFileFacts["git"]): Check {
+function evaluateGit(git: EnvFileFacts["git"]): Finding {
   if (git === "no repository") return ok(".env and git", "not in a git repository");
   if (git === "ignored") return ok(".env and git", "git ignores it");
   if (git === "not ignored")

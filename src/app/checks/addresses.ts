@@ -1,8 +1,8 @@
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
-import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
-
-export const addressGroup: CheckGroup = { name: "addresses", run: async ({ config }) => evaluateAddresses(config) };
+import type { Policy } from "../../domain/policy/policy.ts";
+import { counted } from "../../domain/text.ts";
+import { type Finding, fail, ok, warn } from "./check.ts";
 
 export type AddressFacts = Pick<TenantConfig, "baseUrl" | "cors"> & {
   embed: Pick<TenantConfig["embed"], "allowedOrigins">;
@@ -10,11 +10,11 @@ export type AddressFacts = Pick<TenantConfig, "baseUrl" | "cors"> & {
 };
 
 /** Whether the addresses of a tenant file go together. Pure: the file alone decides. */
-export function evaluateAddresses(facts: AddressFacts): Check[] {
+export function evaluateAddresses(facts: AddressFacts): Finding[] {
   return [evaluateBaseUrl(facts), evaluateTrustProxy(facts), evaluateOrigins(facts)];
 }
 
-function evaluateBaseUrl({ baseUrl }: AddressFacts): Check {
+function evaluateBaseUrl({ baseUrl }: AddressFacts): Finding {
   const { protocol, hostname } = new URL(baseUrl);
   if (hostname === "example" || hostname.endsWith(".example"))
     return warn(
@@ -32,7 +32,7 @@ function evaluateBaseUrl({ baseUrl }: AddressFacts): Check {
 }
 
 /** Every host in a trusted range can claim to be any client, so it may hold proxies and no other host. */
-function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Check {
+function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Finding {
   const wide = trustProxy.filter((range) => isWide(range));
   if (wide.length > 0)
     return fail(
@@ -58,7 +58,7 @@ function isWide(range: string): boolean {
   return Number(bits) < (address.includes(":") ? 16 : 8);
 }
 
-function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }: AddressFacts): Check {
+function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }: AddressFacts): Finding {
   const own = new URL(baseUrl).origin;
   if (allowedOrigins.includes(own))
     return warn(
@@ -83,4 +83,19 @@ function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins }
       "Give the tenant an https:// baseUrl",
     );
   return ok("embed origins", allowedOrigins.length === 0 ? "none: any site, read-only" : allowedOrigins.join(", "));
+}
+
+/**
+ * Whether the policy refuses users because nothing says where they live: to an integration whose identity check names no
+ * jurisdiction that looks like an outage.
+ * @param unknown verified users whose identity check named none, or no code of ISO 3166
+ */
+export function evaluateJurisdictions({ allowed, blocked }: Policy["jurisdictions"], unknown: number): Finding {
+  if (allowed.length === 0 && blocked.length === 0)
+    return ok("jurisdictions", "users of any jurisdiction may trade, a known one or not");
+  const rule = "policy.jurisdictions refuses users whose jurisdiction is unknown";
+  const remedy =
+    "Send `jurisdiction` with the identity check (kyc.passed) or as a claim of the user's token, or empty both lists of policy.jurisdictions";
+  if (unknown === 0) return ok("jurisdictions", `${rule}; each verified user has one on record`);
+  return warn("jurisdictions", `${rule}: ${counted(unknown, "verified user")} without one on record`, remedy);
 }

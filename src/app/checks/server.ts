@@ -5,12 +5,7 @@ import { Fault } from "../../domain/fault.ts";
 import { readLeases } from "../../ledger/unchained/leases.ts";
 import { adminKey } from "../tenant/admin-key.ts";
 import { isServed, serversHere, UNSERVED } from "../tenant/servers-here.ts";
-import { type Check, type CheckGroup, type DoctorContext, fail, ok, skipped, warn } from "./check.ts";
-
-export const serverGroup: CheckGroup = {
-  name: "server",
-  run: async (context) => evaluateServer(await collectServer(context)),
-};
+import { type Examined, type Finding, fail, ok, skipped, warn } from "./check.ts";
 
 export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
@@ -37,7 +32,7 @@ const FAILING_REMEDY = "Mend that; the tenant is tried again within a minute, ot
 const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
-async function collectServer(tenant: DoctorContext): Promise<ServerFacts> {
+export async function collectServer(tenant: Examined): Promise<ServerFacts> {
   const { host, port, opsPort, opsHost } = tenant.config.server;
   const { servers, failing, foreign, unproven } = await serversHere(tenant);
   const [server] = servers;
@@ -75,7 +70,7 @@ export function evaluateServer({
   foreign,
   unserved,
   adminKey: refused,
-}: ServerFacts): Check[] {
+}: ServerFacts): Finding[] {
   if (failing)
     return [fail("server", `the server at ${failing.url} cannot serve it: ${failing.problem}`, FAILING_REMEDY)];
   if (unproven !== undefined) return [warn("server", unproven, UNPROVEN_REMEDY)];
@@ -102,7 +97,7 @@ export function evaluateServer({
   ];
 }
 
-function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>): Check {
+function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>): Finding {
   if (ready === GOOD) return ok("readiness", "/readyz is good");
   if (integrity === "ledger")
     return fail("ledger", `/readyz answers ${ready}, and the ledger does not add up`, LEDGER_REMEDY);
@@ -111,7 +106,7 @@ function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["runnin
     : fail("readiness", `/readyz answers ${ready}, and the audit log does not hold (${integrity})`, AUDIT_REMEDY);
 }
 
-function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): Check {
+function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): Finding {
   if (problem === undefined) return ok(field, port === 0 ? "any free port" : `port ${port} is free`);
   const remedy = `Set ${field} to another port, or stop what uses it`;
   return fail(field, `port ${port} cannot be had (${problem}), and it is not this tenant's server`, remedy);
@@ -127,7 +122,7 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
 }
 
 /** The name of the admin key's secret, where the server does not take its value. */
-async function refusedKey(tenant: DoctorContext, request: typeof fetch): Promise<string | undefined> {
+async function refusedKey(tenant: Examined, request: typeof fetch): Promise<string | undefined> {
   try {
     const { value, secretName = "keys.admin" } = adminKey(tenant, undefined);
     const { status } = await answerOf(request, "http://localhost/v1/keys", { "x-api-key": value });

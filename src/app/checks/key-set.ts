@@ -2,16 +2,12 @@ import type { ResolvedJwt } from "../../config/resolve-tenant.ts";
 import type { OutgoingRules } from "../../domain/access/networks.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { keySetLoader } from "../../server/access/key-set.ts";
-import { type Check, type CheckGroup, fail, ok, skipped } from "./check.ts";
+import { type Examined, type Finding, fail, ok, skipped } from "./check.ts";
 
-export const keySetGroup: CheckGroup = {
-  name: "user tokens",
-  run: async ({ config, secrets }) => [
-    secrets
-      ? evaluateKeySet(await collectKeySet(secrets.jwt, config.network))
-      : skipped("user tokens", "not all secrets are there"),
-  ],
-};
+export async function examineKeySet({ config, secrets }: Examined): Promise<Finding[]> {
+  if (!secrets) return [skipped("user tokens", "not all secrets are there")];
+  return [evaluateKeySet(await collectKeySet(secrets.jwt, config.network))];
+}
 
 type KeySetFacts =
   | { kind: "shared secret" }
@@ -44,7 +40,7 @@ function keysOf(text: string): { kty?: unknown }[] {
   throw new Error("it is no JSON Web Key Set");
 }
 
-export function evaluateKeySet(facts: KeySetFacts): Check {
+export function evaluateKeySet(facts: KeySetFacts): Finding {
   if (facts.kind === "shared secret") return ok("user tokens", "signed with a shared secret");
   const { where } = facts;
   if ("problem" in facts)

@@ -6,12 +6,7 @@ import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
-import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
-
-export const certificateGroup: CheckGroup = {
-  name: "certificate",
-  run: async ({ config, directory }) => evaluateCertificate(collectCertificate(config, directory)),
-};
+import { type Finding, fail, ok, warn } from "./check.ts";
 
 type CertificateFacts =
   | { problem: string }
@@ -22,7 +17,7 @@ type CertificateFacts =
 const SHORT_DAYS = 14;
 
 /** Undefined where the tenant file names no certificate. */
-function collectCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
+export function collectCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
   try {
     const found = readCertificate(config, loadEnvironment(directory), wallClockMs());
     if (!found) return undefined;
@@ -38,7 +33,7 @@ function collectCertificate(config: TenantConfig, directory: string): Certificat
   }
 }
 
-export function evaluateCertificate(facts: CertificateFacts | undefined): Check[] {
+export function evaluateCertificate(facts: CertificateFacts | undefined): Finding[] {
   const check = "certificate";
   if (!facts) return [];
   if ("problem" in facts)

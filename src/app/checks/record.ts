@@ -11,7 +11,6 @@ import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
 import { loadRows } from "../../ledger/load.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import { type Reader, readerOf } from "../../postgres/pool.ts";
-import { countUnsettled } from "../../queries/closings.ts";
 import { readLog } from "../../queries/evidence.ts";
 import { reconcileStanding } from "../../queries/reconcile/reconcile.ts";
 import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
@@ -19,16 +18,8 @@ import { type AnchorSources, knownAnchors } from "../../services/anchors/known-a
 import { compareAnchors } from "../../services/anchors/set-back.ts";
 import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Check, type CheckGroup, type DoctorContext, fail, ok, skipped, warn, withoutDatabase } from "./check.ts";
+import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 import { nameOf } from "./secrets.ts";
-
-export const recordGroup: CheckGroup = {
-  name: "record",
-  run: async (context) =>
-    context.sql
-      ? evaluateRecord(await collectRecord(context.sql, context))
-      : withoutDatabase("audit chain", "anchors", "on record", "treasury", "settlements"),
-};
 
 export interface RecordFacts {
   /** `Missing` says why the audit key is not at hand. */
@@ -36,10 +27,6 @@ export interface RecordFacts {
   /** The variable or file that the audit key is read from. */
   keyName: string;
   anchors: AnchorFacts | Missing;
-  treasuryMicro: bigint;
-  /** What a market with the tenant's default liquidity takes from the treasury. */
-  liquidityMicro: bigint;
-  waiting: { count: number; oldest: string | null };
   /** Keys, users and fields that are not as the audit log says. */
   offRecord: readonly { name: string; place: string }[];
 }
@@ -63,21 +50,27 @@ const TAIL_ENTRIES = 1000;
 const FAULTS_NAMED = 5;
 
 /** Reads a database whose schema is current. */
-async function collectRecord(sql: Sql, tenant: Omit<DoctorContext, "sql">): Promise<RecordFacts> {
+export async function collectRecord(sql: Sql, tenant: OperatorTenant): Promise<RecordFacts> {
   const keys = auditKeys(tenant);
-  const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
-  const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
+  const reader = readerOf(sql);
   return {
     keyName: nameOf(tenant.config.audit.key),
-    tail: "missing" in keys ? keys : await verifyTail(readerOf(sql), keys, TAIL_ENTRIES),
+    tail: "missing" in keys ? keys : await verifyTail(reader, keys, TAIL_ENTRIES),
     anchors:
-      "missing" in keys
-        ? keys
-        : await collectAnchors(readerOf(sql), { tenant: tenant.id, ...anchorPlaces(tenant), keys }),
-    treasuryMicro: balance,
-    liquidityMicro: limitFromUsd(tenant.config.markets.liquidityUsd),
-    waiting: await countUnsettled(sql),
+      "missing" in keys ? keys : await collectAnchors(reader, { tenant: tenant.id, ...anchorPlaces(tenant), keys }),
     offRecord: await reconcileStanding(sql),
+  };
+}
+
+/** What is in the treasury, and what a market with the tenant's default liquidity takes from it. */
+export async function collectTreasury(
+  sql: Sql,
+  { config }: OperatorTenant,
+): Promise<{ treasuryMicro: bigint; liquidityMicro: bigint }> {
+  const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
+  return {
+    treasuryMicro: treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n,
+    liquidityMicro: limitFromUsd(config.markets.liquidityUsd),
   };
 }
 
@@ -122,17 +115,11 @@ async function problemOfWriting(file: string): Promise<string | undefined> {
   }
 }
 
-export function evaluateRecord(facts: RecordFacts): Check[] {
-  return [
-    evaluateTail(facts),
-    evaluateAnchors(facts.anchors),
-    evaluateStanding(facts.offRecord),
-    evaluateTreasury(facts),
-    evaluateWaiting(facts.waiting),
-  ];
+export function evaluateRecord(facts: RecordFacts): Finding[] {
+  return [evaluateTail(facts), evaluateAnchors(facts.anchors), evaluateStanding(facts.offRecord)];
 }
 
-function evaluateTail({ tail, keyName }: RecordFacts): Check {
+function evaluateTail({ tail, keyName }: RecordFacts): Finding {
   if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
   if (tail.broken.sealedWith !== undefined)
@@ -148,7 +135,7 @@ function evaluateTail({ tail, keyName }: RecordFacts): Check {
   );
 }
 
-function evaluateStanding(offRecord: RecordFacts["offRecord"]): Check {
+function evaluateStanding(offRecord: RecordFacts["offRecord"]): Finding {
   const [first] = offRecord;
   if (!first) return ok("on record", "keys, users' standing and configuration are as the audit log says");
   const more = offRecord.length > 1 ? `, and ${offRecord.length - 1} more` : "";
@@ -168,7 +155,7 @@ function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
   return `To mend it: pmctl user restrict ${place} or release, or the next result of an identity check`;
 }
 
-function evaluateAnchors(facts: RecordFacts["anchors"]): Check {
+function evaluateAnchors(facts: RecordFacts["anchors"]): Finding {
   if ("missing" in facts) return skipped("anchors", `the audit key is not at hand: ${facts.missing}`);
   const { newest, faults, unwritable, setBack } = facts;
   if (setBack)
@@ -198,13 +185,16 @@ function firstOf(faults: readonly string[]): string {
   return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
 }
 
-function evaluateTreasury({ treasuryMicro, liquidityMicro }: RecordFacts): Check {
+export function evaluateTreasury({
+  treasuryMicro,
+  liquidityMicro,
+}: Awaited<ReturnType<typeof collectTreasury>>): Finding {
   const found = `the treasury holds ${decimalFromMicro(treasuryMicro)} USD, and a market takes ${decimalFromMicro(liquidityMicro)}`;
   if (treasuryMicro >= liquidityMicro) return ok("treasury", found);
   return fail("treasury", found, "Raise treasury.capitalUsd in the tenant file and apply it");
 }
 
-function evaluateWaiting({ count, oldest }: RecordFacts["waiting"]): Check {
+export function evaluateSettlements({ count, oldest }: { count: number; oldest: string | null }): Finding {
   if (count === 0) return ok("settlements", "no market past its closing time waits for one");
   const markets = count === 1 ? "1 market has" : `${count} markets have`;
   return warn(

@@ -3,10 +3,7 @@ import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
-import type { InboxItem } from "./inbox-item.ts";
-
-/** An item without its tenant, which every one of a tenant has in common. */
-export type Waiting = Omit<InboxItem, "tenant">;
+import type { Waiting } from "./inbox-item.ts";
 
 /** Less than this before its end, what expires stops something soon. */
 const URGENT_MS = 2 * DAY_MS;

@@ -1,34 +1,17 @@
 import { existsSync } from "node:fs";
-import { everyPage } from "../../client/every-page.ts";
-import { readCertificate } from "../../config/certificate.ts";
-import { loadEnvironment } from "../../config/environment.ts";
-import { isOtherKeyFault, otherKeyFault } from "../../domain/audit/chain-walk.ts";
+import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
-import { fromFiles, planOn } from "../apply/plan-tenant.ts";
 import { lastBackupAt } from "../backup/last-backup.ts";
-import { type ConfigSession, type LiveTenant, openConfigSession } from "../tenant/config-session.ts";
+import { openConfigSession } from "../tenant/config-session.ts";
 import { chooseDoor, type Door, type DoorOptions } from "../tenant/door.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { isServed, type ServerHere, serversHere } from "../tenant/servers-here.ts";
-import type { InboxItem, InboxKind } from "./inbox-item.ts";
-import {
-  brokenChain,
-  endingOverrides,
-  expiringCertificate,
-  expiringKeys,
-  failingReceivers,
-  missingBackup,
-  standingFreeze,
-  unbalancedLedger,
-  undecidedChecks,
-  unreachable,
-  type Waiting,
-  waitingDrift,
-  waitingMarkets,
-  waitingWithdrawals,
-} from "./waiting.ts";
+import type { Check, Scope } from "./check.ts";
+import { CHECKS } from "./checks.ts";
+import type { InboxItem, InboxKind, Waiting } from "./inbox-item.ts";
+import { unreachable } from "./waiting.ts";
 
 export interface InboxOptions extends DoorOptions {
   /** What ends within so many milliseconds from now is shown. */
@@ -36,66 +19,6 @@ export interface InboxOptions extends DoorOptions {
   /** Only these kinds; what concerns the others is not asked for. Tenants out of reach are shown all the same. */
   kinds: readonly InboxKind[];
 }
-
-/** Where a tenant's inbox is read, and for when. */
-interface Scope {
-  tenant: string;
-  now: number;
-  until: number;
-}
-
-/** A part of the inbox that the live tenant answers, and the kinds that it gives. */
-interface Part {
-  gives: readonly InboxKind[];
-  read(live: LiveTenant, scope: Scope, session: ConfigSession): Promise<Waiting[]>;
-}
-
-const PARTS: readonly Part[] = [
-  {
-    gives: ["chain"],
-    read: async ({ api }, { tenant }) => {
-      const status = await api.getAuditStatus({});
-      if (status.problem?.sealedWith !== undefined) throw otherKeyFault(status.problem.text);
-      return brokenChain(tenant, status);
-    },
-  },
-  {
-    gives: ["ledger"],
-    read: async ({ api }, { tenant }) => unbalancedLedger(tenant, await api.explainLedger({ failing: "true" })),
-  },
-  {
-    gives: ["market.closed", "market.held"],
-    read: async ({ api }, { tenant }) => {
-      const markets = await everyPage((page) => api.listMarkets({ status: "waiting", ...page }));
-      if (markets.length === 0) return [];
-      const [risks, holds] = [await api.listRisk({ status: "waiting" }), await api.listHeldMarkets({})];
-      return waitingMarkets(tenant, markets, risks, holds);
-    },
-  },
-  {
-    gives: ["withdrawal"],
-    read: async ({ api }, { tenant }) =>
-      waitingWithdrawals(tenant, await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }))),
-  },
-  { gives: ["kyc"], read: ({ api }, { tenant, now }) => undecidedChecks(tenant, api, now) },
-  {
-    gives: ["drift"],
-    read: async (live, { tenant }, session) => {
-      const { plan } = await planOn(live, fromFiles(session, session.keysAtHand()), session);
-      return waitingDrift(tenant, plan.items);
-    },
-  },
-  {
-    gives: ["override"],
-    read: async ({ config }, { tenant, until }) => endingOverrides(tenant, config.overrides, until),
-  },
-  { gives: ["freeze"], read: async ({ config }, { tenant }) => standingFreeze(tenant, config.freeze) },
-  { gives: ["key"], read: async ({ config }, scope) => expiringKeys(scope.tenant, config.keys, scope) },
-  {
-    gives: ["receiver"],
-    read: async ({ api }, { tenant }) => failingReceivers(tenant, await api.listWebhookReceivers({})),
-  },
-];
 
 /** What a look at one tenant found. */
 export interface TenantLook {
@@ -130,7 +53,7 @@ export async function lookAtTenant(
   try {
     const declared = readDeclaredTenant(directory, tenant);
     look.servers = (await serversHere(declared)).servers;
-    found.push(...ofFiles(declared, scope, look));
+    for (const { waits } of CHECKS) found.push(...((await waits?.files?.(declared, scope)) ?? []));
     const door = await chooseDoor(declared, options, note);
     const stopped = await stoppedDatabase(declared, door);
     found.push(...(stopped ?? (await ofLive(scope, declared, { ...options, door }, note, look))));
@@ -141,15 +64,6 @@ export async function lookAtTenant(
     .filter(({ kind }) => kind === "unreachable" || options.kinds.includes(kind))
     .map((each) => ({ tenant, ...each }));
   return look;
-}
-
-/** What the tenant's files and this directory tell without its database. */
-function ofFiles({ config, directory }: DeclaredTenant, scope: Scope, { lastBackupAt }: TenantLook): Waiting[] {
-  const certificate = readCertificate(config, loadEnvironment(directory), scope.now);
-  return [
-    ...(certificate ? expiringCertificate(scope.tenant, certificate.expires, scope) : []),
-    ...missingBackup(scope.tenant, lastBackupAt, scope.now),
-  ];
 }
 
 /** For an embedded database that does not run, where no server answers for it: going on would start it. */
@@ -178,14 +92,14 @@ async function ofLive(
     const problems: string[] = [];
     if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases)))
       found.push(unreachable(tenant, `Nobody serves it, and server.expected is true`, `pmctl serve ${tenant}`));
-    for (const { gives, read } of PARTS) {
-      if (!gives.some((kind) => options.kinds.includes(kind))) continue;
+    const isAsked = ({ waits }: Check) => waits?.kinds.some((kind) => options.kinds.includes(kind));
+    for (const { waits } of CHECKS.filter(isAsked)) {
       try {
-        found.push(...(await read(live, scope, session)));
+        found.push(...((await waits?.live?.(live, scope, session)) ?? []));
       } catch (error) {
         // Under another log's keys no part can be relied on.
         if (error instanceof Fault && isOtherKeyFault(error)) return [unreachable(tenant, problemOf(error))];
-        problems.push(`${gives.join(", ")}: ${problemOf(error)}`);
+        problems.push(`${waits?.kinds.join(", ")}: ${problemOf(error)}`);
       }
     }
     const trades = await live.api.listAudit({ type: "trade.executed", limit: 1 }).catch(() => undefined);

@@ -7,7 +7,7 @@ import { fingerprint, resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
 /** One secret that the file refers to, without its value. */
 export interface SecretFact {
@@ -56,7 +56,7 @@ export function collectSecrets(
   }
 }
 
-export function evaluateSecrets({ secrets, problems, sharing }: SecretFacts): Check[] {
+export function evaluateSecrets({ secrets, problems, sharing }: SecretFacts): Finding[] {
   return [
     problems.length === 0
       ? ok("secrets", `all ${secrets.length} that the file refers to are there`)
@@ -74,7 +74,7 @@ function remedyOf(message: string): string {
   return "Set it in .env or in the environment of the server";
 }
 
-function weakness({ path, name, value }: SecretFact): Check[] {
+function weakness({ path, name, value }: SecretFact): Finding[] {
   if (!value || value.distinctCharacters >= FEW_CHARACTERS) return [];
   const found = `${name} has ${value.bytes} bytes and only ${value.distinctCharacters} different characters`;
   return [
@@ -86,7 +86,7 @@ function weakness({ path, name, value }: SecretFact): Check[] {
 const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
 
 /** With the same value elsewhere, the holder of a webhook's secret could sign for other webhooks, users or the audit log. */
-function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
+function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Finding {
   const check = "webhook secrets";
   const isWebhook = ({ path }: SecretFact) => path.startsWith("webhooks.");
   const equal = secrets.flatMap((one, index) =>

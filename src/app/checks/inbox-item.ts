@@ -36,6 +36,9 @@ export interface InboxItem {
   commands: string[];
 }
 
+/** An item without its tenant, which every one of a tenant has in common. */
+export type Waiting = Omit<InboxItem, "tenant">;
+
 /** What no money outweighs: while these stand, nothing else that is shown can be relied on. */
 const FIRST: readonly InboxKind[] = ["chain", "ledger", "unreachable"];
 
