@@ -6,7 +6,7 @@ import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { confirmLog } from "../../ledger/confirm-log.ts";
 import { readLog } from "../../queries/evidence.ts";
-import { raiseVerifiedPoint, readVerifiedPoint } from "../../services/anchors/verified-point.ts";
+import { raiseVerifiedPoint, readVerifiedPoint } from "../../services/anchors/known-anchors.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
