@@ -13,7 +13,7 @@ import { signAnchor } from "../../src/domain/audit/anchor.ts";
 import { GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
 import { type AuditKey, auditKey } from "../../src/domain/audit/seal.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
-import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
+import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/known-anchors.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, doors, TENANT, type TestDoor } from "./support/doors.ts";

@@ -4,7 +4,7 @@ import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { confirmLog } from "../../ledger/confirm-log.ts";
 import { readLog } from "../../queries/evidence.ts";
-import { raiseVerifiedPoint, readVerifiedPoint } from "../../services/anchors/verified-point.ts";
+import { raiseVerifiedPoint, readVerifiedPoint } from "../../services/anchors/known-anchors.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
