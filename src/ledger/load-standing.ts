@@ -69,7 +69,8 @@ function kycOf(status: unknown): KycState {
 export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
     with ${keysSaid(sql)}
-    select coalesce(k.hash, said.hash) as hash, k.name, k.type, k.scopes, k.networks, k.created_at, k.expires_at, k.version,
+    select coalesce(k.hash, said.hash) as hash, k.name, k.type, k.scopes, k.networks, k.created_at, k.expires_at, k.leaked,
+           k.version,
            said.link, ${nowMs(sql)} as now
       from api_key k
       full join keys_said said on said.hash = k.hash`;
@@ -100,7 +101,7 @@ function statedKey(
   if (typeof name !== "string" || (type !== "admin" && type !== "public") || createdAt === null) return undefined;
   const [scopes, from] = [listOf(value.scopes, isScope), listOf(value.from, isRange)];
   if (!scopes || !from || (end !== null && expiresAt === null)) return undefined;
-  return { name, type, scopes, from, createdAt, expiresAt };
+  return { name, type, scopes, from, createdAt, expiresAt, leaked: value.leaked === true };
 }
 
 function listOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): Item[] | undefined {

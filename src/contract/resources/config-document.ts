@@ -16,7 +16,7 @@ import {
   Usd,
 } from "../scalars.ts";
 import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "../stored.ts";
-import { KeyType } from "./keys.ts";
+import { KeyType, leaked } from "./keys.ts";
 import { MarketInput } from "./markets.ts";
 import { AppliedPolicy, StoredPolicy } from "./policy.ts";
 
@@ -127,6 +127,7 @@ const ConfigKey = z
       .meta({ description: "Networks (CIDR) that the key works from; an empty list means anywhere." }),
     createdAt: Timestamp,
     expiresAt: Timestamp.nullable(),
+    leaked,
   })
   .meta({ id: "ConfigKey" });
 

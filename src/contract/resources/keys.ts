@@ -43,6 +43,11 @@ const from = z.array(z.string()).meta({
 
 const expiresAt = Timestamp.nullable().meta({ description: "When the key stops working; null for never." });
 
+/** Of a stored key. */
+export const leaked = z.boolean().meta({
+  description: "Whether the key was ended because its value leaked; no key is given that value again.",
+});
+
 export const ApiKeyItem = z
   .object({
     name: StoredName,
@@ -60,6 +65,7 @@ export const ApiKeyItem = z
     from,
     createdAt: Timestamp,
     expiresAt,
+    leaked,
     lastUsedAt: Timestamp.nullable().meta({
       description: "When a request last used the key, up to a minute late; null if none did.",
     }),
@@ -109,6 +115,9 @@ export const KeyRotation = z
       .max(30 * DAY_SECONDS)
       .default(DAY_SECONDS)
       .meta({ description: "How long the old value still works; a day unless given.", examples: [3600] }),
+    leaked: z.boolean().optional().meta({
+      description: "Ends the old value at once, whatever `overlapSeconds`, and refuses it for ever.",
+    }),
     expiresAt: Timestamp.optional().meta({
       description:
         "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
