@@ -4,6 +4,7 @@ import { verifyOverApi } from "../../src/app/audit/walk-log.ts";
 import { auditStatus } from "../../src/cli/audit/audit.ts";
 import { runAuditVerify } from "../../src/cli/audit/audit-verify.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
+import { localApi } from "../../src/client/local-api.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { AUDIT_SECRET, doors, type TestDoor } from "./support/doors.ts";
@@ -37,11 +38,11 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
     await door.close();
   });
 
-  async function verify(secret = AUDIT_SECRET) {
+  async function verify(secret = AUDIT_SECRET, api = door.api()) {
     const io = testIo({ format: "json" });
     const verifier = verifiers[name]?.(door, secret);
     if (!verifier) throw new Error(`no verifier for the ${name} door`);
-    const { exit, stdout, stderr } = await end(io, () => runAuditVerify({ verify: verifier }, door.api(), io));
+    const { exit, stdout, stderr } = await end(io, () => runAuditVerify({ verify: verifier }, api, io));
     return { exit, report: JSON.parse(stdout), error: stderr === "" ? undefined : JSON.parse(stderr) };
   }
 
@@ -109,11 +110,12 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
       const entries = await owner<
         { seq: string; key_id: string }[]
       >`select seq, key_id from audit order by seq limit 2`;
-      // The server reads its keys again now, and not while the entries that created them are altered.
-      expect(await verify()).toMatchObject({ exit: 0 });
+      // These entries created the keys, which a server would refuse meanwhile: the pages come from the services themselves.
+      const api = localApi(door.services.handlers, { actor: "cli:tester" });
       for (const { seq, key_id: keyId } of entries) {
         await owner`update audit set key_id = 'ak_000000000000' where seq = ${seq}`;
-        expect(await verify()).toMatchObject({ exit: 8, report: { broken: { seq: Number(seq), kind: "broken" } } });
+        const found = await verify(AUDIT_SECRET, api);
+        expect(found).toMatchObject({ exit: 8, report: { broken: { seq: Number(seq), kind: "broken" } } });
         await owner`update audit set key_id = ${keyId} where seq = ${seq}`;
       }
     });

@@ -218,6 +218,31 @@ describe("storage", () => {
   });
 });
 
+test("what the page asks for while the frame loads anew, because consent was taken back, is shown once it is there", async () => {
+  const { page, close } = await openHost();
+  await page.evaluate(`window.place = document.body.appendChild(document.createElement("div"));
+    PredictionMarkets.mount(place, { marketId: "mkt_a" }); 0`);
+  await heading(page, "mkt_a").waitFor();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.context().route(/consent=0/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/consent=0/);
+  await page.evaluate(`PredictionMarkets.mount(place, { consent: false }); 0`);
+  await asked;
+  await page.evaluate(`PredictionMarkets.mount(place, { marketId: "mkt_b" }); 0`);
+  // The document of before hears of it too, and is left all the same.
+  await heading(page, "mkt_b").waitFor();
+  release();
+  await expect.poll(() => page.frames()[1]?.url()).toContain("consent=0");
+  await heading(page, "mkt_b").waitFor();
+  await close();
+});
+
 test("a server that is away leaves a quiet card, is asked again, and the widget comes by itself", async () => {
   // The script's waits, fifty times as fast; a frame that loads still has all the time.
   const hasty = `{ const later = window.setTimeout;

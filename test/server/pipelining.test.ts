@@ -79,10 +79,11 @@ describe("requests sent at once on one connection", () => {
 
   test("are not served behind the third 429", async () => {
     await serveWith({ rateLimit: { perMinute: 2 } });
-    const flood = await client("127.0.0.2", HEALTH.repeat(50));
+    // An address of its own: the server before may still be counting what others sent.
+    const flood = await client("127.0.0.4", HEALTH.repeat(50));
     await flood.end;
     expect(statuses(flood)).toEqual([200, 200, 429, 429, 429]);
-    expect(refused).toEqual([["rate", "127.0.0.2"]]);
+    expect(refused).toEqual([["rate", "127.0.0.4"]]);
   });
 
   test("end it when they are more than a hundred ahead of their answers, once those that came before are answered", async () => {

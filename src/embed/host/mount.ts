@@ -70,8 +70,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   let settled = settle(options, place);
   /** Where the frame would begin now. */
   let address = addressOf(ORIGIN, id, settled);
-  /** The frame's window, once its document has spoken. */
-  let context: Window | null = null;
+  let hasSpoken = false;
   let isOver = false;
   /** Tops of the frame in the window, as the reader left them: one for each view that was opened from another. */
   const left: number[] = [];
@@ -105,7 +104,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     const isElsewhere = address !== addressOf(ORIGIN, id, { ...before, theme: settled.theme });
     if (isElsewhere || before.heightPx !== settled.heightPx || before.autoHeight !== settled.autoHeight) show();
     iframe.style.colorScheme = schemeOf(settled.theme);
-    if (!context || before.consent !== settled.consent) {
+    if (!hasSpoken || before.consent !== settled.consent) {
       if (isElsewhere) iframe.src = address;
     } else if (isElsewhere) send({ type: "update", ...shownOf(settled) });
     if (before.theme !== settled.theme) send({ type: "theme", theme: settled.theme });
@@ -122,9 +121,9 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     // The page may have changed its mind while the frame was loading, or since, if the frame was loaded again.
     send({ type: "theme", theme: settled.theme });
     if (settled.brand) send({ type: "brand", brand: settled.brand });
-    // A frame that was moved in the page begins with its first address again.
-    if (context !== iframe.contentWindow && address !== iframe.src) send({ type: "update", ...shownOf(settled) });
-    context = iframe.contentWindow;
+    // A frame that was moved in the page begins with its first address again, and one that was loading heard no change.
+    if (address !== iframe.src) send({ type: "update", ...shownOf(settled) });
+    hasSpoken = true;
     tell("ready", { view: message.view, mayTrade: message.mayTrade });
   };
   const hear = (message: FrameMessage): void => {
