@@ -33,7 +33,7 @@ import { Certificates } from "./certificates.ts";
 import { DueWork } from "./due-work.ts";
 import { type SharedPlace, TenantOpener } from "./open-tenant.ts";
 import { SharedOps } from "./shared-ops.ts";
-import { SharedTenant } from "./shared-tenant.ts";
+import { OpeningTurns, SharedTenant } from "./shared-tenant.ts";
 import { TenantFiles } from "./tenant-files.ts";
 
 export interface SharedServerOptions {
@@ -121,7 +121,8 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
   server.on("error", onError);
 
   const lenders = new Map<string, ConnectionLender>();
-  const ops = new SharedOps({ tenants, problems, lenders, metrics, isDraining: () => isDraining });
+  const turns = new OpeningTurns();
+  const ops = new SharedOps({ tenants, problems, lenders, turns, metrics, isDraining: () => isDraining });
   const opsConnections = new Connections({
     limits: opsLimits(connectionLimits({}, descriptors), descriptors),
     addresses: new ClientAddresses([]),
@@ -200,7 +201,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     const hosts = hostsOf(config);
     const own = { tenant: id, log: openLog(id, STDERR) };
     const certificate = async () => (https ? certificates.of({ tenant: id, hosts }) : undefined);
-    const tenant = new SharedTenant({ ...own, hosts, opener: new TenantOpener({ ...own, place, certificate }) });
+    const tenant = new SharedTenant({ ...own, hosts, turns, opener: new TenantOpener({ ...own, place, certificate }) });
     tenants.set(id, tenant);
     byHost = new HostTable([...tenants.values()].flatMap((each) => each.hosts.map((name) => [name, each] as const)));
     await listenForItsCommands(tenant);

@@ -5,19 +5,42 @@ import { Fault } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { Connection, ReadSql } from "../../postgres/connect.ts";
+import { Places } from "../../postgres/places.ts";
 import { pauseBefore, RESTART_POLICY } from "../serve/supervisor.ts";
 import type { OpenTenant, TenantOpener } from "./open-tenant.ts";
+
+/**
+ * Openings that run at once in a process, by what asked for them: a crowd of cold requests neither delays work that is due
+ * nor is delayed by tenants that failed and are tried again.
+ */
+export class OpeningTurns {
+  readonly request = new Places(4);
+  readonly due = new Places(2);
+  readonly retry = new Places(1);
+
+  get inTurn(): number {
+    return this.request.waiting + this.due.waiting + this.retry.waiting;
+  }
+
+  get running(): number {
+    return this.request.taken + this.due.taken + this.retry.taken;
+  }
+}
+
+type Purpose = "request" | "due" | "retry";
 
 export interface SharedTenantOptions {
   tenant: string;
   hosts: readonly string[];
   opener: TenantOpener;
+  turns: OpeningTurns;
   log: Logger;
 }
 
 type State =
   | { kind: "idle" }
-  | { kind: "opening"; opened: Promise<OpenTenant>; since: number }
+  /** @param since when its turn came; undefined until then */
+  | { kind: "opening"; opened: Promise<OpenTenant>; purpose: Purpose; changeTurn: AbortController; since?: number }
   | { kind: "open"; open: OpenTenant }
   | { kind: "closing"; closed: Promise<void> }
   /** @param askAt when a request tries again; `retryAt`, when no request has to */
@@ -29,12 +52,16 @@ export interface TenantStatus {
   hosts: readonly string[];
   state: "idle" | "open" | "failed";
   problem: string | null;
+  /** Whether other openings go first. */
+  inTurn: boolean;
   /** Requests that wait until it is open. */
   waiting: number;
 }
 
-/** How long a request waits until the tenant is open; its database may hang. */
+/** How long an opening takes at most until the tenant counts as failed and others get its turn; its database may hang. */
 const OPENING_MS = 9 * SECOND_MS;
+/** A request whose tenant is not open within this time is refused; the opening goes on. */
+const REQUEST_WAIT_MS = 2 * SECOND_MS;
 /** A tenant that cannot be opened is tried again after at most this time, so that what is due is late by no more. */
 const LONGEST_PAUSE_MS = 20 * SECOND_MS;
 
@@ -72,9 +99,10 @@ export class SharedTenant {
 
   status(): TenantStatus {
     const state = this.#state;
-    const base = { tenant: this.tenant, hosts: this.hosts, waiting: this.#waiting };
-    const isLate = state.kind === "opening" && monotonicMs() - state.since > OPENING_MS;
-    const problem = state.kind === "failed" ? state.fault.message : isLate ? "its database does not answer" : null;
+    const inTurn = state.kind === "opening" && state.since === undefined;
+    const base = { tenant: this.tenant, hosts: this.hosts, inTurn, waiting: this.#waiting };
+    const late = this.#isLate ? "its database does not answer" : null;
+    const problem = state.kind === "failed" ? state.fault.message : late;
     if (problem !== null) return { ...base, state: "failed", problem };
     return { ...base, state: this.isIdle || state.kind === "opening" ? "idle" : "open", problem };
   }
@@ -108,14 +136,23 @@ export class SharedTenant {
   }
 
   /** Opens it unless it is open. @throws what keeps it from opening, until the pause after a failure is over */
-  async opened(): Promise<OpenTenant> {
+  async opened(purpose: Purpose): Promise<OpenTenant> {
     const state = this.#state;
     if (state.kind === "open") return state.open;
-    if (state.kind === "opening") return state.opened;
-    if (state.kind === "closing") return state.closed.then(() => this.opened());
+    if (state.kind === "closing") return state.closed.then(() => this.opened(purpose));
     if (state.kind === "failed" && monotonicMs() < state.askAt) throw state.fault;
-    const opened = this.#begin();
-    this.#state = { kind: "opening", opened, since: monotonicMs() };
+    if (state.kind === "opening") {
+      // It waits among those that it is wanted for now, unless it is due.
+      if (state.purpose !== purpose && state.purpose !== "due") {
+        state.purpose = purpose;
+        state.changeTurn.abort();
+        state.changeTurn = new AbortController();
+      }
+      return state.opened;
+    }
+    const { promise: opened, resolve } = Promise.withResolvers<OpenTenant>();
+    this.#state = { kind: "opening", opened, purpose, changeTurn: new AbortController() };
+    resolve(this.#openInTurn(this.#state));
     return opened;
   }
 
@@ -123,14 +160,15 @@ export class SharedTenant {
   openForDueWork(): void {
     this.#isDue = true;
     // Its failure is kept as the tenant's state, and it is tried again.
-    this.opened().catch(() => {});
+    this.opened("due").catch(() => {});
   }
 
   /** Tries again to open it, where that failed and the pause is over. */
   retry(): void {
     const state = this.#state;
     // The failure is kept as the tenant's state.
-    if (state.kind === "failed" && monotonicMs() >= state.retryAt) this.opened().catch(() => {});
+    if (state.kind === "failed" && monotonicMs() >= state.retryAt)
+      this.opened(this.#isDue ? "due" : "retry").catch(() => {});
   }
 
   /** Whether nothing was asked of it for so long, and nothing is under way. */
@@ -146,6 +184,7 @@ export class SharedTenant {
     if (state.kind !== "opening" && state.kind !== "open") return;
     const closed = this.#end(state.kind === "open" ? Promise.resolve(state.open) : state.opened);
     this.#state = { kind: "closing", closed };
+    if (state.kind === "opening") state.changeTurn.abort();
     await closed;
   }
 
@@ -162,18 +201,36 @@ export class SharedTenant {
     }
   }
 
+  /** Whether its opening has had its turn, and takes longer. */
+  get #isLate(): boolean {
+    const state = this.#state;
+    return state.kind === "opening" && state.since !== undefined && monotonicMs() - state.since >= OPENING_MS;
+  }
+
   async #openedInTime(): Promise<OpenTenant> {
-    const opened = this.opened();
-    const leftMs = this.#state.kind === "opening" ? this.#state.since + OPENING_MS - monotonicMs() : OPENING_MS;
-    const waiting = new AbortController();
-    try {
-      const late = delay(Math.max(0, leftMs), undefined, { signal: waiting.signal }).then(() => undefined);
-      const open = await Promise.race([opened, late]);
-      if (!open) throw new Fault("DATABASE_UNAVAILABLE", "The tenant's database does not answer");
-      return open;
-    } finally {
-      waiting.abort();
+    const opened = this.opened("request");
+    const open = await inTime(opened, this.#isLate ? 0 : REQUEST_WAIT_MS);
+    if (open) return open;
+    if (this.#isLate) throw new Fault("DATABASE_UNAVAILABLE", "The tenant's database does not answer");
+    throw new Fault("OVERLOADED", "The tenant is being opened", { status: 503, retryAfterSec: 1 });
+  }
+
+  /** Opens it in its turn, which others have after the deadline even if the database hangs. */
+  async #openInTurn(state: State & { kind: "opening" }): Promise<OpenTenant> {
+    const { turns } = this.#options;
+    let places = turns[state.purpose];
+    let place: number | undefined;
+    while (place === undefined) {
+      if (this.#state !== state) throw new Fault("DATABASE_UNAVAILABLE", "The tenant is being closed");
+      places = turns[state.purpose];
+      place = await places.take(state.changeTurn.signal).catch(() => undefined);
     }
+    state.since = monotonicMs();
+    const opened = this.#begin();
+    void inTime(opened, OPENING_MS)
+      .catch(() => undefined)
+      .then(() => places.give(place));
+    return opened;
   }
 
   async #begin(): Promise<OpenTenant> {
@@ -207,13 +264,26 @@ export class SharedTenant {
 
   async #end(opened: Promise<OpenTenant>): Promise<void> {
     try {
-      await (await opened).server.close();
+      // What failed to open, or had not had its turn, needs no closing.
+      const open = await opened.catch(() => undefined);
+      await open?.server.close();
     } catch (error) {
       this.#options.log.error({ err: error }, "The tenant was not closed as it should be");
     } finally {
       this.#isDue = false;
       this.#state = { kind: "idle" };
     }
+  }
+}
+
+/** Undefined where it takes longer. */
+async function inTime<Value>(work: Promise<Value>, ms: number): Promise<Value | undefined> {
+  const waiting = new AbortController();
+  const late = delay(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    waiting.abort();
   }
 }
 
@@ -227,6 +297,7 @@ function publicFault(error: unknown): Fault {
   const code = isOurs ? error.code : "DATABASE_UNAVAILABLE";
   return new Fault(code, "This tenant cannot be served now", {
     cause: error,
-    ...(isOurs && error.status === 503 ? { status: 503 } : {}),
+    ...(isOurs && error.status === 503 && { status: 503 }),
+    ...(isOurs && error.retryAfterSec !== undefined && { retryAfterSec: error.retryAfterSec }),
   });
 }
