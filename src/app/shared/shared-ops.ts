@@ -2,7 +2,8 @@ import type { ConnectionLender } from "../../postgres/lending.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import { type OpsPage, tenantOps } from "../../server/observe/ops-listener.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
-import type { OpeningTurns, SharedTenant, TenantStatus } from "./shared-tenant.ts";
+import type { OpeningTurns } from "./opening-turns.ts";
+import type { SharedTenant, TenantStatus } from "./shared-tenant.ts";
 
 interface SharedOpsOptions {
   tenants: ReadonlyMap<string, SharedTenant>;
@@ -34,8 +35,8 @@ export class SharedOps {
     if (path !== "/readyz") return undefined;
     if (tenant !== null) return this.readiness(tenant);
     const draining = this.#options.isDraining();
-    const { running, inTurn } = this.#options.turns;
-    const openings = { running, inTurn, requests: this.#requests() };
+    const { running, waiting } = this.#options.turns;
+    const openings = { running, waiting, requests: this.#requests() };
     const body = { ok: !draining, draining, server: SERVER_ID, connections: this.#connections(), openings };
     return page(draining ? 503 : 200, body);
   }
@@ -100,7 +101,7 @@ export class SharedOps {
       ),
       ...gauge("pmctl_openings", "Tenants that are being opened, and those whose turn comes later.", [
         [`state="running"`, turns.running],
-        [`state="waiting"`, turns.inTurn],
+        [`state="waiting"`, turns.waiting],
       ]),
       ...gauge("pmctl_opening_requests_waiting", "Requests that wait until their tenant is open.", [
         ["", this.#requests()],

@@ -32,8 +32,9 @@ import { selfSigned } from "../serve/self-signed.ts";
 import { Certificates } from "./certificates.ts";
 import { DueWork } from "./due-work.ts";
 import { type SharedPlace, TenantOpener } from "./open-tenant.ts";
+import { OpeningTurns } from "./opening-turns.ts";
 import { SharedOps } from "./shared-ops.ts";
-import { OpeningTurns, SharedTenant } from "./shared-tenant.ts";
+import { SharedTenant } from "./shared-tenant.ts";
 import { TenantFiles } from "./tenant-files.ts";
 
 export interface SharedServerOptions {

@@ -1,33 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Fault } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { Connection, ReadSql } from "../../postgres/connect.ts";
-import { Places } from "../../postgres/places.ts";
 import { pauseBefore, RESTART_POLICY } from "../serve/supervisor.ts";
 import type { OpenTenant, TenantOpener } from "./open-tenant.ts";
-
-/**
- * Openings that run at once in a process, by what asked for them: a crowd of cold requests neither delays work that is due
- * nor is delayed by tenants that failed and are tried again.
- */
-export class OpeningTurns {
-  readonly request = new Places(4);
-  readonly due = new Places(2);
-  readonly retry = new Places(1);
-
-  get inTurn(): number {
-    return this.request.waiting + this.due.waiting + this.retry.waiting;
-  }
-
-  get running(): number {
-    return this.request.taken + this.due.taken + this.retry.taken;
-  }
-}
-
-type Purpose = "request" | "due" | "retry";
+import { inTime, type OpeningTurns, type Purpose, Turn } from "./opening-turns.ts";
 
 export interface SharedTenantOptions {
   tenant: string;
@@ -39,8 +18,7 @@ export interface SharedTenantOptions {
 
 type State =
   | { kind: "idle" }
-  /** @param since when its turn came; undefined until then */
-  | { kind: "opening"; opened: Promise<OpenTenant>; purpose: Purpose; changeTurn: AbortController; since?: number }
+  | { kind: "opening"; opened: Promise<OpenTenant>; turn: Turn }
   | { kind: "open"; open: OpenTenant }
   | { kind: "closing"; closed: Promise<void> }
   /** @param askAt when a request tries again; `retryAt`, when no request has to */
@@ -58,8 +36,6 @@ export interface TenantStatus {
   waiting: number;
 }
 
-/** How long an opening takes at most until the tenant counts as failed and others get its turn; its database may hang. */
-const OPENING_MS = 9 * SECOND_MS;
 /** A request whose tenant is not open within this time is refused; the opening goes on. */
 const REQUEST_WAIT_MS = 2 * SECOND_MS;
 /** A tenant that cannot be opened is tried again after at most this time, so that what is due is late by no more. */
@@ -99,9 +75,9 @@ export class SharedTenant {
 
   status(): TenantStatus {
     const state = this.#state;
-    const inTurn = state.kind === "opening" && state.since === undefined;
-    const base = { tenant: this.tenant, hosts: this.hosts, inTurn, waiting: this.#waiting };
-    const late = this.#isLate ? "its database does not answer" : null;
+    const turn = state.kind === "opening" ? state.turn : undefined;
+    const base = { tenant: this.tenant, hosts: this.hosts, inTurn: turn?.isWaiting === true, waiting: this.#waiting };
+    const late = turn?.isLate ? "its database does not answer" : null;
     const problem = state.kind === "failed" ? state.fault.message : late;
     if (problem !== null) return { ...base, state: "failed", problem };
     return { ...base, state: this.isIdle || state.kind === "opening" ? "idle" : "open", problem };
@@ -142,17 +118,12 @@ export class SharedTenant {
     if (state.kind === "closing") return state.closed.then(() => this.opened(purpose));
     if (state.kind === "failed" && monotonicMs() < state.askAt) throw state.fault;
     if (state.kind === "opening") {
-      // It waits among those that it is wanted for now, unless it is due.
-      if (state.purpose !== purpose && state.purpose !== "due") {
-        state.purpose = purpose;
-        state.changeTurn.abort();
-        state.changeTurn = new AbortController();
-      }
+      state.turn.moveTo(purpose);
       return state.opened;
     }
-    const { promise: opened, resolve } = Promise.withResolvers<OpenTenant>();
-    this.#state = { kind: "opening", opened, purpose, changeTurn: new AbortController() };
-    resolve(this.#openInTurn(this.#state));
+    const turn = new Turn(purpose);
+    const opened = this.#options.turns.run(turn, () => this.#begin());
+    this.#state = { kind: "opening", opened, turn };
     return opened;
   }
 
@@ -184,7 +155,7 @@ export class SharedTenant {
     if (state.kind !== "opening" && state.kind !== "open") return;
     const closed = this.#end(state.kind === "open" ? Promise.resolve(state.open) : state.opened);
     this.#state = { kind: "closing", closed };
-    if (state.kind === "opening") state.changeTurn.abort();
+    if (state.kind === "opening") state.turn.leave();
     await closed;
   }
 
@@ -201,36 +172,13 @@ export class SharedTenant {
     }
   }
 
-  /** Whether its opening has had its turn, and takes longer. */
-  get #isLate(): boolean {
-    const state = this.#state;
-    return state.kind === "opening" && state.since !== undefined && monotonicMs() - state.since >= OPENING_MS;
-  }
-
   async #openedInTime(): Promise<OpenTenant> {
     const opened = this.opened("request");
-    const open = await inTime(opened, this.#isLate ? 0 : REQUEST_WAIT_MS);
+    const turn = this.#state.kind === "opening" ? this.#state.turn : undefined;
+    const open = await inTime(opened, turn?.isLate ? 0 : REQUEST_WAIT_MS);
     if (open) return open;
-    if (this.#isLate) throw new Fault("DATABASE_UNAVAILABLE", "The tenant's database does not answer");
+    if (turn?.isLate) throw new Fault("DATABASE_UNAVAILABLE", "The tenant's database does not answer");
     throw new Fault("OVERLOADED", "The tenant is being opened", { status: 503, retryAfterSec: 1 });
-  }
-
-  /** Opens it in its turn, which others have after the deadline even if the database hangs. */
-  async #openInTurn(state: State & { kind: "opening" }): Promise<OpenTenant> {
-    const { turns } = this.#options;
-    let places = turns[state.purpose];
-    let place: number | undefined;
-    while (place === undefined) {
-      if (this.#state !== state) throw new Fault("DATABASE_UNAVAILABLE", "The tenant is being closed");
-      places = turns[state.purpose];
-      place = await places.take(state.changeTurn.signal).catch(() => undefined);
-    }
-    state.since = monotonicMs();
-    const opened = this.#begin();
-    void inTime(opened, OPENING_MS)
-      .catch(() => undefined)
-      .then(() => places.give(place));
-    return opened;
   }
 
   async #begin(): Promise<OpenTenant> {
@@ -273,17 +221,6 @@ export class SharedTenant {
       this.#isDue = false;
       this.#state = { kind: "idle" };
     }
-  }
-}
-
-/** Undefined where it takes longer. */
-async function inTime<Value>(work: Promise<Value>, ms: number): Promise<Value | undefined> {
-  const waiting = new AbortController();
-  const late = delay(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    waiting.abort();
   }
 }
 
