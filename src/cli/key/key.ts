@@ -40,9 +40,7 @@ interface RotateOptions extends Repeatable {
   expiresAt?: string | undefined;
 }
 
-interface RevokeOptions {
-  name: string;
-  type?: KeyType | undefined;
+interface RevokeOptions extends Pick<RotateOptions, "name" | "type"> {
   yes?: boolean | undefined;
 }
 
@@ -101,11 +99,7 @@ export function register(noun: Command, host: Host): void {
       "the API key",
     )
       .addOption(
-        new Option("--type <type>", "the key's type, or the kind of secret").choices([
-          ...KEY_TYPES,
-          "webhook",
-          "audit",
-        ]),
+        new Option("--type <type>", "its type, or the kind of secret").choices([...KEY_TYPES, "webhook", "audit"]),
       )
       .addOption(
         new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
