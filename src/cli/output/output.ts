@@ -42,7 +42,13 @@ type Shape<Value, Row extends object> =
       /** Further Markdown, which pages show below the table. */
       below?: (value: Value) => string;
     }
-  | { kind: "record"; fields: (value: Value) => readonly (readonly [string, string])[]; picture?: Picture<Value> }
+  | {
+      kind: "record";
+      fields: (value: Value) => readonly (readonly [string, string])[];
+      picture?: Picture<Value>;
+      /** Of a record that is a list at heart: what `csv` and `tsv` have a line for. */
+      lines?: (value: Value) => readonly object[];
+    }
   /** A value that is used as it stands, in `$(...)` too: text unless another format is asked for by name. */
   | { kind: "text"; text: (value: Value) => string };
 
@@ -222,6 +228,7 @@ export class Output {
     if (view.kind === "text" && !this.#asked) return this.#text(value, view);
     const rows = (view.kind === "list" ? view.rows(value) : [value]) as readonly Readonly<Record<string, unknown>>[];
     const picked = fields ? pickFields(rows, fields) : rows;
+    const lines = view.kind === "record" && !fields ? ((view.lines?.(value) ?? picked) as typeof rows) : picked;
     const whole = fields ? (view.kind === "list" ? picked : picked[0]) : value;
     switch (this.format) {
       case "json":
@@ -229,9 +236,9 @@ export class Output {
       case "yaml":
         return toYaml(whole);
       case "csv":
-        return toCsv(picked);
+        return toCsv(lines);
       case "tsv":
-        return toTsv(picked);
+        return toTsv(lines);
       case "ndjson":
         return toNdjson(picked);
       case "markdown":

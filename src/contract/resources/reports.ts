@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, MarketStatus, queryNumber, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
+import { MarketId, MarketStatus, queryInteger, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
 import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 
 export const ReportPeriod = z.object({
-  periodDays: queryNumber(z.number().int().min(1).max(3650))
+  periodDays: queryInteger(z.number().int().min(1).max(3650))
     .default(30)
     .meta({ description: "Length of the period in UTC days, the current day included.", examples: [30] }),
 });
