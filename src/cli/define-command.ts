@@ -1,13 +1,16 @@
 import type { Command } from "commander";
 import type { Session } from "../app/tenant/session.ts";
-import type { Api, OperationId, WireInput, WireResult } from "../contract/operations.ts";
-import { type CommandContext, type Host, type Io, withSession } from "./command.ts";
+import type { Api, OperationId, Operations, Page, WireInput, WireResult } from "../contract/operations.ts";
+import { type CommandContext, type CommandModule, type Host, type Io, withSession } from "./command.ts";
+import { knownUser } from "./input/names.ts";
+import { limitOption, readPages } from "./input/paging.ts";
 import { declined, mustAsk } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
 import type { View } from "./output/output.ts";
+import type { Column, Field } from "./output/table.ts";
 
-/** A command that calls one operation and prints its answer. */
-interface Definition<Id extends OperationId, Options extends object, Row extends object> {
+/** How the words of a line become a call of an operation. */
+interface Call<Id extends OperationId, Options extends object> {
   /** The verb; without one the noun itself is the command. */
   name?: string;
   /** What the help says; the registry says it for a noun. */
@@ -17,18 +20,41 @@ interface Definition<Id extends OperationId, Options extends object, Row extends
   operation: Id;
   /** Refuses a command line before the tenant is opened. */
   check?: (context: CommandContext<Options>) => void;
-  /** The operation's input, which the operator may have to choose from what the tenant has. */
-  input: (context: CommandContext<Options>, api: Api, session: Session) => WireInput<Id> | Promise<WireInput<Id>>;
+  /** The operation's input, which the operator may have to choose from what the tenant has; empty unless given. */
+  input?: (context: CommandContext<Options>, api: Api, session: Session) => WireInput<Id> | Promise<WireInput<Id>>;
   /** The user on whose behalf the operation is called; the operator stays the actor on record. */
-  onBehalfOf?: (options: Options) => string | undefined;
+  onBehalfOf?: (options: Options, args: readonly string[]) => string | undefined;
+  /** Refuses a user of {@link onBehalfOf} whom the tenant has never seen. */
+  ofKnownUser?: true;
   /** The question that a yes answers before the operation is called; `--yes` answers it in advance. */
   asks?: (input: WireInput<Id>, api: Api) => Promise<string>;
-  view: View<WireResult<Id>, Row>;
-  /** What `--fields` may name, where that is not the whole answer. */
-  prints?: Prints;
-  /** Runs after printing: a note on stderr, or a Fault that sets the exit code. */
-  after?: (answer: WireResult<Id>, io: Io) => void;
 }
+
+/** What is printed of an answer: a record of its fields, a table of its rows, or a view that is made for it. */
+type Shown<Answer, Row extends object> =
+  | { fields: (answer: Answer) => readonly Field[]; picture?: Picture<Answer> }
+  | {
+      /** The answer itself unless given. */
+      rows?: (answer: Answer) => readonly Row[];
+      columns: readonly Column<Row>[];
+      /** What is said instead of an empty table. */
+      empty: string;
+      picture?: Picture<Answer>;
+    }
+  | { view: (answer: Answer, api: Api, io: Io) => View<Answer, Row> | Promise<View<Answer, Row>> };
+
+type Picture<Answer> = (answer: Answer, width: number) => string;
+
+/** A command that calls one operation and prints its answer. */
+type Definition<Id extends OperationId, Options extends object, Row extends object> = Call<Id, Options> &
+  Shown<WireResult<Id>, Row> & {
+    /** Gets the answer where that takes more than one call. */
+    call?: (input: WireInput<Id>, api: Api, io: Io) => Promise<WireResult<Id>>;
+    /** What `--fields` may name, where that is not the whole answer. */
+    prints?: Prints;
+    /** Runs after printing: a note on stderr, or a Fault that sets the exit code. */
+    after?: (answer: WireResult<Id>, io: Io, api: Api) => void | Promise<void>;
+  };
 
 /** The two halves of a command: one for the command line, one that needs neither commander nor a terminal. */
 interface DefinedCommand<Id extends OperationId> {
@@ -37,32 +63,96 @@ interface DefinedCommand<Id extends OperationId> {
   run(input: WireInput<Id>, api: Api, io: Io, ask?: boolean): Promise<void>;
 }
 
-export function defineCommand<Id extends OperationId, Options extends object, Row extends object>(
-  definition: Definition<Id, Options, Row>,
-): DefinedCommand<Id> {
-  const { name, summary, takes, operation, check, input, onBehalfOf, asks, view, after } = definition;
+type ItemOf<Answer> = Answer extends readonly (infer Item extends object)[] ? Item : never;
 
+export function defineCommand<
+  Id extends OperationId,
+  Options extends object,
+  Row extends object = ItemOf<WireResult<Id>>,
+>(definition: Definition<Id, Options, Row>): DefinedCommand<Id> {
+  const { operation, call = (input, api) => api[operation](input), prints = { operation }, after } = definition;
+  return tied(definition, prints, async (input, api, io) => {
+    const answer = await call(input, api, io);
+    await io.output.print(answer, await viewOf(definition, answer, api, io));
+    await after?.(answer, io, api);
+  });
+}
+
+type PagedId = { [Id in OperationId]: Operations[Id] extends { paged: true } ? Id : never }[OperationId];
+type PagedItem<Id extends PagedId> = WireResult<Id> extends Page<readonly (infer Item extends object)[]> ? Item : never;
+
+/** A command that prints the items of a paged operation as one list, up to `--limit`. */
+export function defineList<Id extends PagedId, Options extends object>(
+  definition: Call<Id, Options & { limit?: number }> & Shown<readonly PagedItem<Id>[], PagedItem<Id>>,
+): DefinedCommand<Id> {
+  const { operation, takes, input = () => ({}) as WireInput<Id> } = definition;
+  const call: typeof definition = {
+    ...definition,
+    takes: (command) => {
+      takes?.(command);
+      command.addOption(limitOption());
+    },
+    input: async (context, api, session) => ({
+      ...(await input(context, api, session)),
+      limit: context.options.limit,
+    }),
+  };
+  return tied(call, { operation }, async (given, api, io) => {
+    const { limit, ...filter } = given as WireInput<Id> & { limit?: number };
+    const { items, nextCursor } = await readPages(
+      limit,
+      (page) => api[operation]({ ...filter, ...page } as WireInput<Id>) as unknown as Promise<Page<PagedItem<Id>[]>>,
+    );
+    await io.output.print(items, await viewOf<readonly PagedItem<Id>[], PagedItem<Id>>(definition, items, api, io));
+    if (nextCursor !== null) io.output.note(`There are more than these ${items.length}: raise --limit.`);
+  });
+}
+
+/** The command on the line, and the work behind it. */
+function tied<Id extends OperationId, Options extends object>(
+  { name, summary, takes, check, input, onBehalfOf, ofKnownUser, asks }: Call<Id, Options>,
+  prints: Prints,
+  work: (input: WireInput<Id>, api: Api, io: Io) => Promise<void>,
+): DefinedCommand<Id> {
   async function run(given: WireInput<Id>, api: Api, io: Io, ask = false): Promise<void> {
     if (ask && asks && !(await io.prompts.confirm(await asks(given, api)))) throw declined();
-    const answer = await api[operation](given);
-    await io.output.print(answer, view);
-    after?.(answer, io);
+    await work(given, api, io);
   }
 
   function register(noun: Command, host: Host): void {
     const command = name === undefined ? noun : noun.command(name);
     if (summary !== undefined) command.description(summary);
     takes?.(command);
-    host.add<Options>(command, definition.prints ?? { operation }, async (context) => {
+    host.add<Options>(command, prints, async (context) => {
       check?.(context);
-      const { options, io } = context;
+      const { options, args, io } = context;
       const ask = asks !== undefined && mustAsk(options, io.prompts);
       return withSession(options, io, async (session) => {
-        const api = session.api(onBehalfOf?.(options));
-        return run(await input(context, api, session), api, io, ask);
+        const user = onBehalfOf?.(options, args);
+        if (ofKnownUser && user !== undefined) await knownUser(user, session.api());
+        const api = session.api(user);
+        return run((await input?.(context, api, session)) ?? ({} as WireInput<Id>), api, io, ask);
       });
     });
   }
 
   return { register, run };
+}
+
+async function viewOf<Answer extends object, Row extends object>(
+  shown: Shown<Answer, Row>,
+  answer: Answer,
+  api: Api,
+  io: Io,
+): Promise<View<Answer, Row>> {
+  if ("view" in shown) return shown.view(answer, api, io);
+  if ("fields" in shown) return { kind: "record", ...shown };
+  return { kind: "list", rows: (rows) => rows as readonly Row[], ...shown };
+}
+
+/** The module of a noun whose verbs are these, in the order of its help. */
+export function verbs(...commands: readonly CommandModule[]): CommandModule["register"] {
+  return (noun, host) => {
+    for (const command of commands) command.register(noun, host);
+  };
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
+import { isMapping } from "../domain/json/mapping.ts";
 
 const LONGEST_MESSAGE = 2000;
 
@@ -41,10 +42,6 @@ export function isResultOf(id: OperationId, body: unknown): boolean {
   if ("paged" in operations[id] || output instanceof z.ZodArray) return Array.isArray(body);
   if (!(output instanceof z.ZodObject)) return body !== undefined;
   return isMapping(body) && Object.keys(output.shape).some((field) => Object.hasOwn(body, field));
-}
-
-function isMapping(body: unknown): body is object {
-  return typeof body === "object" && body !== null && !Array.isArray(body);
 }
 
 const CODES: Readonly<Record<number, FaultCode>> = {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isMapping } from "../domain/json/mapping.ts";
 import { editDistance } from "../domain/nearest.ts";
 
 /** The object behind a schema that may leave it out. */
@@ -8,16 +9,13 @@ function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {
   return schema instanceof z.ZodObject ? schema : undefined;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /**
  * An input without the fields that say `null` where a field may be left out and `null` means nothing: many clients write
  * absent values so. Objects that refuse unknown fields are left as they are, because there nothing may pass unseen.
  */
 export function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
   const object = objectIn(schema);
-  if (!object || !isObject(value) || object.def.catchall instanceof z.ZodNever) return value;
+  if (!object || !isMapping(value) || object.def.catchall instanceof z.ZodNever) return value;
   let kept = value;
   for (const [name, field] of Object.entries(object.shape)) {
     const given = value[name];
@@ -43,7 +41,7 @@ export function misplacedField(
   everywhere: readonly string[] = pathsOf(schema),
 ): { field: string; meant: string } | undefined {
   const object = objectIn(schema);
-  if (!object || !isObject(value)) return undefined;
+  if (!object || !isMapping(value)) return undefined;
   // Those of its own level are meant before others.
   const known = [...Object.keys(object.shape).map((name) => path + name), ...everywhere];
   for (const [name, given] of Object.entries(value)) {

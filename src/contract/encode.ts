@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isMapping } from "../domain/json/mapping.ts";
 import { compiledEncoder, UNFIT } from "./compiled.ts";
 import { exactText } from "./exact-number.ts";
 
@@ -72,11 +73,11 @@ function approximate(schema: z.core.$ZodType, value: unknown): unknown {
     case "array":
       return Array.isArray(value) ? value.map((item) => interpret(def.element, item).wire) : plain(value);
     case "record":
-      return isRecord(value)
+      return isMapping(value)
         ? mapEntries(Object.entries(value), (_, item) => interpret(def.valueType, item).wire)
         : plain(value);
     case "object":
-      return isRecord(value) ? shapeOf(def, value) : plain(value);
+      return isMapping(value) ? shapeOf(def, value) : plain(value);
     case "union": {
       const fitting = def.options
         .map((option) => interpret(option, value))
@@ -130,10 +131,6 @@ function plain(value: unknown, depth = 0): unknown {
     default:
       return null;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function mapEntries(entries: [string, unknown][], convert: (key: string, value: unknown) => unknown): unknown {

@@ -83,25 +83,43 @@ export type Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.
 > &
   Access;
 
-type Untagged = Omit<Row<z.ZodObject, z.ZodType>, "tag">;
-
 /** The media type of an answer in lines of JSON. */
 export const AUDIT_LINES = "application/x-ndjson";
 
 export const NoInput = z.object({});
+
+/** What the row of a read leaves out, unless it has fields or refusals of its own. */
+const USUAL_READ = { input: NoInput, refusals: [] } as const;
+
+type Stated = Omit<Row<z.ZodObject, z.ZodType>, "tag" | "input"> & { input?: z.ZodObject };
+type StatedRead = Omit<Stated, "refusals"> & Partial<Pick<Stated, "refusals">>;
+type OtherMethod = { method?: "PUT" | "DELETE" };
 
 /**
  * Functions that make the rows of a resource. Each row gets the tag and keeps its literal types, so that the `Api` type
  * knows which operations are paged.
  */
 export function operationsUnder<const Of extends Tag>(tag: Of) {
+  const made = <const Fixed extends object, const Given extends object>(fixed: Fixed, row: Given) =>
+    ({ ...USUAL_READ, ...fixed, ...row, tag }) as Omit<typeof USUAL_READ & Fixed, keyof Given> & Given & { tag: Of };
   return {
-    operation: <const Row extends Untagged & Access>(row: Row) => ({ ...row, tag }),
+    operation: <const Given extends Stated & Access>(row: Given) => made({}, row),
+    publicRead: <const Given extends StatedRead>(row: Given) => made({ method: "GET", auth: "public" }, row),
+    userRead: <const Given extends StatedRead>(row: Given) => made({ method: "GET", auth: "user" }, row),
     /** A read for operators. */
-    operatorRead: <const Row extends Untagged>(row: Row) =>
-      ({ ...row, method: "GET", auth: "admin", scope: "read", tag }) as const,
+    operatorRead: <const Given extends StatedRead>(row: Given) =>
+      made({ method: "GET", auth: "admin", scope: "read" }, row),
     /** A read of what plans are made from. */
-    configRead: <const Row extends Untagged>(row: Row) =>
-      ({ ...row, method: "GET", auth: "admin", scope: "config:read", tag }) as const,
+    configRead: <const Given extends StatedRead>(row: Given) =>
+      made({ method: "GET", auth: "admin", scope: "config:read" }, row),
+    /** A change that a user makes, or an operator with the scope `onBehalf` for a user. */
+    userChange: <const Given extends Stated & { onBehalf?: OperationScope }>(row: Given) =>
+      made({ method: "POST", auth: "user", writes: true }, row),
+    operatorChange: <const Scope extends OperationScope, const Given extends Stated & OtherMethod>(
+      scope: Scope,
+      row: Given,
+    ) => made({ method: "POST", auth: "admin", scope, writes: true }, row),
+    /** What a provider sends. */
+    signed: <const Given extends Stated>(row: Given) => made({ method: "POST", auth: "signature" }, row),
   };
 }

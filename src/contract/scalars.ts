@@ -219,6 +219,20 @@ export const CategorySlug = z
   .max(64)
   .meta({ id: "CategorySlug", description: "Category slug.", examples: ["crypto"] });
 
+export const Question = line(500).meta({
+  description: "The question that traders answer.",
+  examples: ["Will BTC close above 100,000?"],
+});
+export const ResolutionRef = line(500).meta({
+  description: "The source that decides the outcome, in readable form.",
+  examples: ["pm:btc > 100000"],
+});
+
+export const AveragePrice = z
+  .number()
+  .min(0)
+  .meta({ id: "AveragePrice", description: "US dollars per share, fee included.", examples: [0.511224] });
+
 export const PageLimit = queryInteger(z.number().int().min(1).max(200)).meta({
   description: "The largest number of items to return; 50 unless given.",
   examples: [50],

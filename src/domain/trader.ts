@@ -12,11 +12,6 @@ export type KycState = (typeof KYC_STATES)[number];
 export const KYC_STATE_OF = { passed: "verified", failed: "rejected", review: "review" } as const;
 export type KycStatus = keyof typeof KYC_STATE_OF;
 
-/** Whether a text is such a status. */
-export function isKycStatus(text: unknown): text is KycStatus {
-  return typeof text === "string" && Object.hasOwn(KYC_STATE_OF, text);
-}
-
 /** How providers say that a check was not passed. */
 const REFUSALS = new Set(
   "blocked declined decline denied deny fail failed failure fraud not_passed refused reject rejected unsuccessful".split(

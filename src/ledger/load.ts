@@ -2,7 +2,6 @@ import { ANSWER_LIFE_MS, keyDigits } from "../domain/access/idempotency.ts";
 import { walletOf } from "../domain/accounts.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import {
-  type ApiKey,
   type Market,
   type Need,
   positionKey,
@@ -11,18 +10,14 @@ import {
   type Table,
   type Tables,
   type Tenant,
-  type TenantRecord,
 } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 import type { TableCodec } from "./codec.ts";
-import { loadFreeze } from "./freeze.ts";
-import { listApiKeys, loadTraders } from "./load-standing.ts";
 import { marketsWithKey } from "./market-names.ts";
+import { lastFreeze, listApiKeys, loadRevocations, loadTenantRecord, loadTraders } from "./standing.ts";
 import { TABLES } from "./tables.ts";
-import { loadTenantRecord } from "./tenant-record.ts";
-import { loadRevocations } from "./unchained/revocations.ts";
 
 /** A row as loaded; null where there is none. */
 export interface Loaded {
@@ -71,7 +66,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   watch: byKey(TABLES.watch),
   trader: loadTraders,
   revocation: loadRevocations,
-  keyring: loadKeyring,
+  keyring: single(listApiKeys),
   receipt: byKey(TABLES.receipt),
   payment: byKey(TABLES.payment),
   storedAnswer: loadAnswers,
@@ -80,13 +75,18 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   assessment: neverLoaded,
   position: neverLoaded,
   apiKey: neverLoaded,
-  tenantRecord: loadRecordOfTenant,
-  freeze: loadFreeze,
+  tenantRecord: single(loadTenantRecord),
+  freeze: single(async (sql, isSealed) => ({ until: (await lastFreeze(sql, isSealed))?.until ?? null })),
 };
 
 /** Positions come with portfolios or as holders, keys as the keyring, assessments not at all. */
 function neverLoaded(): never {
   throw new Error("This table is not read by key");
+}
+
+/** Of a table of one row. */
+function single<T extends Table>(load: (sql: ReadSql, isSealed: IsSealed) => Promise<Tables[T]>): Loader<T> {
+  return async (sql, _, isSealed) => new Map([[SINGLE, await load(sql, isSealed)]]);
 }
 
 function byKey<Row>(codec: TableCodec<Row>) {
@@ -184,12 +184,4 @@ async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]>
     ),
     ...wallets.map((key): Loaded => ({ table: "account", key, row: accounts.get(key) ?? null })),
   ];
-}
-
-async function loadKeyring(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, readonly ApiKey[]>> {
-  return new Map([[SINGLE, await listApiKeys(sql, isSealed)]]);
-}
-
-async function loadRecordOfTenant(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, TenantRecord>> {
-  return new Map([[SINGLE, await loadTenantRecord(sql, isSealed)]]);
 }

@@ -1,7 +1,9 @@
 import { type AuditEntry, GENESIS_HASH, payloadOf } from "../domain/audit/audit-link.ts";
 import type { AuditType } from "../domain/audit/audit-payloads.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
+import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { type LoggedEntry, loggedEntry } from "../replay/logged-rows.ts";
 
 /**
  * The chain runs from entry 1 to the head; an entry outside it is a leftover or forged, and counts for nothing. Without a
@@ -9,16 +11,6 @@ import type { ReadSql } from "../postgres/connect.ts";
  */
 export const upToHead = (sql: ReadSql) =>
   sql`seq between 1 and coalesce((select seq from head where id = 1), 9223372036854775807)`;
-
-/** Milliseconds since 1970 as entries write an instant. One beyond the calendar stays a number, which no entry equals. */
-export const isoOf = (sql: ReadSql, column: string) =>
-  sql.unsafe(`(case when ${column} between -62135596800000 and 253402300799999
-    then to_char(timestamp '1970-01-01' + ${column}::float8 * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-    else ${column}::text end)`);
-
-/** A JSON object's members; none for any other value, which a broken entry may hold. */
-export const membersOf = (sql: ReadSql, value: string) =>
-  sql.unsafe(`jsonb_each(case when jsonb_typeof(${value}) = 'object' then ${value} else '{}' end)`);
 
 /** The whole row `latest` of the log with the hash of the entry before it, as `saidBy` reads it. */
 export const linkOf = (sql: ReadSql) => sql`
@@ -28,17 +20,8 @@ export const linkOf = (sql: ReadSql) => sql`
     'previousHash', (select before.hash from audit before where before.seq = latest.seq - 1)
   )::text`;
 
-/** The instant that a text names, in milliseconds; null for anything else, which a broken entry may hold. */
-export function instantOf(text: unknown): number | null {
-  const at = typeof text === "string" ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
-}
-
-/** What an entry says whose seal holds. */
-export interface Said {
-  ts: string;
-  payload: { [field: string]: unknown };
-}
+/** What an entry says whose seal holds, and who caused it. */
+export type Said = LoggedEntry & Pick<AuditEntry, "actor">;
 
 /**
  * What the entry of a `linkOf` says: undefined for no entry, "broken" for one that no audit key sealed as it stands.
@@ -48,26 +31,29 @@ export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | und
   const { seq, previousHash, ...rest } = JSON.parse(link);
   const entry: AuditEntry = { ...rest, seq: BigInt(seq) };
   if (!isSealed(entry, entry.seq === 1n ? GENESIS_HASH : String(previousHash))) return "broken";
-  return { ts: entry.ts, payload: payloadOf(entry) };
+  const { type, ts, actor } = entry;
+  const logged = loggedEntry({ type, ts, payload: payloadOf(entry) });
+  return logged && { ...logged, actor };
 }
 
-/**
- * `config_said`: the latest entry of each type that states the whole configuration. `said` is its payload, null where
- * that is no JSON; `link` is for checking its seal.
- */
-export function configurationSaid(sql: ReadSql) {
-  return sql`
-    config_said as materialized (
-      select latest.seq, latest.type, audit_json(latest.payload) as said, ${linkOf(sql)} as link
-        from (values ('config.applied'), ('policy.updated')) as kind (type)
-       cross join lateral (
-         select *
-           from audit
-          where audit.type = kind.type and audit.type <> 'trade.executed' and ${upToHead(sql)}
-          order by seq desc
-          limit 1
-       ) latest
-    )`;
+/** The latest entry of each of these types, oldest first, as `saidBy` reads it. */
+export async function latestOf(
+  sql: ReadSql,
+  types: readonly AuditType[],
+  isSealed: IsSealed,
+): Promise<(Said | "broken")[]> {
+  const rows = await sql`
+    select ${linkOf(sql)} as link
+      from unnest(${textArray(types)}::text[]) as kind (type)
+     cross join lateral (
+       select *
+         from audit
+        where audit.type = kind.type and audit.type <> 'trade.executed' and ${upToHead(sql)}
+        order by seq desc
+        limit 1
+     ) latest
+     order by latest.seq`;
+  return rows.flatMap(({ link }) => saidBy(link, isSealed) ?? []);
 }
 
 /**

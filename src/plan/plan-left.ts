@@ -3,8 +3,8 @@ import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS } from "../domain/policy/fields.ts";
 import { mergePolicy, type Policy, type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";
+import { changedSettings, SEARCH } from "./plan-compare.ts";
 import { liveText } from "./plan-keys.ts";
-import { changedSettings, SEARCH } from "./plan-settings.ts";
 import type { LiveConfig } from "./plan-types.ts";
 
 /** What was live after an apply: its document, with the live values that it kept in place of the file's. */

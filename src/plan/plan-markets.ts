@@ -1,8 +1,8 @@
+import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
-import { type FoundMarket, withImport } from "./plan-imports.ts";
-import type { AppliedMarket, Desired, LiveConfig, PlanItem } from "./plan-types.ts";
+import type { AppliedMarket, Desired, LiveConfig, PlanItem, UnsettledMarket } from "./plan-types.ts";
 
 /** Terms that traders have traded on, so a market keeps them. */
 const FIXED = ["question", "kind", "closeAt"] as const;
@@ -152,4 +152,80 @@ function shown(term: string, value: Json): Json {
 
 function iso(instant: number): string {
   return new Date(instant).toISOString();
+}
+
+/** What a file means by a key. */
+interface FoundMarket {
+  /** None where it is still to be created. */
+  market?: AppliedMarket | undefined;
+  /** How the market gets the key; undefined where it has it. `live` is the key or the id that it goes by until then. */
+  naming?: { kind: "move" | "import"; live: string };
+  problem?: string;
+}
+
+/**
+ * What the key means once the file's `import` counts: the market of that id, where no market has the key yet. Where that
+ * market has it already, `import` has done its work and may stay.
+ */
+function withImport(
+  key: string,
+  found: FoundMarket,
+  { document, imports = {} }: Pick<Desired, "document" | "imports">,
+  { markets, unkeyed = [] }: Pick<LiveConfig, "markets" | "unkeyed">,
+): FoundMarket {
+  const id = imports[key];
+  if (id === undefined || found.problem !== undefined || found.market?.id === id) return found;
+  if (found.market) return { ...found, problem: `this key is the market ${found.market.id}'s, and not ${id}'s` };
+  const keyed = markets.find((market) => market.id === id);
+  if (keyed && Object.hasOwn(document.declared, keyed.key))
+    return { problem: `the market ${id} is ${keyed.key}, which is declared too: take one of the two out` };
+  if (keyed) return { problem: `the market ${id} has the key ${keyed.key}: \`moved: ${keyed.key}\` gives it this one` };
+  const market = unkeyed.find((each) => each.id === id);
+  if (!market) return { problem: `the tenant has no market ${id} that is not settled` };
+  return { market: { ...market, key, formerKeys: [] }, naming: { kind: "import", live: id } };
+}
+
+/** A market as a file is to state it; dollars, and `closeAt` in ISO 8601. */
+export type PulledMarket = ReturnType<typeof asStated>;
+
+/** A key has no more. */
+const MOST_CHARACTERS = 64;
+
+/**
+ * The unsettled markets that no file states, as files would: with the id in `import`, and with the key that they have, or one
+ * made of the question.
+ * @param taken further names that no key may be made of
+ */
+export function pulledMarkets(
+  unsettled: readonly UnsettledMarket[],
+  files: readonly PlacedMarket[],
+  { markets }: Pick<LiveConfig, "markets">,
+  taken: Iterable<string>,
+): PulledMarket[] {
+  const stated = new Set(files.flatMap(({ key, moved = key }) => [key, moved]));
+  const imported = new Set(files.map((market) => market.import));
+  const used = new Set([...taken, ...stated, ...markets.flatMap(({ key, formerKeys }) => [key, ...formerKeys])]);
+  return unsettled
+    .filter(({ id, key }) => !imported.has(id) && (key === null || !stated.has(key)))
+    .map((market) => {
+      const key = market.key ?? freeKey(market.question, used);
+      used.add(key);
+      return asStated(key, market);
+    });
+}
+
+function asStated(key: string, { id, closeAt, status, key: _, ...terms }: UnsettledMarket) {
+  const state = status === "suspended" ? "suspended" : "open";
+  return { key, import: id, ...terms, closeAt: new Date(closeAt).toISOString(), state };
+}
+
+/** The question in the characters of a key, with a number behind it where that one is used. */
+export function freeKey(question: string, used: ReadonlySet<string>): string {
+  const plain = question.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const slug = plain.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "market";
+  for (let number = 1; ; number += 1) {
+    const end = number === 1 ? "" : `-${number}`;
+    const key = `${slug.slice(0, MOST_CHARACTERS - end.length).replace(/-$/, "")}${end}`;
+    if (!used.has(key)) return key;
+  }
 }

@@ -1,25 +1,31 @@
+import type { WireInput } from "../contract/operations.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
-import type { Json } from "../domain/audit/audit-link.ts";
-import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
-import { mergePolicy, type Policy } from "../domain/policy/policy.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
+import { isOfType, type PolicyChanges } from "../domain/audit/audit-payloads.ts";
+import { POLICY_FIELDS, type PolicyField, rowOf } from "../domain/policy/fields.ts";
+import { mergePolicy, type Policy, policyPatchOf } from "../domain/policy/policy.ts";
 import { directionOf, policyValue } from "../domain/policy/values.ts";
-import { compare, type Findings } from "./plan-compare.ts";
-import { planKeys } from "./plan-keys.ts";
+import { changedSettings, compare, createdMarket, type Findings, isNaming, policyFieldOf } from "./plan-compare.ts";
+import { isTargeted } from "./plan-document.ts";
+import { planKeys, planSecrets } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
-import { planSecrets } from "./plan-secrets.ts";
-import { changedSettings } from "./plan-settings.ts";
-import { isTargeted } from "./plan-target.ts";
-import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+import type { Blame, Desired, LiveConfig, Plan, PlanItem, PlanMoney } from "./plan-types.ts";
 
-/** Compares what the files want with what was last applied and with what is live, field by field. Pure. */
-export function makePlan(desired: Desired, live: LiveConfig): Plan {
+/**
+ * Compares what the files want with what was last applied and with what is live, field by field. Pure.
+ * @param changes the newest entries that changed the configuration: items that were changed live name theirs
+ */
+export function makePlan(desired: Desired, live: LiveConfig, changes: readonly ChangeEntry[] = []): Plan {
   const base = live.document ?? {};
   const planners = [planPolicy, planLimits, planKeys, planMarkets, planSecrets];
   const parts = planners.map((planPart) => planPart(desired, base, live));
   const { targets } = desired;
   // References of secrets come of the document alone, which has the targeted ones only.
   const isMeant = (field: string) => !targets || field.startsWith("secrets.") || isTargeted(field, targets);
-  const items = parts.flatMap((part) => part.items).filter(({ field }) => isMeant(field));
+  const items = parts
+    .flatMap((part) => part.items)
+    .filter(({ field }) => isMeant(field))
+    .map((item) => ({ ...item, ...blameOf(item, live, changes) }));
   const settings = live.document === undefined ? [] : changedSettings(base, desired.document);
   return {
     tenant: desired.document.tenant,
@@ -94,5 +100,85 @@ function planLimits({ document }: Desired, base: Partial<ConfigDocument>, live: 
   return {
     items: capitalUsd > live.capitalUsd ? [...items, treasury] : items,
     warnings: falls ? [`treasury.capitalUsd only rises: ${live.capitalUsd} USD stay moved in`] : [],
+  };
+}
+
+/** An audit entry that changed the configuration. */
+interface ChangeEntry {
+  seq: number;
+  type: string;
+  actor: string;
+  ts: string;
+  payload: Record<string, unknown>;
+}
+
+/** The newest entry that changed an item's value live. */
+function blameOf(item: PlanItem, live: LiveConfig, entries: readonly ChangeEntry[]): { by: Blame } | undefined {
+  if (item.kind === "change" || isNaming(item)) return undefined;
+  const entry = entries.find((each) => touches(each, item, live));
+  if (!entry) return undefined;
+  const { seq, ts, actor, payload } = entry;
+  return { by: { seq, ts, actor, reason: typeof payload.reason === "string" ? payload.reason : null } };
+}
+
+function touches(entry: ChangeEntry, item: PlanItem, live: LiveConfig): boolean {
+  const field = policyFieldOf(item);
+  // A plan compares policies without their overrides, so the entry of an override explains no difference.
+  if (field) {
+    if (!isOfType(entry, "policy.updated")) return false;
+    const { until, changes } = entry.payload;
+    return until === undefined && changed(changes, field);
+  }
+  if (item.field.startsWith("keys."))
+    return isOfType(entry, "key.created", "key.revoked") && item.field === `keys.${entry.payload.name}`;
+  const market = live.markets.find(({ key }) => item.field === `markets.${key}`);
+  return isOfType(entry, "market.suspended", "market.resumed") && entry.payload.marketId === market?.id;
+}
+
+function changed(changes: PolicyChanges | undefined, field: PolicyField): boolean {
+  const [name = field] = field.split(".");
+  const change = changes?.[name];
+  if (!change) return false;
+  const [from, to] = [change.from, change.to].map((value) => policyValue({ [name]: value }, field) ?? null);
+  return !isSame(from ?? null, to ?? null);
+}
+
+/** The rules before an apply that writes everything the files want, and after it. */
+export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): WireInput<"previewPolicy"> {
+  const fields = plan.items.flatMap((item) => {
+    const field = item.kind === "adopted" ? undefined : policyFieldOf(item);
+    return field ? [[field, item.desired] as const] : [];
+  });
+  return {
+    before: { policy: live.policy, kycRequired: live.kycRequired },
+    after: { policy: mergePolicy(live.policy, policyPatchOf(fields)), kycRequired: document.kyc.required },
+  };
+}
+
+/** Whether a rule changes that past trades can be checked against. */
+export function changesRules({ before, after }: WireInput<"previewPolicy">): boolean {
+  if (before.kycRequired !== after.kycRequired) return true;
+  return POLICY_FIELDS.some((field) => {
+    const [from = null, to = null] = [policyValue(before.policy, field), policyValue(after.policy, field)];
+    return rowOf(field).previewed && !isSame(from, to);
+  });
+}
+
+/** What new markets may cost: a market loses at most what the house puts in, so all of them lose at most the sum. */
+export function marketMoney(
+  plan: Plan,
+  { document }: Desired,
+  live: LiveConfig,
+): Pick<PlanMoney, "newMarkets" | "treasury"> {
+  const created = plan.items.flatMap((item) => createdMarket(item) ?? []);
+  const worstCaseLossUsd = created.reduce(
+    (sum, key) => sum + (document.declared[key]?.liquidityUsd ?? document.markets.liquidityUsd),
+    0,
+  );
+  const nowUsd = live.treasuryUsd;
+  const addedUsd = Math.max(0, document.treasury.capitalUsd - live.capitalUsd);
+  return {
+    newMarkets: { count: created.length, worstCaseLossUsd },
+    treasury: { nowUsd, addedUsd, afterUsd: nowUsd + addedUsd - worstCaseLossUsd },
   };
 }

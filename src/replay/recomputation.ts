@@ -7,11 +7,13 @@
  *     recomputation.take(pageOfSealedLines);        // entries whose seals were verified, from `recomputation.end` on
  *     recomputation.findings;                       // of all entries taken so far
  */
+
 import { createHash, type Hash } from "node:crypto";
 import { TREASURY } from "../domain/accounts.ts";
 import type { ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads, AuditType } from "../domain/audit/audit-payloads.ts";
 import { GENESIS, type SealedLines } from "../domain/audit/chain-walk.ts";
+import { isMapping } from "../domain/json/mapping.ts";
 import { decimalFromMicro, microFromDecimal } from "../domain/money.ts";
 import { applyCapital, applyEntry } from "./fold.ts";
 import { type LoggedEntry, LoggedRows, loggedEntry } from "./logged-rows.ts";
@@ -174,7 +176,7 @@ export class Recomputation {
 function parsed(payloadText: string): object {
   try {
     const payload: unknown = JSON.parse(payloadText);
-    return typeof payload === "object" && payload !== null && !Array.isArray(payload) ? payload : {};
+    return isMapping(payload) ? payload : {};
   } catch {
     return {};
   }

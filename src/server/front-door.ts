@@ -19,43 +19,23 @@ import { noteRequest } from "./observe/security-watch.ts";
 import type { RateLimiter, Standing } from "./rate-limiter.ts";
 import { type Answer, addHeaders, addRateLimit, type Head, refusal, securityHead, send, toFault } from "./responses.ts";
 import type { Route } from "./routes.ts";
+import type { TenantOptions } from "./tenant-options.ts";
 
-/** Requests a minute; what has no limit of its own counts in its address's. */
-export interface RequestLimits {
-  /** Of each client address. */
-  perMinute: number;
-  /** Of each valid admin key. */
-  adminPerMinute?: number | undefined;
-  /** Signed webhooks of each address. */
-  webhooksPerMinute?: number | undefined;
-  /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
-  embedPerMinute?: number | undefined;
-}
+type Options = Pick<TenantOptions, "rateLimit" | "strictTransport" | "log" | "onAnswered">;
 
-export interface FrontDoorOptions {
+interface FrontDoorOptions extends Options {
   /** Under other hosts nothing is answered; without any, under every one. */
   hosts: HostNames;
   addresses: ClientAddresses;
   connections: Connections;
   limiter: RateLimiter;
-  limits: RequestLimits;
   /** Tells whose requests count by their key. */
   keys: KeyRing;
   cors: Cors;
   metrics: Metrics;
   refusals: RefusalLog;
   security: SecurityLog;
-  /** Whether browsers are told to use HTTPS only: always, or where a trusted proxy says that the request came by HTTPS. */
-  strictTransport?: StrictTransport | undefined;
-  log: Logger;
-  /** Called with each request that was answered; it must not throw. */
-  onAnswered?: OnAnswered | undefined;
 }
-
-/** @param seconds from the request's headers to its answer */
-export type OnAnswered = (exchange: Exchange, status: number, seconds: number, fault: Fault | undefined) => void;
-
-export type StrictTransport = boolean | "forwarded";
 
 /** Preflights cost less than requests, and a page may send one before each of them. */
 const PREFLIGHTS_PER_REQUEST = 10;
@@ -123,12 +103,12 @@ export class FrontDoor {
    * @throws Fault RATE_LIMITED
    */
   count(exchange: Exchange, signed: boolean): Promise<void> | undefined {
-    const { limits } = this.#options;
+    const { rateLimit } = this.#options;
     const { address, isCommand } = exchange;
     if (isCommand) return undefined;
-    if (signed && limits.webhooksPerMinute !== undefined)
-      return this.#take(exchange, `webhook ${address}`, limits.webhooksPerMinute);
-    return this.#take(exchange, address, limits.perMinute);
+    if (signed && rateLimit.webhooksPerMinute !== undefined)
+      return this.#take(exchange, `webhook ${address}`, rateLimit.webhooksPerMinute);
+    return this.#take(exchange, address, rateLimit.perMinute);
   }
 
   /** @throws Fault UNKNOWN_HOST */
@@ -143,11 +123,11 @@ export class FrontDoor {
       return this.#take(
         exchange,
         `options ${exchange.address}`,
-        this.#options.limits.perMinute * PREFLIGHTS_PER_REQUEST,
+        this.#options.rateLimit.perMinute * PREFLIGHTS_PER_REQUEST,
       );
     if (route.countsItself) return undefined;
     if (route.bucket === "embed") return this.#takeEmbed(exchange);
-    const { adminPerMinute } = this.#options.limits;
+    const { adminPerMinute } = this.#options.rateLimit;
     if (adminPerMinute === undefined) return this.count(exchange, false);
     const countBy = (key: ApiKey | undefined): Promise<void> | undefined =>
       key ? this.#take(exchange, `admin ${key.hash}`, adminPerMinute) : this.count(exchange, false);
@@ -157,11 +137,11 @@ export class FrontDoor {
 
   /** Counts bytes that are no request against their address, whose requests are refused too when it sends many. */
   countUnparsed(address: string): void {
-    void this.#options.limiter.take(address, this.#options.limits.perMinute);
+    void this.#options.limiter.take(address, this.#options.rateLimit.perMinute);
   }
 
   #takeEmbed(exchange: Exchange): Promise<void> | undefined {
-    const { perMinute, embedPerMinute = Math.max(EMBED_PER_MINUTE, perMinute) } = this.#options.limits;
+    const { perMinute, embedPerMinute = Math.max(EMBED_PER_MINUTE, perMinute) } = this.#options.rateLimit;
     return this.#take(exchange, `embed ${exchange.address}`, embedPerMinute);
   }
 

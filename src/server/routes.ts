@@ -12,6 +12,7 @@ import type { InboundProvider, KycFinding } from "../providers/provider.ts";
 import { verifyStripeSignature } from "../providers/stripe/verify.ts";
 import { keepNews } from "../services/inbound.ts";
 import { type Caller, decodeInput, type Handlers, invoke, perform } from "../services/invoke.ts";
+import type { SecurityLog } from "../services/security/security-log.ts";
 import type { AdminHosts } from "./access/admin-hosts.ts";
 import { authenticate, callerOf, type Identities, repeatableCaller } from "./access/authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
@@ -43,6 +44,7 @@ export interface RouteServices {
   tenantId: string;
   handlers: Handlers;
   identities: Identities;
+  security: SecurityLog;
   adminHosts: AdminHosts;
   webhookSecrets: Readonly<Partial<Record<InboundEndpoint, EndpointSecrets>>>;
   stripeSecrets: readonly string[];
@@ -212,9 +214,4 @@ function webhookRoute(
       return wired(wire);
     },
   };
-}
-
-/** Whether one of these routes answers an operation, so that it needs no handler. */
-export function isAnsweredBy(routes: readonly Route[], id: OperationId): boolean {
-  return routes.some(({ method, path }) => method === operations[id].method && path === operations[id].path);
 }

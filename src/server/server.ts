@@ -10,7 +10,8 @@ import { createListener, type KeyPair, renewKeyPair } from "./connections/listen
 import { type Listening, listen, listenOnOneSocket } from "./connections/listening.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { createOpsListener, tenantOps } from "./observe/ops-listener.ts";
-import { createTenantFront, type ServerOptions } from "./tenant-front.ts";
+import { createTenant } from "./tenant.ts";
+import type { TenantOptions } from "./tenant-options.ts";
 
 export interface ListenOptions {
   host: string;
@@ -54,26 +55,23 @@ const DRAIN_STEP_MS = 20;
  * Serves one tenant over HTTP, and its state over the operations listener.
  * @throws Fault CONFIG_INVALID for an unusable option, USAGE when a port cannot be had
  */
-export async function startServer(options: ServerOptions, where: ListenOptions): Promise<RunningServer> {
+export async function startServer(options: TenantOptions, where: ListenOptions): Promise<RunningServer> {
   const { log } = options;
   const { opsHost = "127.0.0.1", keyPair } = where;
   const scheme = keyPair ? "https" : "http";
   const descriptors = descriptorLimit();
-  const front = createTenantFront(options, {
+  const tenant = createTenant(options, {
     descriptors,
     connect: (terms) => {
       const connections = new Connections(terms);
       return { connections, group: connections.group };
     },
   });
-  const { site, connections, limits, addresses, onRefused } = front;
-  const server = createListener(front.handle, connections, keyPair);
+  const { door, connections, limits, addresses, onRefused } = tenant;
+  const server = createListener(tenant.handle, connections, keyPair);
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
-  const ops = createOpsListener((path) => tenantOps(front.ops, path), opsConnections);
-  front.metrics.setConnections(
-    () => ({ api: front.group.table.size, ops: opsConnections.group.table.size }),
-    site.streams,
-  );
+  const ops = createOpsListener((path) => tenantOps(tenant.ops, path), opsConnections);
+  tenant.metrics.setConnections(() => ({ api: tenant.group.size, ops: opsConnections.group.size }), tenant.streams);
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
   const listening = await listen(server, where.host, where.port, onError);
@@ -88,7 +86,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   });
   ops.on("error", onError);
   const opsPort = opsListening.port;
-  front.start();
+  tenant.start();
   const url = urlOf(scheme, where.host, port);
   const opsUrl = urlOf("http", opsHost, opsPort);
   const since = new Date(wallClockMs()).toISOString();
@@ -101,16 +99,16 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
         ...{ tenant: options.tenantId, pid: process.pid, server: SERVER_ID, version: where.commands?.version ?? "" },
         ...{ since, url, opsUrl, auditKeyId: options.auditKeyId ?? null, problem: null },
       }),
-      page: (path) => tenantOps(front.ops, path),
-      handle: front.handle,
+      page: (path) => tenantOps(tenant.ops, path),
+      handle: tenant.handle,
     }).catch((error: unknown) => {
       log.warn({ err: error }, "Commands of this directory cannot find this server: its socket cannot be created");
     }));
   const shutDown = async (): Promise<void> => {
-    front.beginEnd();
+    tenant.beginEnd();
     const left = commandSocket?.leave();
-    await drain(server, listening, site.door, connections, options.lastRequestMs);
-    await front.end();
+    await drain(server, listening, door, connections, options.lastRequestMs);
+    await tenant.end();
     const opsClosed = opsListening.close();
     opsConnections.destroyAll();
     await opsClosed;
@@ -127,7 +125,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     opsPort,
     renew: (pair) => renewKeyPair(server, pair),
     async drain(ms, signal) {
-      site.door.draining = true;
+      door.draining = true;
       await delay(ms, undefined, { signal }).catch(() => undefined);
     },
     close() {

@@ -5,7 +5,7 @@ import { type KeyType, usualScopes } from "../domain/access/scopes.ts";
 import { Fault } from "../domain/fault.ts";
 import { isInForce, type KeyInHand } from "../engine/keys.ts";
 import type { ApiKey } from "../engine/rows.ts";
-import { listApiKeys } from "../ledger/load-standing.ts";
+import { listApiKeys } from "../ledger/standing.ts";
 import { readKeyUse } from "../ledger/unchained/key-use.ts";
 import { readClock } from "../postgres/database-time.ts";
 import { type ServiceContext, submit } from "./context.ts";

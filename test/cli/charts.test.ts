@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runReportOverview } from "../../src/cli/commands/report.ts";
+import { reportOverview } from "../../src/cli/commands/report.ts";
 import { areaChart, bar, barChart, sparkline } from "../../src/cli/output/charts.ts";
 import type { View } from "../../src/cli/output/output.ts";
 import { displayWidth } from "../../src/cli/output/text-width.ts";
@@ -93,7 +93,7 @@ describe("report overview", () => {
 
   test("compares with the period before on a terminal, and asks once everywhere else", async () => {
     const shown = testIo({ terminal: 70, color: false });
-    await runReportOverview({}, api, shown);
+    await reportOverview.run({}, api, shown);
     expect(asked.splice(0)).toEqual([30, 60]);
     expect(shown.stdout.text.split("\n").slice(0, 4)).toEqual([
       `volume, 30 days       ${"█".repeat(40)} 300.00`,
@@ -103,7 +103,7 @@ describe("report overview", () => {
     ]);
     for (const options of [{}, { format: "table" }, { terminal: 70, format: "json" }] as const) {
       const io = testIo(options);
-      await runReportOverview({}, api, io);
+      await reportOverview.run({}, api, io);
       expect(asked.splice(0)).toEqual([30]);
       expect(io.stdout.text).not.toContain("█");
     }
@@ -111,10 +111,10 @@ describe("report overview", () => {
 
   test("draws nothing where the interface does not look as far back, or there is no room", async () => {
     const long = testIo({ terminal: 70 });
-    await runReportOverview({ days: 2000 }, api, long);
+    await reportOverview.run({ periodDays: 2000 }, api, long);
     expect(asked.splice(0)).toEqual([2000]);
     const narrow = testIo({ terminal: 30 });
-    await runReportOverview({}, api, narrow);
+    await reportOverview.run({}, api, narrow);
     expect(narrow.stdout.text).not.toContain("█");
   });
 });

@@ -1,17 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { evaluateAddresses } from "../../src/app/doctor/addresses.ts";
-import { evaluateCertificate } from "../../src/app/doctor/certificate.ts";
-import type { Check } from "../../src/app/doctor/check.ts";
-import { type DatabaseFacts, evaluateDatabase } from "../../src/app/doctor/database.ts";
-import { type DurabilityFacts, evaluateBackup, evaluateDurability } from "../../src/app/doctor/durability.ts";
-import { evaluateJurisdictions } from "../../src/app/doctor/examine.ts";
-import { evaluateKeySet } from "../../src/app/doctor/key-set.ts";
-import { evaluateMachine, type MachineFacts } from "../../src/app/doctor/machine.ts";
-import { evaluateHeld } from "../../src/app/doctor/oracle.ts";
-import { evaluateRecord, type RecordFacts } from "../../src/app/doctor/record.ts";
-import { evaluateEnvFile } from "../../src/app/doctor/secret-files.ts";
-import { evaluateSecrets, type SecretFact, type SecretFacts } from "../../src/app/doctor/secrets.ts";
-import { evaluateServer } from "../../src/app/doctor/server.ts";
+import { evaluateAddresses, evaluateJurisdictions } from "../../src/app/checks/addresses.ts";
+import { evaluateCertificate } from "../../src/app/checks/certificate.ts";
+import type { Finding } from "../../src/app/checks/check.ts";
+import { type DatabaseFacts, evaluateDatabase } from "../../src/app/checks/database.ts";
+import { type DurabilityFacts, evaluateBackup, evaluateDurability } from "../../src/app/checks/durability.ts";
+import { evaluateKeySet } from "../../src/app/checks/key-set.ts";
+import { evaluateMachine, type MachineFacts } from "../../src/app/checks/machine.ts";
+import { evaluateHeld } from "../../src/app/checks/oracle.ts";
+import {
+  evaluateRecord,
+  evaluateSettlements,
+  evaluateTreasury,
+  type RecordFacts,
+} from "../../src/app/checks/record.ts";
+import { evaluateEnvFile } from "../../src/app/checks/secret-files.ts";
+import { evaluateSecrets, type SecretFact, type SecretFacts } from "../../src/app/checks/secrets.ts";
+import { evaluateServer } from "../../src/app/checks/server.ts";
 
 test("a held market is a warning with the reason and the way out", () => {
   expect(evaluateHeld([], "acme").status).toBe("ok");
@@ -40,7 +44,7 @@ test.each([
 const GIB = 1024 ** 3;
 
 /** The status of one check among those found. */
-function statusOf(checks: readonly Check[], name: string): string | undefined {
+function statusOf(checks: readonly Finding[], name: string): string | undefined {
   return checks.find(({ check }) => check === name)?.status;
 }
 
@@ -263,65 +267,52 @@ describe("secrets", () => {
 });
 
 const ANCHOR = { seq: 26n, hash: "a", source: "a test" };
+const ANCHORS = { newest: ANCHOR, faults: [] as string[], unwritable: [] as string[], setBack: undefined };
+const SOUND: RecordFacts = {
+  keyName: "ACME_AUDIT_KEY",
+  tail: { checked: 10 },
+  anchors: { ...ANCHORS, newest: undefined },
+  offRecord: [],
+};
 
-describe("the record", () => {
-  const sound: RecordFacts = {
-    keyName: "ACME_AUDIT_KEY",
-    tail: { checked: 10 },
-    anchors: { newest: undefined, faults: [], unwritable: [], setBack: undefined },
-    treasuryMicro: 1000n,
-    liquidityMicro: 1000n,
-    waiting: { count: 0, oldest: null },
-    offRecord: [],
-  };
-  test.each<[string, Partial<RecordFacts>, string, string]>([
-    ["a treasury that funds exactly one market is well", {}, "treasury", "ok"],
-    ["one that is a micro-dollar short fails", { treasuryMicro: 999n }, "treasury", "fail"],
-    [
-      "a broken chain fails",
-      {
-        keyName: "ACME_AUDIT_KEY",
-        tail: { checked: 3, broken: { kind: "broken", seq: 3n, problem: "entry 3 was altered" } },
-      },
-      "audit chain",
-      "fail",
-    ],
-    [
-      "a log that was set back fails",
-      {
-        anchors: {
-          newest: ANCHOR,
-          faults: [],
-          unwritable: [],
-          setBack: { anchor: ANCHOR, head: { seq: 21n, hash: "b" }, lost: 5n },
-        },
-      },
-      "anchors",
-      "fail",
-    ],
-    [
-      "an anchor that our key did not sign is a warning",
-      { anchors: { newest: ANCHOR, faults: ["a.ndjson:3 has a bad signature"], unwritable: [], setBack: undefined } },
-      "anchors",
-      "warn",
-    ],
-    [
-      "a file that no anchor can be written to is a warning",
-      { anchors: { newest: ANCHOR, faults: [], unwritable: ["/mnt/a cannot be written (EROFS)"], setBack: undefined } },
-      "anchors",
-      "warn",
-    ],
-    ["without the key the chain is not judged", { tail: { missing: "ACME_AUDIT_KEY" } }, "audit chain", "skipped"],
-    [
-      "a market that waits for its outcome is a warning",
-      { waiting: { count: 2, oldest: "m1" } },
-      "settlements",
-      "warn",
-    ],
-    ["a key that no entry made fails", { offRecord: [{ name: "keys", place: "thief" }] }, "on record", "fail"],
-  ])("%s", (_, change, check, status) => {
-    expect(statusOf(evaluateRecord({ ...sound, ...change }), check)).toBe(status);
-  });
+test.each<[string, Partial<RecordFacts>, string, string]>([
+  [
+    "a broken chain fails",
+    { tail: { checked: 3, broken: { kind: "broken", seq: 3n, problem: "entry 3 was altered" } } },
+    "audit chain",
+    "fail",
+  ],
+  [
+    "a log that was set back fails",
+    { anchors: { ...ANCHORS, setBack: { anchor: ANCHOR, head: { seq: 21n, hash: "b" }, lost: 5n } } },
+    "anchors",
+    "fail",
+  ],
+  [
+    "an anchor that our key did not sign is a warning",
+    { anchors: { ...ANCHORS, faults: ["a.ndjson:3 has a bad signature"] } },
+    "anchors",
+    "warn",
+  ],
+  [
+    "a file that no anchor can be written to is a warning",
+    { anchors: { ...ANCHORS, unwritable: ["/mnt/a cannot be written (EROFS)"] } },
+    "anchors",
+    "warn",
+  ],
+  ["without the key the chain is not judged", { tail: { missing: "ACME_AUDIT_KEY" } }, "audit chain", "skipped"],
+  ["a key that no entry made fails", { offRecord: [{ name: "keys", place: "thief" }] }, "on record", "fail"],
+])("the record: %s", (_, change, check, status) => {
+  expect(statusOf(evaluateRecord({ ...SOUND, ...change }), check)).toBe(status);
+});
+
+test("a treasury that funds exactly one market is well, and one that is a micro-dollar short fails", () => {
+  const status = (treasuryMicro: bigint) => evaluateTreasury({ treasuryMicro, liquidityMicro: 1000n }).status;
+  expect([status(1000n), status(999n)]).toEqual(["ok", "fail"]);
+});
+
+test("a market that waits for its outcome is a warning", () => {
+  expect(evaluateSettlements({ count: 2, oldest: "m1" }).status).toBe("warn");
 });
 
 test.each([
@@ -330,16 +321,8 @@ test.each([
   ["policy", "policy.feeBps", "pmctl policy set"],
   ["configuration", "document", "pmctl policy set"],
 ])("what is not on record of %s is mended by a command that the remedy names", (name, place, command) => {
-  const facts: RecordFacts = {
-    keyName: "ACME_AUDIT_KEY",
-    tail: { checked: 10 },
-    anchors: { newest: undefined, faults: [], unwritable: [], setBack: undefined },
-    treasuryMicro: 1n,
-    liquidityMicro: 1n,
-    waiting: { count: 0, oldest: null },
-    offRecord: [{ name, place }],
-  };
-  expect(evaluateRecord(facts).find(({ check }) => check === "on record")?.remedy).toContain(command);
+  const findings = evaluateRecord({ ...SOUND, offRecord: [{ name, place }] });
+  expect(findings.find(({ check }) => check === "on record")?.remedy).toContain(command);
 });
 
 test("a port that another program has fails; a server that is not ready fails", () => {
@@ -366,15 +349,7 @@ test("whatever fails or warns says what to do", () => {
 
 test("of many lines that count for nothing the number is told, and the first few", () => {
   const faults = Array.from({ length: 9 }, (_, index) => `a.ndjson:${index + 1} has a bad signature`);
-  const [, anchors] = evaluateRecord({
-    keyName: "ACME_AUDIT_KEY",
-    tail: { checked: 10 },
-    anchors: { newest: ANCHOR, faults, unwritable: [], setBack: undefined },
-    treasuryMicro: 1000n,
-    liquidityMicro: 1000n,
-    waiting: { count: 0, oldest: null },
-    offRecord: [],
-  });
+  const [, anchors] = evaluateRecord({ ...SOUND, anchors: { ...ANCHORS, faults } });
   expect(anchors?.found).toMatch(
     /^9 faults: a\.ndjson:1 .*a\.ndjson:2 .*a\.ndjson:5 .*and 4 more: counts for nothing$/,
   );
@@ -388,15 +363,12 @@ test("a program of anchors that may not run is mended by --allow-exec, and not i
   expect(check?.remedy).not.toContain(".env");
 });
 
-test("a server that is not ready because of its audit log says which way the log does not hold", () => {
-  const running = { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity: "set-back" };
-  const readiness = evaluateServer({ ports: [], running }).find(({ check }) => check === "readiness");
+test("a server that is not ready says which way the audit log does not hold, or leads to where the ledger does not add up", () => {
+  const findings = (integrity: string) =>
+    evaluateServer({ ports: [], running: { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity } });
+  const readiness = findings("set-back").find(({ check }) => check === "readiness");
   expect(readiness).toMatchObject({ status: "fail", found: expect.stringContaining("set-back") });
-});
-
-test("a server that is not ready because its ledger does not add up leads to where it does not", () => {
-  const running = { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity: "ledger" };
-  expect(evaluateServer({ ports: [], running }).at(-1)).toEqual({
+  expect(findings("ledger").at(-1)).toEqual({
     check: "ledger",
     status: "fail",
     found: "/readyz answers 503, and the ledger does not add up",

@@ -6,7 +6,7 @@ import { execa } from "execa";
 import { exportJWK, generateKeyPair } from "jose";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Check } from "../../src/app/doctor/check.ts";
+import type { Finding } from "../../src/app/checks/check.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { makePair } from "../support/certificates.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
@@ -14,7 +14,7 @@ import { withServer } from "../support/tenant-text.ts";
 
 interface Diagnosis {
   ok: boolean;
-  checks: (Check & { tenant: string | null })[];
+  checks: (Finding & { tenant: string | null })[];
 }
 
 let operator: Operator;

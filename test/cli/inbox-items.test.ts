@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compareItems, type InboxItem, stateOf } from "../../src/app/inbox/inbox-item.ts";
+import { compareItems, type InboxItem, stateOf } from "../../src/app/checks/inbox-item.ts";
 import {
   brokenChain,
   endingOverrides,
@@ -9,7 +9,7 @@ import {
   unbalancedLedger,
   waitingMarkets,
   waitingWithdrawals,
-} from "../../src/app/inbox/waiting.ts";
+} from "../../src/app/checks/waiting.ts";
 import { chooseCommand } from "../../src/cli/commands/inbox.ts";
 import { testIo } from "./support/io.ts";
 

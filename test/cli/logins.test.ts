@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Check } from "../../src/app/doctor/check.ts";
-import { evaluateLogin } from "../../src/app/doctor/login.ts";
+import type { Finding } from "../../src/app/checks/check.ts";
+import { evaluateLogin } from "../../src/app/checks/login.ts";
 import { GRANTS, JOURNALS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
@@ -38,9 +38,9 @@ afterAll(async () => {
   await operator.close();
 });
 
-async function login(): Promise<Check | undefined> {
+async function login(): Promise<Finding | undefined> {
   const { stdout } = await operator.run("doctor", "acme", "-o", "json");
-  return (JSON.parse(stdout) as { checks: Check[] }).checks.find(({ check }) => check === "database login");
+  return (JSON.parse(stdout) as { checks: Finding[] }).checks.find(({ check }) => check === "database login");
 }
 
 describe("the login of a tenant's server", () => {
@@ -194,7 +194,7 @@ describe("the login of a tenant's server", () => {
     const seen = await operator.run("audit", "status", "-t", "gamma");
     expect([seen.exitCode, seen.stderr]).toEqual([3, expect.stringContaining("run pmctl apply gamma")]);
     const { stdout } = await operator.run("doctor", "gamma", "-o", "json");
-    expect((JSON.parse(stdout) as { checks: Check[] }).checks).toContainEqual(
+    expect((JSON.parse(stdout) as { checks: Finding[] }).checks).toContainEqual(
       expect.objectContaining({ check: "database", status: "fail", remedy: "Grant them: pmctl apply gamma" }),
     );
     const applied = await operator.run("apply", "gamma", "--yes");

@@ -7,7 +7,7 @@ import { keepLastMarket } from "../../src/app/tenant/last-market.ts";
 import { risk } from "../../src/cli/commands/exposure.ts";
 import { resolveId } from "../../src/cli/input/names.ts";
 import { chooseMarket } from "../../src/cli/market/market-choice.ts";
-import { runMarketList } from "../../src/cli/market/market-list.ts";
+import { marketList } from "../../src/cli/market/market-list.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
@@ -138,7 +138,7 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
   test("a table begins with 35 characters of the question at 80 columns, and with more where there is room", async () => {
     const table = async (terminal: number) => {
       const io = testIo({ format: "table", terminal });
-      await end(io, () => runMarketList({}, api, io));
+      await end(io, () => marketList.run({ status: "unsettled" }, api, io));
       return io.stdout.text.trimEnd().split("\n");
     };
     const narrow = await table(80);
@@ -158,7 +158,7 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
     const resolve = (text: string) => resolveId("market", text, api, { tenant });
     try {
       const io = testIo({ format: "table", terminal: 80 });
-      await runMarketList({ status: "closed" }, api, io);
+      await marketList.run({ status: "closed" }, api, io);
       const [, short = ""] = /Will over win\?.* ([0-9a-f]{8,})/.exec(io.stdout.text) ?? [];
       expect(await resolve(short)).toBe(ids.over);
       expect(await resolve(`mkt_${short}`)).toBe(ids.over);
@@ -177,7 +177,7 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
         new RegExp(`is the key of ${shadow} \\(Shadow.*beginning of ${ids.over} `),
       );
       const again = testIo({ format: "table", terminal: 80 });
-      await runMarketList({ status: "closed" }, api, again);
+      await marketList.run({ status: "closed" }, api, again);
       const [, printed = ""] = /Will over win\?.* (mkt_[0-9a-f]{8,})/.exec(again.stdout.text) ?? [];
       expect(await resolve(printed)).toBe(ids.over);
       expect(await resolve(shadow)).toBe(shadow);

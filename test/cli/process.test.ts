@@ -6,8 +6,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect } from "../../src/postgres/connect.ts";
-import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { withRateLimit, withServer } from "../support/tenant-text.ts";
 import {
   DB_STATUS_FIELDS,
@@ -18,11 +16,6 @@ import {
   shell,
   type TestDirectory,
 } from "./support/pmctl.ts";
-
-const CREATE = [
-  ...["market", "create", "--question", "Will it hold?", "--category", "tests", "--kind", "cpmm", "--p0", "0.5"],
-  ...["--close-at", "2096-01-01T00:00:00Z", "--resolution-ref", "these tests"],
-];
 
 let directory: TestDirectory;
 let server: ChildProcess;
@@ -118,30 +111,6 @@ describe("exit codes", () => {
     });
   });
 
-  test.each(["db", "http"])("7 for what the market refuses, through the %s door", async (via) => {
-    const { id } = await data<{ id: string }>(["-t", "acme", "--via", via, ...CREATE]);
-    await data(["-t", "acme", "--via", via, "market", "suspend", id]);
-    const trade = ["trade", "place", "--market", id, "--side", "yes", "--amount", "5", "--user", "usr_1"];
-    const { code, stdout, stderr } = await runProcess(["-t", "acme", "--via", via, ...trade]);
-    expect({ code, stdout, stderr }).toEqual({ code: 7, stdout: "", stderr: "pmctl: Market is suspended\n" });
-  });
-
-  test.each(["db", "http"])("8 for a broken chain, through the %s door", async (via) => {
-    const sql = connect(embeddedCluster(directory.cwd).connection("acme"), { name: "test", max: 1 });
-    try {
-      await sql`update audit set actor = actor || '!' where seq = 2`;
-      const verified = await runProcess(["-t", "acme", "--via", via, "audit", "verify"]);
-      expect(verified.code).toBe(8);
-      expect(JSON.parse(verified.stdout)).toMatchObject({ verified: false, broken: { seq: 2 } });
-      expect(verified.stderr).toContain("entry 2");
-      expect((await run(["-t", "acme", "--via", via, "audit", "status"])).code).toBe(8);
-    } finally {
-      await sql`update audit set actor = rtrim(actor, '!') where seq = 2`;
-      await sql.end({ timeout: 5 });
-    }
-    expect((await run(["-t", "acme", "--via", via, "audit", "verify"])).code).toBe(0);
-  });
-
   test("9 when nobody answers", async () => {
     const { code, stdout, stderr } = await runProcess(["-t", "globex", "market", "list", "--via", "http"]);
     expect({ code, stdout }).toEqual({ code: 9, stdout: "" });
@@ -177,35 +146,6 @@ describe("doors", () => {
     expect(await newest()).toBe("admin:ops");
     await data(["-t", "acme", "reconcile", "--via", "db"]);
     expect(await newest()).toMatch(/^cli:./);
-  });
-
-  test("both print the same", async () => {
-    for (const args of [
-      ["market", "list"],
-      ["policy", "show"],
-      ["audit", "list"],
-      ["audit", "status"],
-    ]) {
-      // The server knows its own commits as anchors before they are written down.
-      const alike = ({ stdout, ...rest }: Awaited<ReturnType<typeof run>>) => ({
-        ...rest,
-        stdout: stdout.replace(/"anchor": (null|\{[^{}]*\})/, '"anchor": "ANCHOR"'),
-      });
-      const [db, http] = [await run(["-t", "acme", ...args, "--via", "db"]), await run(["-t", "acme", ...args])];
-      expect(alike(http)).toEqual(alike(db));
-    }
-  });
-
-  test("a market file makes the market that it states", async () => {
-    const { id } = await data<{ id: string }>([
-      "-t",
-      "acme",
-      "market",
-      "create",
-      "-f",
-      "tenants/acme/markets/example.yaml.sample",
-    ]);
-    expect(await data(["-t", "acme", "market", "show", id])).toMatchObject({ status: "open", kind: "lmsr" });
   });
 
   test("a user's token is the token alone, and the server takes it", async () => {

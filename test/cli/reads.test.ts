@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { risk } from "../../src/cli/commands/exposure.ts";
-import { reportFunding, reportHouse, reportTraders, runReportOverview } from "../../src/cli/commands/report.ts";
+import { reportFunding, reportHouse, reportOverview, reportTraders } from "../../src/cli/commands/report.ts";
 import { positionList } from "../../src/cli/commands/trade.ts";
-import { runPortfolio } from "../../src/cli/commands/user-account.ts";
+import { userPortfolio } from "../../src/cli/commands/user.ts";
 import { marketDepth, marketHistory, marketTrending } from "../../src/cli/market/market.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
-import { end, type TestIo, testIo } from "./support/io.ts";
-
-type Run = (io: TestIo) => Promise<void>;
+import { end, type Run, runJson, testIo } from "./support/io.ts";
 
 describe.each(doors)("market history, depth and trending, reports and risk through the %s door", (_name, open) => {
   let door: TestDoor;
@@ -25,14 +23,8 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
   });
   afterAll(() => door.close());
 
-  async function json(run: Run): Promise<{ data: unknown; exit: unknown; stderr: string }> {
-    const io = testIo({ format: "json" });
-    const { stdout, stderr, exit } = await end(io, () => run(io));
-    return { data: stdout === "" ? undefined : JSON.parse(stdout), stderr, exit };
-  }
-
-  async function table(run: Run): Promise<{ lines: string[]; stderr: string }> {
-    const io = testIo({ format: "table" });
+  async function printed(run: Run, format: "table" | "csv" | "tsv" | "ndjson" | "markdown" = "table") {
+    const io = testIo({ format });
     const { stdout, stderr } = await end(io, () => run(io));
     return { lines: stdout.trimEnd().split("\n"), stderr };
   }
@@ -40,7 +32,7 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
   test.each<[string, Run, (api: Api) => Promise<unknown>]>([
     ["market depth", (io) => marketDepth.run({ id }, api, io), () => api.getMarketDepth({ id })],
     ["market trending", (io) => marketTrending.run({}, api, io), () => api.listTrendingMarkets({})],
-    ["report overview", (io) => runReportOverview({}, api, io), () => api.getOverviewReport({})],
+    ["report overview", (io) => reportOverview.run({}, api, io), () => api.getOverviewReport({})],
     ["report house", (io) => reportHouse.run({}, api, io), () => api.getHouseReport({})],
     ["report traders", (io) => reportTraders.run({}, api, io), () => api.getTradersReport({})],
     [
@@ -50,12 +42,12 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
     ],
     ["risk", (io) => risk.run({}, api, io), () => api.listRisk({})],
   ])("%s prints the operation's value as it is, and nothing else", async (_command, run, ask) => {
-    expect(await json(run)).toEqual({ data: await ask(api), stderr: "", exit: 0 });
+    expect(await runJson(run)).toMatchObject({ data: await ask(api), stderr: "", exit: 0 });
   });
 
   test("the history begins with the first price and ends with the current one", async () => {
-    const { data } = await json((io) => marketHistory.run({ id }, api, io));
-    const points = data as { yes: number }[];
+    const { data } = await runJson((io) => marketHistory.run({ id }, api, io));
+    const points = data as unknown as { yes: number }[];
     expect(points[0]).toMatchObject({ yes: 0.5, no: 0.5 });
     expect(points.at(-1)?.yes).toBe((await api.getMarket({ id })).yesPrice);
   });
@@ -66,53 +58,45 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
       expect.objectContaining({ userId: "usr_1", volume: 25, trades: 1, markets: 1, winRate: null, realizedPnl: 0 }),
     ]);
     expect(await api.getFundingReport({})).toMatchObject({ inflows: 100, byProvider: [{ provider: "payments" }] });
-    const [risk] = await api.listRisk({});
+    const [held] = await api.listRisk({});
     const [position] = await door.api("usr_1").listPositions({});
-    expect(risk).toMatchObject({ marketId: id, yesPayout: position?.shares, noPayout: 0 });
-    expect(risk?.maxLiability).toBeCloseTo((position?.shares ?? 0) - 24.75, 6);
+    expect(held).toMatchObject({ marketId: id, yesPayout: position?.shares, noPayout: 0 });
+    expect(held?.maxLiability).toBeCloseTo((position?.shares ?? 0) - 24.75, 6);
   });
 
-  test("tables have a row for each item, and the totals stand on stderr", async () => {
-    expect((await table((io) => marketDepth.run({ id }, api, io))).lines).toHaveLength(21);
-    expect((await table((io) => risk.run({}, api, io))).lines).toHaveLength(2);
-    const house = await table((io) => reportHouse.run({}, api, io));
-    expect(house.lines[1]).toMatch(/^weather\s+0\.25\s+25\.00\s+1\.0 %$/);
-    expect(house.stderr).toBe("30 days: fees 0.25, market making 0.00.\n");
-    const traders = await table((io) => reportTraders.run({ periodDays: 7 }, api, io));
-    expect(traders.lines).toHaveLength(2);
-    expect(traders.stderr).toMatch(/^7 days: 1 traders, 1 trades, volume 25\.00, P&L at current prices /);
-    const funding = await table((io) => reportFunding.run({}, api, io));
+  test("tables have a row for each item, and the totals stand on stderr beside every format of rows", async () => {
+    expect((await printed((io) => marketDepth.run({ id }, api, io))).lines).toHaveLength(21);
+    expect((await printed((io) => risk.run({}, api, io))).lines).toHaveLength(2);
+    for (const format of ["table", "csv", "tsv", "ndjson", "markdown"] as const) {
+      const house = await printed((io) => reportHouse.run({}, api, io), format);
+      expect(house.stderr).toBe("30 days: fees 0.25, market making 0.00.\n");
+      if (format === "table") expect(house.lines[1]).toMatch(/^weather\s+0\.25\s+25\.00\s+1\.0 %$/);
+      const traders = await printed((io) => reportTraders.run({ periodDays: 7 }, api, io), format);
+      expect(traders.stderr).toMatch(/^7 days: 1 traders, 1 trades, volume 25\.00, P&L at current prices /);
+    }
+    const funding = await printed((io) => reportFunding.run({}, api, io));
     expect(funding.lines.at(-1)).toMatch(/^via payments\s+in 100\.00, out 0\.00$/);
   });
 
   test("people are shown what selling now pays, the data hold the result by the price too", async () => {
     // Of the 24.75 that came out of the market's fee, a sale brings as much and pays 0.2475 of it.
-    const positions = await table((io) => positionList.run({}, door.api("usr_1"), io));
+    const list: Run = (io) => positionList.run({}, door.api("usr_1"), io);
+    const positions = await printed(list);
     expect(positions.lines[0]).toMatch(/SELL VALUE\s+SELL P&L$/);
     expect(positions.lines[1]).toMatch(/\s24\.50\s+-0\.50$/);
-    const traders = await table((io) => reportTraders.run({}, api, io));
+    const traders = await printed((io) => reportTraders.run({}, api, io));
     expect(traders.lines[0]).toMatch(/SELL P&L\s+P&L$/);
     expect(traders.lines[1]).toMatch(/\s-0\.50\s+-0\.50$/);
-    const portfolio = await table((io) => runPortfolio(door.api("usr_1"), io));
+    const portfolio = await printed((io) => userPortfolio.run({}, door.api("usr_1"), io));
     expect(portfolio.lines.join("\n")).toMatch(/sells for 24\.50\d* \(-0\.49\d*\)/);
-    const io = testIo({ format: "csv" });
-    const { stdout } = await end(io, () => positionList.run({}, door.api("usr_1"), io));
-    expect(stdout.split("\n")[0]).toContain("currentPrice,unrealizedPnl,sellValue,sellPnl");
-  });
-
-  test.each(["csv", "tsv", "ndjson", "markdown"] as const)("totals stand beside rows in %s", async (format) => {
-    for (const [report, totals] of [
-      [reportTraders, "30 days: 1 traders, 1 trades, volume 25.00, P&L"],
-      [reportHouse, "30 days: fees 0.25, market making"],
-    ] as const) {
-      const io = testIo({ format });
-      expect((await end(io, () => report.run({}, api, io))).stderr).toContain(totals);
-    }
+    expect((await printed(list, "csv")).lines[0]).toContain("currentPrice,unrealizedPnl,sellValue,sellPnl");
   });
 
   test("a period that is too long is refused with the field's name", async () => {
-    const { exit, stderr } = await json((io) => runReportOverview({ days: 3651 }, api, io));
-    expect(exit).toBe(6);
-    expect(JSON.parse(stderr)).toMatchObject({ code: "BAD_REQUEST", error: expect.stringContaining("periodDays") });
+    const { exit, data } = await runJson((io) => reportOverview.run({ periodDays: 3651 }, api, io));
+    expect({ exit, data }).toMatchObject({
+      exit: 6,
+      data: { code: "BAD_REQUEST", error: expect.stringContaining("periodDays") },
+    });
   });
 });

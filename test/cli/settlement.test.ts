@@ -98,6 +98,12 @@ describe.each(doors)("settling through the %s door", (_name, open) => {
     });
   });
 
+  test("Ctrl-C at the question ends with 130 and settles nothing", async () => {
+    const { id } = await traded();
+    expect((await settle({ id, outcome: "yes" }, { answers: [null] })).exit).toBe(130);
+    expect((await api.getMarket({ id })).status).toBe("open");
+  });
+
   test("on a terminal a mismatch is told before anything is typed", async () => {
     const { id } = await traded();
     const refused = await settle({ id, outcome: "yes", expectPayouts: 9 }, { answers: [] });

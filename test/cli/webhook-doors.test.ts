@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listenSecret } from "../../src/app/webhooks/forward-events.ts";
-import {
-  runWebhookDeliveries,
-  runWebhookReplay,
-  webhookEnable,
-  webhookReceivers,
-} from "../../src/cli/webhook/webhook.ts";
+import { webhookDeliveries, webhookEnable, webhookReceivers, webhookReplay } from "../../src/cli/webhook/webhook.ts";
 import { runWebhookListen } from "../../src/cli/webhook/webhook-listen.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
@@ -57,19 +52,19 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
   });
 
   const list = async (options = {}) =>
-    (await json<Delivery[]>((io) => runWebhookDeliveries(options, door.api(), io))).data;
+    (await json<Delivery[]>((io) => webhookDeliveries.run(options, door.api(), io))).data;
 
   test("an event is named by the beginning of its id, and one that several share is refused with their ids", async () => {
     const [newest] = await list();
     const { eventId = "", deliveryId = "" } = newest ?? {};
     const begun = eventId.slice(0, -6);
     for (const id of [begun, begun.slice(4), `${begun}.crm`]) {
-      const replayed = await json<Delivery[]>((io) => runWebhookReplay({ id }, door.api(), io));
+      const replayed = await json<Delivery[]>((io) => webhookReplay.run({ id }, door.api(), io));
       expect(replayed).toMatchObject({ exit: 0, data: [{ deliveryId, status: "pending" }] });
     }
     await worker.tick();
     for (const id of [`${eventId}.nobody`, "evt_1_ffffffff", "evt_1"])
-      expect(await json((io) => runWebhookReplay({ id }, door.api(), io))).toMatchObject({ exit: 5 });
+      expect(await json((io) => webhookReplay.run({ id }, door.api(), io))).toMatchObject({ exit: 5 });
   });
 
   test("under an idempotency key an event is sent again once, and its repeat gets the first result", async () => {
@@ -102,7 +97,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     expect(await list({ status: "dead" })).toEqual([dead]);
     expect((await list({ receiver: "crm" })).length).toBe(2);
     const [newest] = deliveries;
-    const limited = await json<Delivery[]>((io) => runWebhookDeliveries({ limit: 1 }, door.api(), io));
+    const limited = await json<Delivery[]>((io) => webhookDeliveries.run({ limit: 1 }, door.api(), io));
     expect(limited).toMatchObject({ data: [newest], stderr: expect.stringContaining("raise --limit") });
     const pages = await door.api().listWebhookDeliveries({ limit: 2 });
     const rest = await door.api().listWebhookDeliveries({ limit: 2, cursor: pages.nextCursor ?? "" });
@@ -114,7 +109,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     const [delivery] = await list({ receiver: "crm" });
     const before = good.received.length;
     const { data } = await json<Delivery[]>((io) =>
-      runWebhookReplay({ id: delivery?.deliveryId ?? "" }, door.api(), io),
+      webhookReplay.run({ id: delivery?.deliveryId ?? "" }, door.api(), io),
     );
     expect(data).toMatchObject([{ receiver: "crm", status: "pending", attempts: 0 }]);
     await worker.tick();
@@ -136,7 +131,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     const enabled = await json<object>((io) => webhookEnable.run({ name: "gone.example" }, door.api(), io));
     expect(enabled.data).toMatchObject({ name: "gone.example", enabled: true, disabledAt: null });
     // By the event's id everybody who was told is told again.
-    const again = await json<Delivery[]>((io) => runWebhookReplay({ id: dead?.eventId ?? "" }, door.api(), io));
+    const again = await json<Delivery[]>((io) => webhookReplay.run({ id: dead?.eventId ?? "" }, door.api(), io));
     expect(again.data.map(({ receiver }) => receiver).toSorted()).toEqual(["crm", "gone.example"]);
     await worker.tick();
     expect((await state()).every(({ pending, dead: letters }) => pending + letters === 0)).toBe(true);
@@ -145,8 +140,8 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
 
   test("what does not exist is not found", async () => {
     for (const run of [
-      (io: ReturnType<typeof testIo>) => runWebhookReplay({ id: "evt_1_none" }, door.api(), io),
-      (io: ReturnType<typeof testIo>) => runWebhookReplay({ id: "." }, door.api(), io),
+      (io: ReturnType<typeof testIo>) => webhookReplay.run({ id: "evt_1_none" }, door.api(), io),
+      (io: ReturnType<typeof testIo>) => webhookReplay.run({ id: "." }, door.api(), io),
       (io: ReturnType<typeof testIo>) => webhookEnable.run({ name: "nobody" }, door.api(), io),
     ])
       expect((await json(run)).exit).toBe(5);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sealCheck } from "../../src/domain/audit/seal.ts";
-import { readFreeze } from "../../src/ledger/freeze.ts";
+import { readFreeze } from "../../src/ledger/standing.ts";
 import { configOf } from "../engine/world.ts";
 import { config, KEY, type Live, openLive } from "./sequencer/live.ts";
 

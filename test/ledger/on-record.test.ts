@@ -4,7 +4,7 @@ import type { Command } from "../../src/engine/commands.ts";
 import { isInForce } from "../../src/engine/keys.ts";
 import type { Trader } from "../../src/engine/rows.ts";
 import { loadRows } from "../../src/ledger/load.ts";
-import { listApiKeys } from "../../src/ledger/load-standing.ts";
+import { listApiKeys } from "../../src/ledger/standing.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger, reconcileStanding } from "../../src/queries/reconcile/reconcile.ts";
 import { foundIn } from "./ledger.ts";

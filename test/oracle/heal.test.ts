@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { evaluatePromises } from "../../src/app/doctor/oracle.ts";
+import { evaluatePromises } from "../../src/app/checks/oracle.ts";
 import { type FeedDefinition, feedFingerprintText } from "../../src/domain/feeds/feed.ts";
 import type { CandleList, HttpSource } from "../../src/domain/feeds/source.ts";
 import type { OracleContext } from "../../src/oracle/context.ts";

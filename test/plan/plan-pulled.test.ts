@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { freeKey } from "../../src/plan/plan-pulled.ts";
+import { freeKey } from "../../src/plan/plan-markets.ts";
 
 describe("the key of a market that has none", () => {
   test.each([

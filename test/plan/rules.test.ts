@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { neverApplied } from "../../src/app/apply/live-config.ts";
-import { makePlan } from "../../src/plan/plan.ts";
+import { makePlan, marketMoney } from "../../src/plan/plan.ts";
 import { decide, refusalsOf } from "../../src/plan/plan-decision.ts";
 import { documentOf } from "../../src/plan/plan-document.ts";
-import { marketMoney } from "../../src/plan/plan-money.ts";
-import { evaluate } from "../../src/plan/rules/expressions.ts";
-import { evaluateRules, factsOfFiles, factsOfPlan, ruleFindings } from "../../src/plan/rules/rules.ts";
+import { evaluate, evaluateRules, factsOfFiles, factsOfPlan, ruleFindings } from "../../src/plan/rules/rules.ts";
 import { parse, tenantText } from "../config/support.ts";
 import { desiredOf } from "./plan-world.ts";
 

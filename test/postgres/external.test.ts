@@ -3,8 +3,8 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Check } from "../../src/app/doctor/check.ts";
-import { evaluateLogin } from "../../src/app/doctor/login.ts";
+import type { Finding } from "../../src/app/checks/check.ts";
+import { evaluateLogin } from "../../src/app/checks/login.ts";
 import { environmentPrefix } from "../../src/config/environment.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
@@ -111,7 +111,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
 
   const checkOf = async (tenant: string, name: string) => {
     const { stdout } = await operator.run("doctor", tenant, "-o", "json");
-    return (JSON.parse(stdout) as { checks: Check[] }).checks.find(({ check }) => check === name);
+    return (JSON.parse(stdout) as { checks: Finding[] }).checks.find(({ check }) => check === name);
   };
   const loginOf = (tenant: string) => checkOf(tenant, "database login");
 

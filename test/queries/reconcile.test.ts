@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import { foundIn, HEDGE, openLedger } from "../ledger/ledger.ts";
+import { foundIn, HEDGE, openLedger, TAMPERS } from "../ledger/ledger.ts";
 import { DOLLAR, deposit, KEY, type Live, trade } from "../ledger/sequencer/live.ts";
 
 let live: Live;
@@ -31,38 +31,9 @@ test("an untouched ledger has its checks, all of them zero", async () => {
 });
 
 describe("reconciliation names every check that a change in the database breaks, to the micro-dollar", () => {
-  test("a wallet", async () => {
-    expect(
-      await found((sql) => sql`update account set balance_micro = balance_micro + 3 where id = 'wallet:ann'`),
-    ).toEqual({
-      accounts: 3n,
-    });
-  });
-
-  test("two wallets that cancel out", async () => {
-    const tamper = (sql: Sql) => sql`
-      update account set balance_micro = balance_micro + case id when 'wallet:ann' then 5 else -5 end
-       where id in ('wallet:ann', 'wallet:bob')`;
-    expect(await found(tamper)).toEqual({ accounts: 10n });
-  });
-
-  test("a market's escrow: against its transfers, and against both sides' shares", async () => {
-    expect(
-      await found((sql) => sql`update account set balance_micro = balance_micro + 4 where id = 'escrow:m1'`),
-    ).toEqual({
-      accounts: 4n,
-      escrow: 8n,
-    });
-  });
-
-  test.each([
-    ["the state of an open market", "book", "market_id", "m1"],
-    ["the state of a settled market", "book", "market_id", "old"],
-    ["the terms of an open market", "market", "id", "m1"],
-    ["the terms of a settled market", "market", "id", "old"],
-  ])("%s that vanished", async (_, table, column, id) => {
-    const differences = await found((sql) => sql`delete from ${sql(table)} where ${sql(column)} = ${id}`);
-    expect(differences.escrow).toBeGreaterThanOrEqual(DOLLAR);
+  test.each(TAMPERS)("%s", async (_, statement, expected) => {
+    const differences = await found((sql) => sql.unsafe(statement));
+    expect(Array.isArray(expected) ? Object.keys(differences).sort() : differences).toEqual(expected);
   });
 
   test("a market of which nothing is left but its escrow", async () => {
@@ -72,16 +43,6 @@ describe("reconciliation names every check that a change in the database breaks,
       await sql`delete from market where id = 'm1'`;
     });
     expect(differences).toMatchObject({ escrow: 2n * balance + DOLLAR });
-  });
-
-  test("an account that vanished", async () => {
-    const balance = await number((sql) => sql`select balance_micro as n from account where id = 'wallet:bob'`);
-    expect(await found((sql) => sql`delete from account where id = 'wallet:bob'`)).toEqual({ accounts: balance });
-  });
-
-  test("an account that no transfer touched", async () => {
-    const tamper = (sql: Sql) => sql`insert into account (id, balance_micro, version) values ('wallet:eve', 9, 1)`;
-    expect(await found(tamper)).toEqual({ accounts: 9n });
   });
 
   test("a transfer that vanished", async () => {
@@ -98,28 +59,6 @@ describe("reconciliation names every check that a change in the database breaks,
     const tamper = (sql: Sql) => sql`
       update transfer set amount_micro = amount_micro + 6 where credit = 'wallet:ann' and debit = 'external:payments'`;
     expect(await found(tamper)).toEqual({ transfers: 6n, fundingDays: 6n });
-  });
-
-  test("a trade's amount: against its entry and the rollups", async () => {
-    expect(await found((sql) => sql`update trade set amount_micro = amount_micro + 2 where id = 'm1-ann'`)).toEqual({
-      trades: 2n,
-      hours: 2n,
-      traderDays: 2n,
-    });
-  });
-
-  test("a trade's shares: against its entry and the escrow", async () => {
-    expect(await found((sql) => sql`update trade set shares_micro = shares_micro + 2 where id = 'm1-ann'`)).toEqual({
-      trades: 2n,
-      escrow: 2n,
-    });
-  });
-
-  test("a trade's fee", async () => {
-    expect(await found((sql) => sql`update trade set fee_micro = fee_micro - 1 where id = 'm1-ann'`)).toEqual({
-      trades: 1n,
-      hours: 1n,
-    });
   });
 
   test("a trade's owner", async () => {
@@ -152,24 +91,6 @@ describe("reconciliation names every check that a change in the database breaks,
     });
   });
 
-  test.each([["shares_micro"], ["cost_micro"]])("a position's %s, also in a market that is settled", async (column) => {
-    for (const marketId of ["m1", "old"]) {
-      const tamper = (sql: Sql) => sql`
-        update position set ${sql(column)} = ${sql(column)} + 7 where market_id = ${marketId} and trader_id = 'ann'`;
-      expect(await found(tamper)).toEqual({ positions: 7n });
-    }
-  });
-
-  test.each(["yes_micro", "no_micro"])("a market's pool: %s", async (column) => {
-    const tamper = (sql: Sql) => sql`update book set ${sql(column)} = ${sql(column)} - 8 where market_id = 'm2'`;
-    expect(await found(tamper)).toEqual({ escrow: 8n, pools: 8n });
-  });
-
-  test("the house's own shares", async () => {
-    const tamper = (sql: Sql) => sql`update market set house_yes_micro = house_yes_micro + 1 where id = 'm1'`;
-    expect(await found(tamper)).toEqual({ escrow: 1n, markets: DOLLAR });
-  });
-
   test("a settled market that is opened again, or an open one that is called settled", async () => {
     const escrow = await number((sql) => sql`select balance_micro as n from account where id = 'escrow:m1'`);
     const close = (sql: Sql) => sql`
@@ -180,30 +101,7 @@ describe("reconciliation names every check that a change in the database breaks,
     expect((await found(reopen)).escrow).toBeGreaterThan(1000n * DOLLAR);
   });
 
-  test("a market's volume", async () => {
-    expect(await found((sql) => sql`update book set volume_micro = volume_micro + 3 where market_id = 'm1'`)).toEqual({
-      volume: 3n,
-    });
-  });
-
-  test.each([
-    ["book", "hour_volume_micro", { hours: 3n }],
-    ["book", "hour_fee_micro", { hours: 3n }],
-    ["position", "day_volume_micro", { traderDays: 3n }],
-    ["position", "day_realized_micro", { traderDays: 3n }],
-    ["position", "day_trades", { traderDays: 3n * DOLLAR }],
-  ])("what the reports read: %s.%s", async (table, column, expected) => {
-    // One row, since an hour or a day may have begun between two trades.
-    const tamper = (sql: Sql) => sql`
-      update ${sql(table)} set ${sql(column)} = ${sql(column)} + 3
-       where ctid = (select ctid from ${sql(table)}
-                      where market_id = 'm1' ${table === "position" ? sql`and trader_id = 'ann'` : sql``} limit 1)`;
-    expect(await found(tamper)).toEqual(expected);
-  });
-
-  test("the price at the end of an hour, in a market's last one and in those that are over", async () => {
-    const last = (sql: Sql) => sql`update book set yes_price_ppm = yes_price_ppm + 7 where market_id = 'm1'`;
-    expect(await found(last)).toEqual({ hours: 7n, markets: DOLLAR });
+  test("the price at the end of an hour that is over", async () => {
     const over = async (sql: Sql) => {
       await sql`
         insert into market_hour (market_id, hour, volume_micro, fee_micro, yes_price_ppm)
@@ -213,47 +111,12 @@ describe("reconciliation names every check that a change in the database breaks,
     expect(await found(over)).toEqual({ hours: 5n });
   });
 
-  test("money in and out by provider and day: an amount, a row that is gone, a day that is another", async () => {
+  test("money in and out by provider and day: a row that is gone, a day that is another", async () => {
     const of = (sql: Sql) => sql`where provider = 'payments'`;
-    // There are two rows when a day began between the deposits.
-    const one = (sql: Sql) => sql`where ctid = (select ctid from funding_day ${of(sql)} limit 1)`;
-    expect(await found((sql) => sql`update funding_day set inflow_micro = inflow_micro + 3 ${one(sql)}`)).toEqual({
-      fundingDays: 3n,
-    });
     expect(await found((sql) => sql`delete from funding_day ${of(sql)}`)).toEqual({ fundingDays: 200n * DOLLAR });
     expect(await found((sql) => sql`update funding_day set day = day - 864000000 ${of(sql)}`)).toEqual({
       fundingDays: 400n * DOLLAR,
     });
-  });
-
-  test("a sale's shares, and the cost that it released", async () => {
-    expect(await found((sql) => sql`update trade set shares_micro = shares_micro - 1 where id = 'm1-sale'`)).toEqual({
-      trades: 1n,
-      escrow: 1n,
-    });
-    expect(
-      await found((sql) => sql`update trade set released_micro = released_micro + 1 where id = 'm1-sale'`),
-    ).toEqual({
-      trades: 1n,
-      traderDays: 1n,
-    });
-  });
-
-  test("a hedge tag that is another, or gone", async () => {
-    expect(await found((sql) => sql`update hedge set notional_minor = 501`)).toEqual({ hedges: DOLLAR });
-    expect(await found((sql) => sql`update hedge set direction = 'short'`)).toEqual({ hedges: DOLLAR });
-    expect(await found((sql) => sql`delete from hedge`)).toEqual({ hedges: DOLLAR });
-    const alone = (sql: Sql) =>
-      sql`insert into hedge select 1, market_id, symbol, direction, notional_minor, external_ref from hedge`;
-    expect(await found(alone)).toEqual({ hedges: DOLLAR });
-  });
-
-  test("a withdrawal's amount, or its decision, against what is held for it", async () => {
-    expect(await found((sql) => sql`update withdrawal set amount_micro = amount_micro + 5 where id = 'w1'`)).toEqual({
-      withdrawals: 5n,
-    });
-    const reopen = (sql: Sql) => sql`update withdrawal set status = 'pending', decided_at = null where id = 'w2'`;
-    expect(await found(reopen)).toEqual({ decisions: DOLLAR });
   });
 });
 

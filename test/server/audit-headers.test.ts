@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/server/openapi/openapi.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant();
-});
-afterAll(() => tenant.close());
+const tenant = tenantOfTests();
 
 const SEAL = ["audit-seq", "audit-hash", "audit-time", "audit-key-id"];
 const sealOf = ({ headers }: Response) => SEAL.map((name) => headers.get(name));

@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { verifyOverApi } from "../../src/app/audit/walk-log.ts";
 import { auditLinesOf } from "../../src/client/audit-lines.ts";
 import { httpApi } from "../../src/client/http-api.ts";
 import type { WireInput } from "../../src/contract/operations.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, AUDIT_SECRET, PUBLIC_KEY } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 const USERS = 450;
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 let access: { url: string; apiKey: string; fetch: typeof fetch };
 beforeAll(async () => {
-  tenant = await serveTenant();
   access = { url: tenant.url, apiKey: ADMIN_KEY, fetch };
   // More than a page of the stream; names in the second one need escapes.
   await Promise.all(
@@ -21,7 +20,6 @@ beforeAll(async () => {
     ),
   );
 });
-afterAll(() => tenant.close());
 
 const ask = (query = "", headers: Record<string, string> = {}, init: RequestInit = {}) =>
   fetch(`${tenant.url}/v1/audit${query}`, {

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import Stripe from "stripe";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Operation } from "../../src/contract/operation.ts";
@@ -9,8 +9,8 @@ import { Deposit } from "../../src/contract/resources/inbound.ts";
 import { planInput } from "../../src/server/input.ts";
 import { openApiDocument } from "../../src/server/openapi/openapi.ts";
 import { badValues, type Schema } from "./support/bad-values.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, TENANT, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 type Input = Record<string, unknown>;
 
@@ -63,13 +63,11 @@ function casesOf(id: OperationId): Case[] {
   }).filter(isTold);
 }
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests({ stripeSecrets: [STRIPE_SECRET] });
 let token: string;
 beforeAll(async () => {
-  tenant = await serveTenant({ stripeSecrets: [STRIPE_SECRET] });
   token = await userToken();
 });
-afterAll(() => tenant.close());
 
 async function overHttp(id: OperationId, input: Input): Promise<{ status: number; error: string }> {
   const { method, path, auth }: Operation = operations[id];

@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Fault } from "../../src/domain/fault.ts";
-import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { ADMIN_KEY, type Backend, openBackend, serve } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 
 type RequestBody = NonNullable<RequestInit["body"]>;
@@ -19,16 +19,7 @@ const handlers = {
   suspendMarket: async ({ id }: { id: string }) => ({ id, status: "suspended" }),
 } as unknown as Handlers;
 
-let backend: Backend;
-let server: RunningServer;
-beforeAll(async () => {
-  backend = await openBackend();
-  server = await serve(backend, handlers);
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
-});
+const { server } = serverOfTests(handlers);
 
 describe("bodies", () => {
   const market = {

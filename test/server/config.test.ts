@@ -1,18 +1,14 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
 import { hashApiKey } from "../../src/domain/access/api-key.ts";
 import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { configInput } from "./support/config-input.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant();
-});
-afterAll(() => tenant.close());
+const tenant = tenantOfTests();
 
 function send(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${tenant.url}${path}`, {

@@ -4,7 +4,7 @@ import { connect as connectTls } from "node:tls";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
-import type { ServerOptions } from "../../src/server/tenant-front.ts";
+import type { TenantOptions } from "../../src/server/tenant-options.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { makePair } from "../support/certificates.ts";
 import { type Backend, openBackend, PUBLIC_KEY, serve } from "./support/harness.ts";
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 afterAll(() => backend.close());
 
-async function serveWith(limits: ServerOptions["limits"], options: Partial<ServerOptions> = {}): Promise<void> {
+async function serveWith(limits: TenantOptions["limits"], options: Partial<TenantOptions> = {}): Promise<void> {
   refused.length = 0;
   lines.length = 0;
   release = [];

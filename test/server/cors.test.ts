@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
-import type { RunningServer } from "../../src/server/server.ts";
-import { allHandlers, type Backend, openBackend, requestOf, serve } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { allHandlers, requestOf, serve } from "./support/harness.ts";
 
 const LISTED = "https://shop.example";
 const rows = Object.entries(operations as Record<string, Operation>);
 const isForBrowsers = ({ auth }: Operation) => auth === "none" || auth === "public" || auth === "user";
 
-let backend: Backend;
-let server: RunningServer;
-beforeAll(async () => {
-  backend = await openBackend();
-  server = await serve(backend, allHandlers(), { corsOrigins: [LISTED, "http://localhost:3000"] });
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
-});
+const { backend, server } = serverOfTests(allHandlers(), { corsOrigins: [LISTED, "http://localhost:3000"] });
 
 const corsHeaders = ({ headers }: Response) => [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 const send = (operation: Operation, origin?: string, init: RequestInit = requestOf(operation).init) =>

@@ -1,17 +1,13 @@
 import { createHash, createHmac } from "node:crypto";
 import Stripe from "stripe";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { usd } from "../engine/world.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 const STRIPE_SECRET = "whsec_stripe-of-the-tests-0123456789";
 
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant({ stripeSecrets: [STRIPE_SECRET] });
-});
-afterAll(() => tenant.close());
+const tenant = tenantOfTests({ stripeSecrets: [STRIPE_SECRET] });
 
 const sha256 = (raw: string) => createHash("sha256").update(raw).digest("hex");
 

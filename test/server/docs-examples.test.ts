@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { TAGS } from "../../src/contract/operation.ts";
 import { openApiDocument } from "../../src/server/openapi/openapi.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, TENANT, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by path here
 type Json = Record<string, any>;
@@ -125,10 +125,9 @@ function commandIn(html: string, id: string): string {
 }
 
 describe("the commands", () => {
-  let tenant: ServedTenant;
+  const tenant = tenantOfTests({ baseUrl: BASE_URL, stripeSecrets: [STRIPE_SECRET] });
   let requests: Map<string, Sent>;
   beforeAll(async () => {
-    tenant = await serveTenant({ baseUrl: BASE_URL, stripeSecrets: [STRIPE_SECRET] });
     const pages = await Promise.all(
       Object.keys(TAGS).map(async (tag) => (await fetch(`${tenant.url}/docs/${tag}`)).text()),
     );
@@ -144,7 +143,6 @@ describe("the commands", () => {
     });
     await tenant.deposit("usr_1", 250);
   });
-  afterAll(() => tenant?.close());
 
   /** What only a run can know. */
   const CHOSEN = ["tradeId", "orderId", "ts", "createdAt", "closeAt", "state", "suitability", "category"];

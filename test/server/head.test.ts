@@ -3,19 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { readAssets } from "../../src/server/pages/assets.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, requestOf, userToken } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests({
+  embed: { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [] },
+  corsOrigins: ["https://shop.example"],
+});
 beforeAll(async () => {
-  tenant = await serveTenant({
-    embed: { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [] },
-    corsOrigins: ["https://shop.example"],
-  });
   await tenant.deposit("usr_1", 1000);
   await tenant.openMarket("mkt_1");
 });
-afterAll(() => tenant.close());
 
 interface Seen {
   status: number | undefined;

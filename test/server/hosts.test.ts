@@ -2,21 +2,13 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operationIds, operations } from "../../src/contract/operations.ts";
 import type { RunningServer } from "../../src/server/server.ts";
-import { ADMIN_KEY, allHandlers, type Backend, openBackend, requestOf, serve } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, allHandlers, requestOf, serve } from "./support/harness.ts";
 
-let backend: Backend;
-let server: RunningServer;
-beforeAll(async () => {
-  backend = await openBackend();
-  server = await serve(backend, allHandlers(), {
-    adminHosts: ["Admin.acme.example", "::1"],
-    strictTransport: "forwarded",
-    trustProxy: ["127.0.0.1/32"],
-  });
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
+const { backend, server } = serverOfTests(allHandlers(), {
+  adminHosts: ["Admin.acme.example", "::1"],
+  strictTransport: "forwarded",
+  trustProxy: ["127.0.0.1/32"],
 });
 
 /** What `fetch` does not let a caller choose: the name that it asks under, and the address that it comes from. */

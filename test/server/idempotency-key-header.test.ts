@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { RunningServer } from "../../src/server/server.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Answered, type Caller, type Handlers } from "../../src/services/invoke.ts";
-import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, sha256, userToken } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, PUBLIC_KEY, sha256, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 
 const callers: Caller[] = [];
@@ -22,17 +22,10 @@ const handlers = {
   },
 } as unknown as Handlers;
 
-let backend: Backend;
-let server: RunningServer;
+const { server } = serverOfTests(handlers);
 let authorization: string;
 beforeAll(async () => {
-  backend = await openBackend();
   authorization = `Bearer ${await userToken()}`;
-  server = await serve(backend, handlers);
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
 });
 beforeEach(() => {
   callers.length = 0;

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { WireInput } from "../../src/contract/operations.ts";
 import { configInput } from "./support/config-input.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, sha256, userToken } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 /** Everything here comes from 127.0.0.1, which may say whom it speaks for. */
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant({ trustProxy: ["127.0.0.0/8"] });
-});
-afterAll(() => tenant.close());
+const tenant = tenantOfTests({ trustProxy: ["127.0.0.0/8"] });
 
 interface Told {
   status: number;

@@ -1,21 +1,17 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { undecidedChecks } from "../../src/app/inbox/waiting.ts";
+import { describe, expect, test } from "vitest";
+import { undecidedChecks } from "../../src/app/checks/waiting.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import { kycProvider } from "../../src/providers/kyc.ts";
 import { sumsubRed, sumsubReviewed } from "../providers/fixtures/kyc.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 const SECRET = "sumsub's secret of the tests";
 const hmac = (body: string, secret: string) => createHmac("sha256", secret).update(body).digest("hex");
 
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant({ kycProvider: kycProvider({ provider: "sumsub", secrets: [SECRET] }) });
-});
-afterAll(() => tenant.close());
+const tenant = tenantOfTests({ kycProvider: kycProvider({ provider: "sumsub", secrets: [SECRET] }) });
 
 function post(body: string, headers: Record<string, string>, path = "/kyc/inbound/acme"): Promise<Response> {
   return fetch(tenant.url + path, {

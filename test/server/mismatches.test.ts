@@ -2,9 +2,9 @@ import { Writable } from "node:stream";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { holdAnswersStrictly } from "../../src/services/answers.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 const logged: Record<string, unknown>[] = [];
 const sink = new Writable({
@@ -14,10 +14,9 @@ const sink = new Writable({
   },
 });
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests({ log: pino(sink) });
 let authorization: string;
 beforeAll(async () => {
-  tenant = await serveTenant({ log: pino(sink) });
   authorization = `Bearer ${await userToken()}`;
   // A cap below zero, which no way in allows: the answer to an assessment states it, against its schema.
   const { sql } = tenant.backend;
@@ -28,7 +27,6 @@ beforeAll(async () => {
   // As another process does that writes: what this one remembers counts for nothing any more.
   await sql`update head set epoch = epoch + 1`;
 });
-afterAll(() => tenant?.close());
 
 const assess = (key?: string) =>
   fetch(`${tenant.url}/v1/suitability`, {

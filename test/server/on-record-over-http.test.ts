@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readKeyUse, recordKeyUse } from "../../src/ledger/unchained/key-use.ts";
 import { KeyUse } from "../../src/server/access/key-use.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, EXPIRED_KEY, insertKey, PUBLIC_KEY, sha256, userToken } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant();
-});
-afterAll(() => tenant.close());
+const tenant = tenantOfTests();
 
 const ask = async (path: string, key: string, init: RequestInit = {}) => {
   const headers = { "x-api-key": key, "content-type": "application/json", ...init.headers };

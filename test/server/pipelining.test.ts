@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
-import type { ServerOptions } from "../../src/server/tenant-front.ts";
+import type { TenantOptions } from "../../src/server/tenant-options.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { type Backend, openBackend, PUBLIC_KEY, serve } from "./support/harness.ts";
 import { expectCommonHeaders, expectRefusal, parseRaw } from "./support/requests.ts";
@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 afterAll(() => backend.close());
 
-async function serveWith(options: Partial<ServerOptions> = {}): Promise<void> {
+async function serveWith(options: Partial<TenantOptions> = {}): Promise<void> {
   refused.length = 0;
   release = [];
   health = 0;

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../src/domain/policy/policy.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 let authorization: string;
 beforeAll(async () => {
-  tenant = await serveTenant();
   authorization = `Bearer ${await userToken()}`;
   await tenant.openMarket("mkt_1");
   await tenant.deposit("usr_1", 100);
 });
-afterAll(() => tenant.close());
 beforeEach(async () => {
   expect((await put(DEFAULT_POLICY)).status).toBe(200);
 });

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant();
-});
-afterAll(() => tenant.close());
+const tenant = tenantOfTests();
 
 const read = async () => {
   const response = await fetch(`${tenant.url}/v1/policy`, { headers: { "x-api-key": ADMIN_KEY } });

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { connectionLimits } from "../../src/domain/access/connection-limits.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { ClientAddresses } from "../../src/server/client-address.ts";
 import { Connections } from "../../src/server/connections/connections.ts";
 import { createListener } from "../../src/server/connections/listener.ts";
 import { listen } from "../../src/server/connections/listening.ts";
-import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { type Backend, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { exchangeRaw, expectCommonHeaders, expectRefusal, parseRaw } from "./support/requests.ts";
 
 const handlers = {
@@ -20,17 +20,10 @@ const handlers = {
   },
 } as unknown as Handlers;
 
-let backend: Backend;
-let server: RunningServer;
+const { server } = serverOfTests(handlers);
 let authorization: string;
 beforeAll(async () => {
-  backend = await openBackend();
   authorization = `Bearer ${await userToken()}`;
-  server = await serve(backend, handlers);
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
 });
 
 describe("bytes that are no request", () => {

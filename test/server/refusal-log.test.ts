@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { RefusalLog } from "../../src/services/security/refusal-log.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 beforeAll(async () => {
-  tenant = await serveTenant();
   await tenant.openMarket("m1");
   await tenant.services.sequencer.submit({
     command: { type: "updatePolicy", patch: { maxTradeUsd: 500 }, ifVersion: undefined },
@@ -13,7 +12,6 @@ beforeAll(async () => {
   });
   await tenant.deposit("usr_1", 100);
 });
-afterAll(() => tenant.close());
 
 async function post(amount: unknown, { key = PUBLIC_KEY, marketId = "m1" } = {}): Promise<Response> {
   return fetch(`${tenant.url}/v1/trade`, {

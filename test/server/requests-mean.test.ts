@@ -1,19 +1,17 @@
 import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 let bearer: string;
 beforeAll(async () => {
-  tenant = await serveTenant();
   await tenant.openMarket("mkt_a");
   await tenant.deposit("usr_1", 500);
   bearer = `Bearer ${await userToken({ sub: "usr_1" })}`;
 });
-afterAll(() => tenant.close());
 
 const admin = { "x-api-key": ADMIN_KEY };
 const json = { "content-type": "application/json" };

@@ -1,25 +1,28 @@
+import { dirname, resolve } from "node:path";
+import { execa } from "execa";
 import { ConfigError } from "../../config/config-error.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { fingerprintOfAsked } from "../../domain/access/idempotency.ts";
 import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes, written } from "../../plan/plan-decision.ts";
-import type { Desired, Plan, PlanItem } from "../../plan/plan-types.ts";
+import { documentOf } from "../../plan/plan-document.ts";
+import { leftBy } from "../../plan/plan-left.ts";
+import type { Desired, LiveConfig, Plan, PlanItem } from "../../plan/plan-types.ts";
 import { SchemaBehind } from "../../postgres/migrate.ts";
 import { noticeToServers } from "../database/owner-tasks.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { keepLastMarket } from "../tenant/last-market.ts";
-import { commitOfFiles } from "./git-commit.ts";
-import { applyInputOf, repeatInputOf } from "./live-config.ts";
-import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
+import { applyInputOf, liveConfigOf, repeatInputOf } from "./live-config.ts";
+import { fromFiles, fromHistory, planOn, type Source } from "./plan-tenant.ts";
 
 /**
  * Answers the questions of a plan; throws to refuse it.
  * @param api of what is live; undefined for a tenant that was never applied
  */
-export type Chooser = (plan: Plan, api: Api | undefined) => Choices | Promise<Choices>;
+type Chooser = (plan: Plan, api: Api | undefined) => Choices | Promise<Choices>;
 
-export interface Applied extends CarriedOut {
+interface Applied extends CarriedOut {
   /** Migrations that this run applied. */
   migrations: string[];
 }
@@ -127,19 +130,35 @@ function atSearch(error: unknown, { config }: Pick<ConfigSession, "config">): un
   return new ConfigError(config.source.problems([{ path: ["markets", "search"], message: error.message }]));
 }
 
+/** What came of a rollback. */
+export interface RolledBack extends CarriedOut {
+  /** Fields that are not as the earlier apply meant them. */
+  left: string[];
+  /** What is live after it. */
+  after: LiveConfig;
+}
+
 /**
- * Carries out the plan of a source in one commit.
- * @param rollbackTo the audit entry that the source is the document of
+ * Goes back to the document of an earlier apply, in one commit.
+ * @param to the audit entry of that apply
+ * @param source gives the document, where some of its values are to be others
  */
-export async function applyOn(
+export async function rollBack(
   session: Place,
   live: LiveTenant,
-  { rollbackTo, ...asked }: Asked & { rollbackTo: number },
-): Promise<CarriedOut> {
-  return (
+  { to, source = fromHistory(to), ...answers }: Omit<Asked, "source"> & { to: number; source?: Source },
+): Promise<RolledBack> {
+  const asked = { ...answers, source };
+  const done =
     (await firstResult(session, live, asked)) ??
-    carryOut(session, live, await decideOn(session, live, asked), rollbackTo)
+    (await carryOut(session, live, await decideOn(session, live, asked), to));
+  const { document, stored = document } = done.desired;
+  const after = liveConfigOf(await live.api.getConfig({}));
+  const left = leftBy(
+    { ...document, keyring: stored.keyring },
+    { before: liveConfigOf(live.config), live: after, file: documentOf(session.config, session.markets, []) },
   );
+  return { ...done, left, after };
 }
 
 type Place = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
@@ -218,4 +237,39 @@ async function carryOut(
   const read = entryOf(api, answer);
   const entry = await (fingerprint === undefined ? read.catch(() => undefined) : read);
   return { changed, items: changed ? items : [], gitCommit, plan, desired, entry };
+}
+
+/**
+ * The commit that a tenant's files come from, as an apply records it. It ends in `-dirty` where a file was edited since,
+ * was never committed, lies outside the repository, or was deleted from the tenant's folder: the commit says something
+ * else then.
+ * @returns undefined where there is no git, no repository or no commit
+ */
+async function commitOfFiles({
+  directory,
+  config,
+  markets,
+}: Pick<ConfigSession, "directory" | "config" | "markets">): Promise<string | undefined> {
+  const { file, bases } = config.source;
+  const files = [...new Set([file, ...bases, ...markets.map(({ source }) => source.file)])].map((each) =>
+    resolve(each),
+  );
+  const [head, edited, deleted] = await Promise.all([
+    git(directory, "rev-parse", "--verify", "HEAD"),
+    git(directory, "status", "--porcelain", "--untracked-files=all", "--ignored", "--", ...files),
+    git(directory, "diff", "--name-only", "--diff-filter=D", "HEAD", "--", dirname(resolve(file))),
+  ]);
+  if (head === undefined) return undefined;
+  return edited === "" && deleted === "" ? head : `${head}-dirty`;
+}
+
+/** What git prints; undefined where it fails. It takes no lock, so that a person's own git goes on undisturbed. */
+async function git(cwd: string, ...words: string[]): Promise<string | undefined> {
+  const { stdout, exitCode } = await execa("git", ["--no-optional-locks", ...words], {
+    cwd,
+    reject: false,
+    stdin: "ignore",
+    timeout: 5000,
+  });
+  return exitCode === 0 ? stdout.trim() : undefined;
 }

@@ -1,29 +1,32 @@
+import { everyPage } from "../../client/every-page.ts";
 import { anchorWarnings } from "../../config/anchor-files.ts";
 import { ConfigError, headlineOf } from "../../config/config-error.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
 import { describeReference } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api } from "../../contract/operations.ts";
-import type { ConfigDocument } from "../../contract/resources/config-document.ts";
-import { ConfigDocumentInput } from "../../contract/resources/config-document.ts";
+import { type ConfigDocument, ConfigDocumentInput } from "../../contract/resources/config-document.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { makePlan } from "../../plan/plan.ts";
-import { withBlame } from "../../plan/plan-blame.ts";
+import { changesRules, makePlan, marketMoney, termsOf } from "../../plan/plan.ts";
 import { createdMarket } from "../../plan/plan-compare.ts";
 import { scopeWarnings } from "../../plan/plan-decision.ts";
-import { documentOf, importsOf, movedOf } from "../../plan/plan-document.ts";
+import { documentOf, importsOf, movedOf, onlyTargets } from "../../plan/plan-document.ts";
 import { assumedFingerprint } from "../../plan/plan-keys.ts";
 import { meantBy, movedBack, takenBack } from "../../plan/plan-left.ts";
-import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
-import { onlyTargets } from "../../plan/plan-target.ts";
-import type { BrokenRule, Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
-import { replayUnder } from "../replay/replay-window.ts";
+import type {
+  BrokenRule,
+  Desired,
+  DesiredKey,
+  LiveConfig,
+  Plan,
+  PlanMoney,
+  UnsettledMarket,
+} from "../../plan/plan-types.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";
-import { withUnkeyed } from "./unkeyed-markets.ts";
 
 /** A plan, and the two states that it compares. */
 export interface PlannedTenant {
@@ -106,7 +109,7 @@ export async function planOn(
   const known = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
   const desired = keepKeys(await source(known, tenant?.api), known);
   const live = await withUnkeyed(known, desired, tenant?.api);
-  const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
+  const plan = makePlan(desired, live, tenant?.config.changes);
   const money = await readPlanMoney(tenant?.api, plan, desired, live);
   const created = new Set(plan.items.flatMap((item) => createdMarket(item) ?? []));
   const fresh = Object.entries(desired.document.declared).filter(([key]) => created.has(key));
@@ -160,7 +163,7 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
 }
 
 /** What a plan of the files is to hold, beyond all that they say. */
-export interface PlanTerms {
+interface PlanTerms {
   /** The fields that alone are meant. */
   targets?: readonly string[] | undefined;
   /** From when on recorded commands are decided again under the proposed policy, milliseconds since 1970. */
@@ -182,6 +185,26 @@ export async function planTenant(
   const plan: Plan = { ...planned.plan, warnings };
   if (replayFrom === undefined) return { ...planned, plan };
   const { after } = termsOf(plan, planned.desired, planned.live);
+  const { replayUnder } = await import("../replay/replay-window.ts");
   const replay = await replayUnder(after, tenant, { from: replayFrom, to: planned.live.now });
   return { ...planned, plan: { ...plan, replay } };
+}
+
+/** The markets that are not settled, those without a key too. */
+export async function readUnsettled(api: Api): Promise<UnsettledMarket[]> {
+  const markets = await everyPage((page) => api.listUnsettledMarkets(page));
+  return markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: Date.parse(closeAt) }));
+}
+
+/** Adds the markets without a key where the files take one over that has none yet; most plans ask for nothing. */
+async function withUnkeyed(
+  live: LiveConfig,
+  { document, imports = {} }: Desired,
+  api: Api | undefined,
+): Promise<LiveConfig> {
+  const keyed = new Set(live.markets.map(({ id }) => id));
+  const isAsked = Object.entries(imports).some(([key, id]) => Object.hasOwn(document.declared, key) && !keyed.has(id));
+  if (!isAsked) return live;
+  const markets = api ? await readUnsettled(api) : [];
+  return { ...live, unkeyed: markets.filter(({ key }) => key === null) };
 }

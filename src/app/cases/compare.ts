@@ -1,5 +1,5 @@
 import type { Path } from "../../config/config-error.ts";
-import { isMapping } from "../../config/yaml/mapping.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 
 /** What a case expected at a place and did not find. */
 export interface Difference {

@@ -28,7 +28,7 @@ export async function rulesMet(
   if (config.rules.length === 0) return [];
   const [{ factsOfFiles }, { evaluate }] = await Promise.all([
     import("../../plan/rules/rules.ts"),
-    import("../../plan/rules/expressions.ts"),
+    import("../../plan/rules/rules.ts"),
   ]);
   const document = documentOf(config, markets, []);
   const met = cases.flatMap(({ policies }) =>

@@ -6,11 +6,8 @@ import { policyPatchOf } from "../../domain/policy/policy.ts";
 import { policyValue } from "../../domain/policy/values.ts";
 import { policyFieldOf } from "../../plan/plan-compare.ts";
 import { type Choices, written } from "../../plan/plan-decision.ts";
-import { documentOf } from "../../plan/plan-document.ts";
-import { leftBy } from "../../plan/plan-left.ts";
 import type { LiveConfig, Plan } from "../../plan/plan-types.ts";
-import { applyOn, applyTenant } from "../apply/apply-tenant.ts";
-import { liveConfigOf } from "../apply/live-config.ts";
+import { applyTenant, rollBack } from "../apply/apply-tenant.ts";
 import { fromHistory, type Source } from "../apply/plan-tenant.ts";
 import type { ConfigSession } from "../tenant/config-session.ts";
 import type { Outcome, Standing, Stands } from "./fleet-run.ts";
@@ -75,17 +72,11 @@ export async function rollBackInRun(
     const problem = `left as it is: audit entry ${last?.seq}, an apply by ${last?.actor}, came after this run's`;
     return { state: "applied", seq: own.seq, problem };
   }
-  const { desired } = await applyOn(session, before, {
+  const { left, after } = await rollBack(session, before, {
+    to,
     // Going back to where the tenant stood a moment ago is what `onFailure: rollback` was reviewed for.
     choose: () => ({ onDrift: "adopt", acceptLoosening: true, breakFreeze }),
     source: fromStanding(to, live),
-    rollbackTo: to,
-  });
-  const after = liveConfigOf(await before.api.getConfig({}));
-  const left = leftBy(desired.stored ?? desired.document, {
-    before: liveConfigOf(before.config),
-    live: after,
-    file: documentOf(session.config, session.markets, []),
   });
   const missed = Object.keys(live).filter((field) => !isSame(live[field] ?? null, liveValue(after, field)));
   const notBack = [...new Set([...left.filter((field) => !Object.hasOwn(live, field)), ...missed])];

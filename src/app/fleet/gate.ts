@@ -7,7 +7,7 @@ import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { counted } from "../../domain/text.ts";
 import { verificationOf } from "../audit/verify-log.ts";
-import { examineTenant } from "../doctor/examine.ts";
+import { examineTenant } from "../checks/examine.ts";
 import { databaseUrlAtHand, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { serversHere } from "../tenant/servers-here.ts";
 import { openSession, type Session, type SessionOptions } from "../tenant/session.ts";

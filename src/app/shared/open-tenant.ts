@@ -10,7 +10,7 @@ import { monotonicMs } from "../../domain/time/clock.ts";
 import { type Connection, type ReadSql, withClient } from "../../postgres/connect.ts";
 import type { ConnectionLender } from "../../postgres/lending.ts";
 import type { startServer } from "../../server/server.ts";
-import { createTenantFront, type Reach, type TenantFront } from "../../server/tenant-front.ts";
+import { createTenant, type HttpTenant, type Reach } from "../../server/tenant.ts";
 import { ChainMemory } from "../../services/audit/chain-check.ts";
 import { unready } from "../../services/tenant/readiness.ts";
 import { describeCertificate, type ServedCertificate } from "../serve/served-certificate.ts";
@@ -38,7 +38,7 @@ export interface SharedPlace {
 
 /** A tenant whose database is connected. */
 export interface OpenTenant {
-  front: TenantFront;
+  front: HttpTenant;
   server: TenantServer;
   receivers: readonly string[];
 }
@@ -129,11 +129,11 @@ export class TenantOpener {
     const certificate = await this.#options.certificate();
     const lender = place.lenderOf(tenant.secrets.databaseUrl).forTenant(isUrgent);
     const { database, chainMemory } = await lender.once(() => this.#database(tenant));
-    const fronts: TenantFront[] = [];
+    const fronts: HttpTenant[] = [];
     const listen: typeof startServer = async (options) => {
-      const front = createTenantFront(options, place.reach);
-      front.metrics.setConnections(() => ({ api: front.group.table.size }), front.site.streams);
-      front.site.door.draining = place.isDraining();
+      const front = createTenant(options, place.reach);
+      front.metrics.setConnections(() => ({ api: front.group.size }), front.streams);
+      front.door.draining = place.isDraining();
       front.start();
       fronts.push(front);
       const close = () => closeFront(front);
@@ -163,8 +163,8 @@ export class TenantOpener {
 }
 
 /** Waits for the answers that are under way, and ends what answers. */
-async function closeFront(front: TenantFront): Promise<void> {
-  const { door } = front.site;
+async function closeFront(front: HttpTenant): Promise<void> {
+  const { door } = front;
   front.beginEnd();
   const startedAt = monotonicMs();
   while (door.inFlight > 0 && monotonicMs() - startedAt < LAST_REQUESTS_MS) await delay(STEP_MS);

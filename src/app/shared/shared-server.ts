@@ -250,7 +250,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
 
   function beginDraining(): void {
     isDraining = true;
-    for (const { open } of tenants.values()) if (open) open.front.site.door.draining = true;
+    for (const { open } of tenants.values()) if (open) open.front.door.draining = true;
   }
 
   /** One whose database hangs holds up no other. */

@@ -70,7 +70,7 @@ export class SharedTenant {
   }
 
   get inFlight(): number {
-    return this.#waiting + (this.open?.front.site.door.inFlight ?? 0);
+    return this.#waiting + (this.open?.front.door.inFlight ?? 0);
   }
 
   status(): TenantStatus {
@@ -144,7 +144,7 @@ export class SharedTenant {
 
   /** Whether nothing was asked of it for so long, and nothing is under way. */
   isQuietFor(idleMs: number): boolean {
-    const isBusy = this.inFlight > 0 || (this.open?.front.site.streams() ?? 0) > 0;
+    const isBusy = this.inFlight > 0 || (this.open?.front.streams() ?? 0) > 0;
     return this.open !== undefined && !isBusy && monotonicMs() - this.#askedAt >= idleMs;
   }
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../domain/audit/sentence.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Host, type Io, withSession } from "../command.ts";
+import { type CommandModule, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { marketToFilterBy } from "../input/names.ts";
-import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
+import { limitOption, readPages } from "../input/paging.ts";
 import { count, identifier, timeAgo } from "../input/parsers.ts";
 import { plain, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -33,39 +33,40 @@ interface ListArguments {
   follow?: boolean;
 }
 
-export function registerList(noun: Command, host: Host): void {
-  host.add<ListArguments>(
-    noun
-      .command("list")
-      .description("what happened, newest first, in sentences; data formats have the entries as they are sealed")
-      .addOption(limitOption())
-      .option("--since <when>", "only from this time on: 2h for the last two hours, or a time with its zone", timeAgo)
-      .option("--until <when>", "only up to this time", timeAgo)
-      .option("--user <user>", "only what concerns this user", identifier)
-      .option(
-        "--market <market>",
-        "only what concerns this market: its id, the beginning of it, its key, or @last",
-        identifier,
-      )
-      .option("--grep <text>", "only entries with this text in type, actor, payload or the market's question")
-      .addOption(new Option("--type <type>", "only this type, such as market.settled").choices(AUDIT_TYPES))
-      .option("--actor <actor>", "only this actor, such as admin:ops")
-      .option("--follow", "print the last ones, then each new one as it is written, until Ctrl-C"),
-    { operation: "listAudit", rows: "entries" },
-    ({ options, io, interrupts }) => {
-      const { limit, since, until, user: userId, market, grep: q, type, actor } = options;
-      const stated = { since, until, userId, q, type, actor };
-      if (options.follow) requireFollowable(io, stated);
-      return withSession(options, io, async (session) => {
-        const marketId = await marketToFilterBy(market, session.api(), session);
-        const filter = { ...stated, marketId };
-        if (!options.follow) return runAuditList({ limit, filter }, session.api(), io);
-        const pauseMs = session.services ? PAUSE_MS.database : PAUSE_MS.server;
-        return runAuditFollow({ limit, filter, stopped: interrupts.take(), pauseMs }, session.api(), io);
-      });
-    },
-  );
-}
+export const auditList: CommandModule = {
+  register: (noun, host) =>
+    host.add<ListArguments>(
+      noun
+        .command("list")
+        .description("what happened, newest first, in sentences; data formats have the entries as they are sealed")
+        .addOption(limitOption())
+        .option("--since <when>", "only from this time on: 2h for the last two hours, or a time with its zone", timeAgo)
+        .option("--until <when>", "only up to this time", timeAgo)
+        .option("--user <user>", "only what concerns this user", identifier)
+        .option(
+          "--market <market>",
+          "only what concerns this market: its id, the beginning of it, its key, or @last",
+          identifier,
+        )
+        .option("--grep <text>", "only entries with this text in type, actor, payload or the market's question")
+        .addOption(new Option("--type <type>", "only this type, such as market.settled").choices(AUDIT_TYPES))
+        .option("--actor <actor>", "only this actor, such as admin:ops")
+        .option("--follow", "print the last ones, then each new one as it is written, until Ctrl-C"),
+      { operation: "listAudit", rows: "entries" },
+      ({ options, io, interrupts }) => {
+        const { limit, since, until, user: userId, market, grep: q, type, actor } = options;
+        const stated = { since, until, userId, q, type, actor };
+        if (options.follow) requireFollowable(io, stated);
+        return withSession(options, io, async (session) => {
+          const api = session.api();
+          const filter = { ...stated, marketId: await marketToFilterBy(market, api, session) };
+          if (!options.follow) return runAuditList({ limit, filter }, api, io);
+          const pauseMs = session.services ? PAUSE_MS.database : PAUSE_MS.server;
+          return runAuditFollow({ limit, filter, stopped: interrupts.take(), pauseMs }, api, io);
+        });
+      },
+    ),
+};
 
 const SEQ_AND_TIME = 31;
 
@@ -85,25 +86,37 @@ function listView({ width }: Io["output"]): View<Page, Entry & { question: strin
   };
 }
 
-export async function runAuditList({ limit = DEFAULT_LIMIT, filter }: ListOptions, api: Api, io: Io): Promise<void> {
+export async function runAuditList({ limit, filter }: ListOptions, api: Api, io: Io): Promise<void> {
   const { output } = io;
-  const { questions, ...page } = await readEntries(api, filter, limit);
-  await output.print(
-    output.format === "table" || output.format === "markdown" ? { ...page, questions } : page,
-    listView(output),
-  );
-  if (page.cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
+  const { questions, ...page } = await readLog(limit, (range) => api.listAudit({ ...filter, ...range }));
+  const isForPeople = output.format === "table" || output.format === "markdown";
+  await output.print(isForPeople ? { ...page, questions } : page, listView(output));
+  noteOlder(page, io);
 }
 
-/** The newest entries of a filter, with the questions of their markets. */
-async function readEntries(api: Api, filter: Filter, limit: number): Promise<Required<Page>> {
-  const questions: NonNullable<Page["questions"]> = {};
-  const { items: entries, nextCursor: cursor } = await readPages(limit, async (page) => {
-    const { entries: items, cursor: nextCursor, questions: known } = await api.listAudit({ ...filter, ...page });
-    Object.assign(questions, known);
-    return { items, nextCursor };
+/** What a page of a log holds; `questions` are those of its markets. */
+interface LogPage<Logged> {
+  entries: Logged[];
+  cursor: string | null;
+  questions?: Record<string, string> | undefined;
+}
+
+/** The newest entries of a log, with the questions of their markets. */
+export async function readLog<Logged>(
+  limit: number | undefined,
+  read: (range: { limit: number; cursor: string | undefined }) => Promise<LogPage<Logged>>,
+): Promise<Required<LogPage<Logged>>> {
+  const questions: Record<string, string> = {};
+  const { items: entries, nextCursor: cursor } = await readPages(limit, async (range) => {
+    const page = await read(range);
+    Object.assign(questions, page.questions);
+    return { items: page.entries, nextCursor: page.cursor };
   });
   return { entries, cursor, questions };
+}
+
+export function noteOlder({ cursor }: Pick<LogPage<unknown>, "cursor">, { output }: Io): void {
+  if (cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
 }
 
 /** A server counts requests, a database does not. */
@@ -134,7 +147,7 @@ export async function runAuditFollow(options: FollowOptions, api: Api, { output 
   };
   // What is written between the two reads is newer than the head: it comes with the first look.
   const [head] = (await api.listAudit({ limit: 1 })).entries;
-  const begun = await readEntries(api, filter, limit);
+  const begun = await readLog(limit, (range) => api.listAudit({ ...filter, ...range }));
   let after = head?.seq ?? 0;
   for (const entry of begun.entries.toReversed()) if (entry.seq <= after) await show(entry, begun.questions);
   while (!stopped.aborted) {
@@ -155,17 +168,14 @@ export const auditShow = defineCommand({
   takes: (command) => command.argument("<seq>", "the entry's number, as audit list shows it", count),
   operation: "getAuditEntry",
   input: ({ args: [seq] }) => ({ seq: Number(seq) }),
-  view: {
-    kind: "record",
-    fields: ({ seq, sentence, type, actor, ts, keyId, hash, payload }) => [
-      ["entry", String(seq)],
-      ["sentence", sentence],
-      ["type", type],
-      ["actor", actor],
-      ["time", ts],
-      ...Object.entries(payload).map(([field, value]): [string, string] => [field, plain(value)]),
-      ["key", keyId],
-      ["hash", hash],
-    ],
-  },
+  fields: ({ seq, sentence, type, actor, ts, keyId, hash, payload }) => [
+    ["entry", String(seq)],
+    ["sentence", sentence],
+    ["type", type],
+    ["actor", actor],
+    ["time", ts],
+    ...Object.entries(payload).map(([field, value]): [string, string] => [field, plain(value)]),
+    ["key", keyId],
+    ["hash", hash],
+  ],
 });

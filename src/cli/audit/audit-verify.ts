@@ -1,13 +1,12 @@
 import { fstatSync } from "node:fs";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
-import type { Command } from "commander";
 import type { Verification } from "../../app/audit/verify-log.ts";
 import type { ChainReport, Entry, LogText } from "../../app/audit/walk-log.ts";
 import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
 import { type ChainBreak, otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Host, type Io, withSession } from "../command.ts";
+import { type CommandModule, type Io, withSession } from "../command.ts";
 import { writableFile } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 
@@ -18,48 +17,50 @@ interface VerifyArguments {
   full?: boolean;
 }
 
-export function registerVerify(noun: Command, host: Host): void {
-  host.add<VerifyArguments>(
-    noun
-      .command("verify")
-      .description(
-        "recompute every link of the chain; exit code 8 when one does not hold, 6 when the audit key is another one",
-      )
-      .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
-      .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
-      .option("--incremental", "only what was written since this directory's last verification")
-      .option("--full", "from the first entry on, which is what happens without --incremental too"),
-    { names: "verified head count broken", each: true },
-    async ({ options, io }) => {
-      const { file, anchor, incremental, full } = options;
-      if (incremental && (full || file !== undefined || anchor !== undefined))
-        throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
-      const { verificationOf, verificationOfFile } = await import("../../app/audit/verify-log.ts");
-      const terms = { anchor, incremental: incremental === true, note: (text: string) => io.output.note(text) };
-      // An export is verified with the audit keys and nothing else of the tenant.
-      if (file !== undefined)
-        return runAuditVerify(await verificationOfFile(options.tenant, file, terms), {} as Api, io);
-      return withSession(options, io, async (session) => {
-        return runAuditVerify(await verificationOf(session, terms), session.api(), io);
-      });
-    },
-  );
-}
+export const auditVerify: CommandModule = {
+  register: (noun, host) =>
+    host.add<VerifyArguments>(
+      noun
+        .command("verify")
+        .description(
+          "recompute every link of the chain; exit code 8 when one does not hold, 6 when the audit key is another one",
+        )
+        .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
+        .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
+        .option("--incremental", "only what was written since this directory's last verification")
+        .option("--full", "from the first entry on, which is what happens without --incremental too"),
+      { names: "verified head count broken", each: true },
+      async ({ options, io }) => {
+        const { file, anchor, incremental, full } = options;
+        if (incremental && (full || file !== undefined || anchor !== undefined))
+          throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
+        const { verificationOf, verificationOfFile } = await import("../../app/audit/verify-log.ts");
+        const terms = { anchor, incremental: incremental === true, note: (text: string) => io.output.note(text) };
+        // An export is verified with the audit keys and nothing else of the tenant.
+        if (file !== undefined)
+          return runAuditVerify(await verificationOfFile(options.tenant, file, terms), {} as Api, io);
+        return withSession(options, io, async (session) =>
+          runAuditVerify(await verificationOf(session, terms), session.api(), io),
+        );
+      },
+    ),
+};
 
-export function registerExport(noun: Command, host: Host): void {
-  host.add<{ out?: string }>(
-    noun
-      .command("export")
-      .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
-      .option("--out <file>", "write to a file; replaces it when it is there", writableFile),
-    { names: "file entries head" },
-    ({ options, io }) =>
-      // What is left of a log whose key is lost can still be kept for the auditor.
-      withSession({ ...options, anyAuditKey: true }, io, ({ api, logText }) =>
-        runAuditExport({ out: options.out, logText }, api(), io),
-      ),
-  );
-}
+export const auditExport: CommandModule = {
+  register: (noun, host) =>
+    host.add<{ out?: string }>(
+      noun
+        .command("export")
+        .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
+        .option("--out <file>", "write to a file; replaces it when it is there", writableFile),
+      { names: "file entries head" },
+      ({ options, io }) =>
+        // What is left of a log whose key is lost can still be kept for the auditor.
+        withSession({ ...options, anyAuditKey: true }, io, ({ api, logText }) =>
+          runAuditExport({ out: options.out, logText }, api(), io),
+        ),
+    ),
+};
 
 const reportView: View<ChainReport, ChainReport> = {
   kind: "record",
@@ -67,15 +68,11 @@ const reportView: View<ChainReport, ChainReport> = {
     ["verified", verified ? "yes" : "NO"],
     ["entries", String(entries)],
     ["head", head],
-    ...(broken
-      ? ([
-          ["kind", broken.kind],
-          ["first bad entry", String(broken.seq)],
-          ["problem", broken.problem],
-        ] as const)
-      : []),
-    ...(broken?.stored === undefined ? [] : ([["hash that stands there", broken.stored]] as const)),
-    ...(broken?.computed === undefined ? [] : ([["hash that should", broken.computed]] as const)),
+    ["kind", broken?.kind],
+    ["first bad entry", broken?.seq.toString()],
+    ["problem", broken?.problem],
+    ["hash that stands there", broken?.stored],
+    ["hash that should", broken?.computed],
   ],
 };
 
@@ -100,22 +97,6 @@ export async function runAuditVerify(options: Verification, api: Api, { output }
   if (broken) throw brokenLog(broken);
   await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be kept: ${error.message}`));
 }
-
-interface Exported {
-  file: string;
-  entries: number;
-  /** Hash of the last entry in it. */
-  head: string;
-}
-
-const exportedView: View<Exported, Exported> = {
-  kind: "record",
-  fields: ({ file, entries, head }) => [
-    ["file", file],
-    ["entries", String(entries)],
-    ["head", head],
-  ],
-};
 
 interface ExportOptions {
   out?: string | undefined;
@@ -149,7 +130,15 @@ export async function runAuditExport({ out, logText }: ExportOptions, api: Api, 
   }
   if (out === undefined || target === undefined) return;
   if (target.replaced !== undefined) await rename(target.written, target.replaced).catch(unwritable(out));
-  await output.print({ file: out, entries, head }, exportedView);
+  const exported = { file: out, entries, head };
+  await output.print(exported, {
+    kind: "record",
+    fields: () => [
+      ["file", out],
+      ["entries", String(entries)],
+      ["head", head],
+    ],
+  });
 }
 
 /** Where an export is written, and what it replaces then; undefined for this process's own stdout. */

@@ -6,7 +6,7 @@ import type { Session } from "../../app/tenant/session.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Globals, type Host, type Io, withSession } from "../command.ts";
+import { type CommandModule, type Globals, type Host, type Io, withSession } from "../command.ts";
 import { knownUser, resolveId } from "../input/names.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
 import { time } from "../output/cells.ts";
@@ -44,24 +44,30 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** `user story USER`. */
-export function registerUserStory(noun: Command, host: Host): void {
-  host.add<StoryOptions>(
-    withOut(
-      noun
-        .command("story")
-        .argument("<id>", "the user", identifier)
-        .description("all that a user did and was paid, each line with its entry and hash"),
+export const userStory: CommandModule = {
+  register: (noun, host) =>
+    host.add<StoryOptions>(
+      withOut(
+        noun
+          .command("story")
+          .argument("<id>", "the user", identifier)
+          .description("all that a user did and was paid, each line with its entry and hash"),
+      ),
+      PRINTS,
+      ({ options, args: [id = ""], io }) =>
+        withSession(options, io, async (session) => {
+          const { tellUser } = await import("../../app/story/tell-story.ts");
+          const api = session.api();
+          const keys = await signingKeys(options, api, session);
+          return runStory(
+            await tellUser(session.tenant.id, await knownUser(id, api), api, keys),
+            options.out,
+            keys,
+            io,
+          );
+        }),
     ),
-    PRINTS,
-    ({ options, args: [id = ""], io }) =>
-      withSession(options, io, async (session) => {
-        const { tellUser } = await import("../../app/story/tell-story.ts");
-        const api = session.api();
-        const keys = await signingKeys(options, api, session);
-        return runStory(await tellUser(session.tenant.id, await knownUser(id, api), api, keys), options.out, keys, io);
-      }),
-  );
-}
+};
 
 function withOut(command: Command): Command {
   return command.option("--out <file>", "write one page of HTML, signed with the audit key", writableFile);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Check } from "../../app/doctor/check.ts";
+import { EVIDENCE, type Finding, STANDING } from "../../app/checks/check.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -13,18 +13,15 @@ interface DoctorOptions extends SelectorOptions {
   pre?: boolean;
 }
 
-interface Finding extends Check {
+interface Found extends Finding {
   /** Null for what concerns the machine. */
   tenant: string | null;
 }
 
 interface Diagnosis {
   ok: boolean;
-  checks: Finding[];
+  checks: Found[];
 }
-
-/** Checks whose failure ends with exit code 8, on which operators are paged. */
-const EVIDENCE: readonly string[] = ["audit chain", "anchors", "on record", "ledger"];
 
 const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
 
@@ -38,20 +35,10 @@ const view: View<Diagnosis, Diagnosis> = {
     ]),
 };
 
-/** Warnings about how a tenant is set up, which stay as they are until somebody decides otherwise. */
-const STANDING: readonly string[] = [
-  "webhook secrets",
-  "database login",
-  "database owner",
-  "replication",
-  "archive",
-  "backup",
-];
-
 /** On a screen the standing warnings of a tenant are one line, where there are several. */
-function withStandingInOneLine(checks: readonly Finding[]): Finding[] {
-  const isStanding = ({ check, status }: Finding) => status === "warn" && STANDING.includes(check);
-  return checks.flatMap((each): Finding[] => {
+function withStandingInOneLine(checks: readonly Found[]): Found[] {
+  const isStanding = ({ check, status }: Found) => status === "warn" && STANDING.includes(check);
+  return checks.flatMap((each): Found[] => {
     if (!isStanding(each)) return [each];
     const all = checks.filter((other) => other.tenant === each.tenant && isStanding(other));
     if (all.length === 1) return [each];
@@ -78,7 +65,7 @@ export function register(noun: Command, host: Host): void {
 /** Makes every check, even after one has failed. */
 async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCode> {
   const { options, io } = context;
-  const { examineFiles, examineMachine, examineTenant } = await import("../../app/doctor/examine.ts");
+  const { examineFiles, examineMachine, examineTenant } = await import("../../app/checks/examine.ts");
   const workspace = openWorkspace();
   const { directory } = workspace;
   const tenants = options.pre ? [] : tenantsMeant(workspace, context, "all");
@@ -86,7 +73,7 @@ async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCo
     throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` makes one, and --pre needs none`);
   const machine = await examineMachine(directory, options.pre || tenants.some((id) => isEmbedded(workspace, id)));
   const files = options.pre ? [] : await examineFiles(directory);
-  const checks: Finding[] = [...machine, ...files].map((check) => ({ tenant: null, ...check }));
+  const checks: Found[] = [...machine, ...files].map((check) => ({ tenant: null, ...check }));
   const ofTenants = await readEach(tenants, async (tenant) =>
     (await examineTenant(directory, tenant)).map((check) => ({ tenant, ...check })),
   );

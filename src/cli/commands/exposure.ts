@@ -8,43 +8,35 @@ export const risk = defineCommand({
   operation: "listRisk",
   takes: (command) => command.addOption(statusOption()),
   input: ({ options: { status = UNSETTLED } }: CommandContext<{ status?: string }>) => ({ status }),
-  view: {
-    kind: "list",
-    rows: (risks) => risks,
-    columns: [
-      { title: "QUESTION", cell: ({ question }) => question, least: 35 },
-      {
-        title: "STATUS",
-        cell: ({ status, outcome }) => (outcome ? `${outcome.toUpperCase()} won` : orDash(status)),
-        whole: true,
-      },
-      { title: "MAX LOSS", cell: ({ maxLiability }) => cents(maxLiability), align: "right" },
-      { title: "IF YES", cell: ({ yesPayout }) => cents(yesPayout), align: "right", optional: true },
-      { title: "IF NO", cell: ({ noPayout }) => cents(noPayout), align: "right", optional: true },
-      { title: "MARKET", cell: ({ marketId }) => marketId, whole: true, optional: true },
-      { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
-    ],
-    empty: "No market matches.",
-  },
+  columns: [
+    { title: "QUESTION", cell: ({ question }) => question, least: 35 },
+    {
+      title: "STATUS",
+      cell: ({ status, outcome }) => (outcome ? `${outcome.toUpperCase()} won` : orDash(status)),
+      whole: true,
+    },
+    { title: "MAX LOSS", cell: ({ maxLiability }) => cents(maxLiability), align: "right" },
+    { title: "IF YES", cell: ({ yesPayout }) => cents(yesPayout), align: "right", optional: true },
+    { title: "IF NO", cell: ({ noPayout }) => cents(noPayout), align: "right", optional: true },
+    { title: "MARKET", cell: ({ marketId }) => marketId, whole: true, optional: true },
+    { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
+  ],
+  empty: "No market matches.",
 });
 
 const minor = (cents: number) => usd(cents / 100);
 
 export const hedge = defineCommand({
   operation: "getHedgeExposure",
-  input: () => ({}),
   prints: { operation: "getHedgeExposure", rows: "hedgeBook" },
-  view: {
-    kind: "list",
-    rows: ({ hedgeBook }) => hedgeBook,
-    columns: [
-      { title: "SYMBOL", cell: ({ symbol }) => symbol, whole: true },
-      { title: "OPEN", cell: ({ openTrades }) => String(openTrades), align: "right" },
-      { title: "LONG", cell: ({ longHedges }) => String(longHedges), align: "right" },
-      { title: "SHORT", cell: ({ shortHedges }) => String(shortHedges), align: "right" },
-      { title: "NOTIONAL", cell: ({ totalNotionalMinor }) => minor(totalNotionalMinor), align: "right" },
-      { title: "ACTIVE COST", cell: ({ activeCostMinor }) => minor(activeCostMinor), align: "right" },
-    ],
-    empty: "No open trade is tagged as a hedge.",
-  },
+  rows: ({ hedgeBook }) => hedgeBook,
+  columns: [
+    { title: "SYMBOL", cell: ({ symbol }) => symbol, whole: true },
+    { title: "OPEN", cell: ({ openTrades }) => String(openTrades), align: "right" },
+    { title: "LONG", cell: ({ longHedges }) => String(longHedges), align: "right" },
+    { title: "SHORT", cell: ({ shortHedges }) => String(shortHedges), align: "right" },
+    { title: "NOTIONAL", cell: ({ totalNotionalMinor }) => minor(totalNotionalMinor), align: "right" },
+    { title: "ACTIVE COST", cell: ({ activeCostMinor }) => minor(activeCostMinor), align: "right" },
+  ],
+  empty: "No open trade is tagged as a hedge.",
 });

@@ -1,22 +1,18 @@
 import type { Command } from "commander";
-import type { Api, WireResult } from "../../contract/operations.ts";
+import type { WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
-import { type Host, type Io, withSession } from "../command.ts";
+import { type Host, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
 type FeedCheck = WireResult<"checkFeeds">[number];
 type FeedLine = WireResult<"listFeeds">[number];
-type Status = WireResult<"getOracleStatus">;
 type Sweep = WireResult<"sweepOracle">;
 
 export function register(noun: Command, host: Host): void {
-  host.add(
-    noun.command("status").description("feeds, waiting markets, the last sweep and what it settled"),
-    { operation: "getOracleStatus" },
-    ({ options, io }) => withSession(options, io, (session) => printStatus(session.api(), io)),
-  );
+  oracleStatus.register(noun, host);
   host.add(
     noun
       .command("feeds")
@@ -84,8 +80,10 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-const statusView: View<Status, Status> = {
-  kind: "record",
+const oracleStatus = defineCommand({
+  name: "status",
+  summary: "feeds, waiting markets, the last sweep and what it settled",
+  operation: "getOracleStatus",
   fields: ({ supportedFeeds, eligibleMarkets, lastSweepAt, recentResolutions }) => [
     ["feeds", String(supportedFeeds)],
     ["waiting markets", String(eligibleMarkets)],
@@ -95,7 +93,15 @@ const statusView: View<Status, Status> = {
       `${marketId} ${outcome === 1 ? "yes" : "no"}: ${ref} was ${price}, strike ${strikes.join("..")}`,
     ]),
   ],
-};
+  after: async (_, { output }, api) => {
+    const held = await api.listHeldMarkets({});
+    const [longest] = held;
+    if (longest)
+      output.note(
+        `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why one is, and pmctl market settle ID decides it by hand.`,
+      );
+  },
+});
 
 const feedsView: View<readonly FeedLine[], FeedLine> = {
   kind: "list",
@@ -169,16 +175,6 @@ async function sourceLines(): Promise<SourceLine[]> {
     needs: preset.needs ?? [],
     instruments: [...preset.symbols.keys()],
   }));
-}
-
-async function printStatus(api: Api, { output }: Io): Promise<void> {
-  await output.print(await api.getOracleStatus({}), statusView);
-  const held = await api.listHeldMarkets({});
-  const [longest] = held;
-  if (longest)
-    output.note(
-      `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why one is, and pmctl market settle ID decides it by hand.`,
-    );
 }
 
 /** A feed asked for by name that would hold its markets fails the command, so that a pipeline notices. */

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
-import type { Api, WireResult } from "../../contract/operations.ts";
+import type { WireResult } from "../../contract/operations.ts";
 import { counted } from "../../domain/text.ts";
-import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
-import { defineCommand } from "../define-command.ts";
+import type { CommandContext, Io } from "../command.ts";
+import { defineCommand, verbs } from "../define-command.ts";
 import { count } from "../input/parsers.ts";
 import { cents, usd } from "../output/cells.ts";
 import { type BarLine, barChart, barOf } from "../output/charts.ts";
-import type { View } from "../output/output.ts";
 
 type Overview = WireResult<"getOverviewReport">;
 
@@ -17,15 +16,6 @@ interface ReportOptions {
   days?: number | undefined;
 }
 
-export function register(noun: Command, host: Host): void {
-  host.add<ReportOptions>(
-    period(noun.command("overview").description("volume, revenue and activity")),
-    { operation: "getOverviewReport" },
-    ({ options, io }) => withSession(options, io, (session) => runReportOverview(options, session.api(), io)),
-  );
-  for (const command of [reportHouse, reportTraders, reportFunding]) command.register(noun, host);
-}
-
 const period = (command: Command) =>
   command.option("--days <n>", "how many UTC days, the current one included (30)", count);
 
@@ -33,19 +23,6 @@ const inputOf = ({ options: { days } }: CommandContext<ReportOptions>) => ({ per
 
 /** JSON and YAML hold the totals; beside rows they are told on stderr. */
 const holdsRowsOnly = ({ format }: Io["output"]) => format !== "json" && format !== "yaml";
-
-/** @param twice the report of a period twice as long, which holds the period before; undefined where no picture is drawn */
-const overviewView = (twice: Overview | undefined): View<Overview, Overview> => ({
-  kind: "record",
-  fields: (report) => [
-    ["days", String(report.periodDays)],
-    ["volume", usd(report.totalVolume)],
-    ["revenue", usd(report.houseRevenue)],
-    ["markets settled", String(report.settledMarkets)],
-    ["active traders", String(report.activeTraders)],
-  ],
-  picture: (report, width) => (twice ? barChart(comparison(report, twice), width) : ""),
-});
 
 /** Daily sums add up, so the period before is the doubled period minus this one. */
 function comparison(report: Overview, twice: Overview): BarLine[][] {
@@ -61,12 +38,30 @@ function percent(ratio: number): string {
   return `${(ratio * 100).toFixed(1)} %`;
 }
 
-export async function runReportOverview({ days }: ReportOptions, api: Api, { output }: Io): Promise<void> {
-  const report = await api.getOverviewReport({ periodDays: days });
-  const periodDays = 2 * report.periodDays;
-  const isDrawn = output.showsPictures && periodDays <= LONGEST_PERIOD_DAYS;
-  await output.print(report, overviewView(isDrawn ? await api.getOverviewReport({ periodDays }) : undefined));
-}
+export const reportOverview = defineCommand({
+  name: "overview",
+  summary: "volume, revenue and activity",
+  takes: period,
+  operation: "getOverviewReport",
+  input: inputOf,
+  view: async (report, api, { output }) => {
+    // The report of a period twice as long holds the period before, with which a picture compares.
+    const periodDays = 2 * report.periodDays;
+    const isDrawn = output.showsPictures && periodDays <= LONGEST_PERIOD_DAYS;
+    const twice = isDrawn ? await api.getOverviewReport({ periodDays }) : undefined;
+    return {
+      kind: "record",
+      fields: ({ periodDays: days, totalVolume, houseRevenue, settledMarkets, activeTraders }) => [
+        ["days", String(days)],
+        ["volume", usd(totalVolume)],
+        ["revenue", usd(houseRevenue)],
+        ["markets settled", String(settledMarkets)],
+        ["active traders", String(activeTraders)],
+      ],
+      picture: (_, width) => (twice ? barChart(comparison(report, twice), width) : ""),
+    };
+  },
+});
 
 export const reportHouse = defineCommand({
   name: "house",
@@ -75,18 +70,15 @@ export const reportHouse = defineCommand({
   operation: "getHouseReport",
   input: inputOf,
   prints: { operation: "getHouseReport", rows: "byCategory" },
-  view: {
-    kind: "list",
-    rows: ({ byCategory }) => byCategory,
-    columns: [
-      { title: "CATEGORY", cell: ({ category }) => category },
-      { title: "REVENUE", cell: ({ revenue }) => cents(revenue), align: "right" },
-      { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
-      { title: "MARGIN", cell: ({ netMargin }) => percent(netMargin), align: "right" },
-      { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
-    ],
-    empty: "Nothing was traded or settled.",
-  },
+  rows: ({ byCategory }) => byCategory,
+  columns: [
+    { title: "CATEGORY", cell: ({ category }) => category },
+    { title: "REVENUE", cell: ({ revenue }) => cents(revenue), align: "right" },
+    { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
+    { title: "MARGIN", cell: ({ netMargin }) => percent(netMargin), align: "right" },
+    { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
+  ],
+  empty: "Nothing was traded or settled.",
   after: ({ periodDays, totalFees, spreadIncome }, { output }) => {
     if (holdsRowsOnly(output))
       output.note(`${periodDays} days: fees ${usd(totalFees)}, market making ${usd(spreadIncome)}.`);
@@ -100,23 +92,20 @@ export const reportTraders = defineCommand({
   operation: "getTradersReport",
   input: inputOf,
   prints: { operation: "getTradersReport", rows: "traders" },
-  view: {
-    kind: "list",
-    rows: ({ traders }) => traders,
-    columns: [
-      { title: "USER", cell: ({ userId }) => userId, whole: true },
-      { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
-      { title: "TRADES", cell: ({ trades }) => String(trades), align: "right", optional: true },
-      { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
-      { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
-      { title: "REALIZED", cell: ({ realizedPnl }) => cents(realizedPnl), align: "right", optional: true },
-      // People are shown what selling now pays; `unrealizedPnl` and `totalPnl` by the price are for the data.
-      { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right", optional: true },
-      { title: "P&L", cell: ({ realizedPnl, sellPnl }) => cents(realizedPnl + sellPnl), align: "right" },
-      { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
-    ],
-    empty: "No user traded.",
-  },
+  rows: ({ traders }) => traders,
+  columns: [
+    { title: "USER", cell: ({ userId }) => userId, whole: true },
+    { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
+    { title: "TRADES", cell: ({ trades }) => String(trades), align: "right", optional: true },
+    { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
+    { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
+    { title: "REALIZED", cell: ({ realizedPnl }) => cents(realizedPnl), align: "right", optional: true },
+    // People are shown what selling now pays; `unrealizedPnl` and `totalPnl` by the price are for the data.
+    { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right", optional: true },
+    { title: "P&L", cell: ({ realizedPnl, sellPnl }) => cents(realizedPnl + sellPnl), align: "right" },
+    { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
+  ],
+  empty: "No user traded.",
   after: ({ periodDays, totals: { traders, trades, volume, totalPnl } }, { output }) => {
     if (holdsRowsOnly(output))
       output.note(
@@ -131,28 +120,27 @@ export const reportFunding = defineCommand({
   takes: period,
   operation: "getFundingReport",
   input: inputOf,
-  view: {
-    kind: "record",
-    fields: (report) => [
-      ["days", String(report.periodDays)],
-      ["inflows", usd(report.inflows)],
-      ["outflows", usd(report.outflows)],
-      ["net", usd(report.netMovement)],
-      ["pending withdrawals", usd(report.pendingWithdrawals)],
-      ["owed by users", usd(report.owedUsd)],
-      ...report.byProvider.map(
-        ({ provider, inflows, outflows }) => [`via ${provider}`, `in ${usd(inflows)}, out ${usd(outflows)}`] as const,
-      ),
-    ],
-    picture: ({ inflows, outflows }, width) =>
-      barChart(
+  fields: (report) => [
+    ["days", String(report.periodDays)],
+    ["inflows", usd(report.inflows)],
+    ["outflows", usd(report.outflows)],
+    ["net", usd(report.netMovement)],
+    ["pending withdrawals", usd(report.pendingWithdrawals)],
+    ["owed by users", usd(report.owedUsd)],
+    ...report.byProvider.map(
+      ({ provider, inflows, outflows }) => [`via ${provider}`, `in ${usd(inflows)}, out ${usd(outflows)}`] as const,
+    ),
+  ],
+  picture: ({ inflows, outflows }, width) =>
+    barChart(
+      [
         [
-          [
-            { label: "in", value: inflows, shown: cents(inflows) },
-            { label: "out", value: outflows, shown: cents(outflows) },
-          ],
+          { label: "in", value: inflows, shown: cents(inflows) },
+          { label: "out", value: outflows, shown: cents(outflows) },
         ],
-        width,
-      ),
-  },
+      ],
+      width,
+    ),
 });
+
+export const register = verbs(reportOverview, reportHouse, reportTraders, reportFunding);

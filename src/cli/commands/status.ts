@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { INBOX_KINDS } from "../../app/inbox/inbox-item.ts";
+import { INBOX_KINDS } from "../../app/checks/inbox-item.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -67,7 +67,7 @@ export function register(noun: Command, host: Host): void {
 
 async function runStatus(context: CommandContext<SelectorOptions>): Promise<void> {
   const { options, io } = context;
-  const { lookAtTenant } = await import("../../app/inbox/collect-inbox.ts");
+  const { lookAtTenant } = await import("../../app/checks/look.ts");
   const workspace = openWorkspace();
   const tenants = tenantsMeant(workspace, context, "all");
   const { via, url, key } = options;
@@ -95,16 +95,12 @@ async function runStatus(context: CommandContext<SelectorOptions>): Promise<void
 
 const healthRequest = defineCommand({
   operation: "getHealth",
-  input: () => ({}),
-  view: {
-    kind: "record",
-    fields: ({ ok, db, service, uptimeSec }) => [
-      ["healthy", ok ? "yes" : "no"],
-      ["database", db ? "answers" : "does not answer"],
-      ["service", service],
-      ["up for", `${uptimeSec} s`],
-    ],
-  },
+  fields: ({ ok, db, service, uptimeSec }) => [
+    ["healthy", ok ? "yes" : "no"],
+    ["database", db ? "answers" : "does not answer"],
+    ["service", service],
+    ["up for", `${uptimeSec} s`],
+  ],
   after: ({ ok }) => {
     if (!ok) throw new Fault("DATABASE_UNAVAILABLE", "The database does not answer");
   },

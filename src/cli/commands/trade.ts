@@ -3,9 +3,8 @@ import { describeMistake, jsonSentence } from "../../contract/issue-sentence.ts"
 import type { WireInput, WireResult } from "../../contract/operations.ts";
 import { HedgeRef } from "../../contract/resources/trading.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { Host } from "../command.ts";
-import { defineCommand } from "../define-command.ts";
-import { knownUser, resolveId } from "../input/names.ts";
+import { defineCommand, verbs } from "../define-command.ts";
+import { resolveId } from "../input/names.ts";
 import { decimal, identifier, jsonObject, sharePrice } from "../input/parsers.ts";
 import { cents, price, shares, time, usd } from "../output/cells.ts";
 
@@ -25,10 +24,6 @@ interface TradeOptions {
   minAvgPrice?: number | undefined;
   /** US dollars, after the fee. */
   minProceeds?: number | undefined;
-}
-
-export function register(noun: Command, host: Host): void {
-  for (const command of [tradeQuote, tradeBuy, tradeSell]) command.register(noun, host);
 }
 
 const onMarket = (command: Command) =>
@@ -89,7 +84,7 @@ export const tradeQuote = defineCommand({
   input: async ({ options }, api, session) =>
     tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
   onBehalfOf: ({ user }: TradeOptions & { user?: string }) => user,
-  view: { kind: "record", fields: quoteFields },
+  fields: quoteFields,
 });
 
 type OrderOptions = TradeOptions & { user: string; hedgeRef?: Hedge };
@@ -119,16 +114,13 @@ const order = (
       hedgeRef: options.hedgeRef,
     }),
     onBehalfOf: ({ user }: OrderOptions) => user,
-    view: {
-      kind: "record",
-      fields: (trade): [string, string][] => [
-        ["trade", trade.tradeId],
-        ...fillFields(trade),
-        ["position", `${shares(trade.position.shares)} at ${price(trade.position.avgCost)}`],
-        ...(trade.realizedPnl === undefined ? [] : ([["realised", usd(trade.realizedPnl)]] as [string, string][])),
-        ["time", time(trade.ts, { seconds: true })],
-      ],
-    },
+    fields: (trade) => [
+      ["trade", trade.tradeId],
+      ...fillFields(trade),
+      ["position", `${shares(trade.position.shares)} at ${price(trade.position.avgCost)}`],
+      ["realised", trade.realizedPnl === undefined ? undefined : usd(trade.realizedPnl)],
+      ["time", time(trade.ts, { seconds: true })],
+    ],
   });
 
 export const tradeBuy = order(
@@ -163,29 +155,24 @@ export const tradeSell = order(
   },
 );
 
+export const register = verbs(tradeQuote, tradeBuy, tradeSell);
+
 export const positionList = defineCommand({
   name: "list",
   summary: "a user's open positions",
   takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
   operation: "listPositions",
-  input: async ({ options: { user } }, _, session) => {
-    await knownUser(user, session.api());
-    return {};
-  },
   onBehalfOf: ({ user }: { user: string }) => user,
-  view: {
-    kind: "list",
-    rows: (positions) => positions,
-    columns: [
-      { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
-      { title: "QUESTION", cell: ({ question }) => question, least: 12 },
-      { title: "SIDE", cell: ({ side }) => side },
-      { title: "SHARES", cell: ({ shares: held }) => cents(held), align: "right" },
-      { title: "COST", cell: ({ avgCost }) => price(avgCost), align: "right", optional: true },
-      { title: "PRICE", cell: ({ currentPrice }) => price(currentPrice), align: "right", optional: true },
-      { title: "SELL VALUE", cell: ({ sellValue }) => cents(sellValue), align: "right" },
-      { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right" },
-    ],
-    empty: "No open positions.",
-  },
+  ofKnownUser: true,
+  columns: [
+    { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
+    { title: "QUESTION", cell: ({ question }) => question, least: 12 },
+    { title: "SIDE", cell: ({ side }) => side },
+    { title: "SHARES", cell: ({ shares: held }) => cents(held), align: "right" },
+    { title: "COST", cell: ({ avgCost }) => price(avgCost), align: "right", optional: true },
+    { title: "PRICE", cell: ({ currentPrice }) => price(currentPrice), align: "right", optional: true },
+    { title: "SELL VALUE", cell: ({ sellValue }) => cents(sellValue), align: "right" },
+    { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right" },
+  ],
+  empty: "No open positions.",
 });

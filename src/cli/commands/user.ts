@@ -1,53 +1,154 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { UserState } from "../../contract/resources/users.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
-import { registerUserStory } from "../audit/story.ts";
-import type { CommandContext, Host } from "../command.ts";
-import { defineCommand } from "../define-command.ts";
-import { isKnownUser, knownUser } from "../input/names.ts";
-import { identifier, timeAgo, timeSpan } from "../input/parsers.ts";
+import { userStory } from "../audit/story.ts";
+import type { CommandContext, CommandModule } from "../command.ts";
+import { defineCommand, defineList, verbs } from "../define-command.ts";
+import { isKnownUser, knownUser, marketToFilterBy } from "../input/names.ts";
+import { decimal, identifier, timeAgo, timeSpan, wholeNumber } from "../input/parsers.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
-import { orDash, time, usd } from "../output/cells.ts";
-import type { View } from "../output/output.ts";
-import { registerAccounts } from "./user-account.ts";
-
-type StateChange = WireResult<"restrictUser">;
-
-interface Token {
-  token: string;
-  userId: string;
-  expiresAt: string;
-}
-
-export function register(noun: Command, host: Host): void {
-  registerAccounts(noun, host);
-  for (const command of [userShow, userRestrict, userRelease, userRevoke]) command.register(noun, host);
-  registerUserStory(noun, host);
-  host.add<{ ttl?: number }>(
-    noun
-      .command("token")
-      .description("a token that lets its bearer act as the user")
-      .argument("<id>", "the user", identifier)
-      .option("--ttl <span>", "how long it lives, at most 24h (default: 1h)", timeSpan),
-    { names: "token userId expiresAt" },
-    async ({ options, args: [id = ""], io }) => {
-      // Needs neither server nor database: the tenant's secret is all that a token takes.
-      const [{ readOperatorTenant }, { LONGEST_TOKEN_MS, mintUserToken }] = await Promise.all([
-        import("../../app/tenant/operator-tenant.ts"),
-        import("../../app/tenant/user-token.ts"),
-      ]);
-      const { ttl = HOUR_MS } = options;
-      if (ttl > LONGEST_TOKEN_MS)
-        throw new Fault("USAGE", "--ttl: the server refuses tokens that live longer than 24h");
-      const { token, expiresAt } = await mintUserToken(readOperatorTenant(options.tenant), id, ttl, wallClockMs());
-      return io.output.print({ token, userId: id, expiresAt: isoTime(expiresAt) }, tokenView);
-    },
-  );
-}
+import { cents, orDash, price, shares, time, usd } from "../output/cells.ts";
+import { instantColumn } from "../output/table.ts";
 
 const theUser = (command: Command) => command.argument("<id>", "the user", identifier);
+
+/** Reads as the user whom the line names first, whom the tenant must have seen. */
+const asTheUser = { onBehalfOf: (_: object, [id]: readonly string[]) => id, ofKnownUser: true } as const;
+
+type User = WireResult<"listUsers">["items"][number];
+
+interface UserFilter {
+  q?: string;
+  state?: User["state"];
+  minScore?: number;
+  maxScore?: number;
+  jurisdiction?: string;
+  minExposure?: number;
+}
+
+const userList = defineList({
+  name: "list",
+  summary: "users by id: all, or those of a standing, a place, a score or an exposure",
+  takes: (command) =>
+    command
+      .option("--q <text>", "part of the id", identifier)
+      .addOption(new Option("--state <state>", "only these").choices(UserState.options))
+      .option("--min-score <n>", "with at least this suitability score", wholeNumber)
+      .option("--max-score <n>", "with at most this suitability score", wholeNumber)
+      .option("--jurisdiction <code>", "only of this jurisdiction, such as GB", identifier)
+      .option("--min-exposure <usd>", "whose open positions cost at least this", decimal),
+  operation: "listUsers",
+  input: ({ options }: CommandContext<UserFilter>) => {
+    const { q, state, minScore, maxScore, jurisdiction, minExposure: minExposureUsd } = options;
+    return { q, state, minScore, maxScore, jurisdiction, minExposureUsd };
+  },
+  columns: [
+    { title: "USER", cell: ({ userId }) => userId, whole: true },
+    { title: "STATE", cell: ({ state }) => state, whole: true },
+    { title: "PLACE", cell: ({ jurisdiction }) => orDash(jurisdiction) },
+    {
+      title: "SCORE",
+      cell: ({ suitabilityScore }) => orDash(suitabilityScore?.toString()),
+      align: "right",
+      optional: true,
+    },
+    { title: "BALANCE", cell: ({ balanceUsd }) => cents(balanceUsd), align: "right" },
+    { title: "EXPOSURE", cell: ({ exposureUsd }) => cents(exposureUsd), align: "right" },
+    instantColumn("SINCE", ({ createdAt }: User) => createdAt, { whole: true, optional: true }),
+  ],
+  empty: "No user matches.",
+});
+
+const userOrders = defineList({
+  name: "orders",
+  summary: "a user's trades, newest first",
+  takes: (command) =>
+    theUser(command).option(
+      "--market <id>",
+      "only in this market: its id, the beginning of it, its key or @last",
+      identifier,
+    ),
+  operation: "listOrders",
+  ...asTheUser,
+  input: async ({ options }: CommandContext<{ market?: string }>, _, session) => ({
+    marketId: await marketToFilterBy(options.market, session.api(), session),
+  }),
+  columns: [
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
+    { title: "SIDE", cell: ({ side, action }) => (action === "sell" ? `${side}, sold` : side) },
+    { title: "SHARES", cell: (order) => shares(order.shares), align: "right" },
+    { title: "AMOUNT", cell: ({ amount }) => usd(amount), align: "right" },
+    { title: "PRICE", cell: ({ avgPrice }) => price(avgPrice), align: "right", optional: true },
+    { title: "TIME", cell: ({ ts }) => time(ts), whole: true },
+    { title: "TRADE", cell: ({ tradeId }) => tradeId, whole: true, optional: true },
+  ],
+  empty: "No trades.",
+});
+
+const userStatement = defineList({
+  name: "statement",
+  summary: "what went into a user's wallet and out of it, newest first",
+  takes: theUser,
+  operation: "listStatement",
+  ...asTheUser,
+  columns: [
+    { title: "TIME", cell: ({ ts }) => time(ts), whole: true },
+    { title: "WHAT", cell: ({ type }) => type, whole: true },
+    { title: "AMOUNT", cell: ({ amount }) => usd(amount), align: "right" },
+    { title: "BALANCE", cell: ({ balance }) => usd(balance), align: "right" },
+    {
+      title: "OF",
+      cell: ({ tradeId, withdrawalId, marketId, reference }) =>
+        orDash(tradeId ?? withdrawalId ?? marketId ?? reference),
+      optional: true,
+    },
+  ],
+  empty: "Nothing went into the wallet or out of it.",
+});
+
+export const userPortfolio = defineCommand({
+  name: "portfolio",
+  summary: "a user's standing, money, positions and latest settlements",
+  takes: theUser,
+  operation: "getPortfolio",
+  ...asTheUser,
+  fields: ({ state, suitability, wallet, positions, sellValueUsd, settlements }) => [
+    ["state", state],
+    ["suitability", suitability.score === undefined ? "-" : String(suitability.score)],
+    ["balance", usd(wallet.balanceUsd)],
+    ["exposure", usd(wallet.exposureUsd)],
+    ["pending withdrawals", usd(wallet.pendingWithdrawalsUsd)],
+    ["owed", usd(wallet.owedUsd)],
+    ["positions sell for", usd(sellValueUsd)],
+    ...positions.map((each): [string, string] => [
+      "holds",
+      `${shares(each.shares)} ${each.side} of ${each.question}, bought at ${price(each.avgCost)}: sells for ${usd(each.sellValue)} (${each.sellPnl < 0 ? "" : "+"}${usd(each.sellPnl)})`,
+    ]),
+    ...settlements.map((each): [string, string] => [
+      "settled",
+      `${shares(each.shares)} ${each.side} of ${each.question}: ${each.outcome} won, paid ${usd(each.payout)}`,
+    ]),
+  ],
+});
+
+const userSession = defineCommand({
+  name: "session",
+  summary: "start a session at the server, as the widget does for a signed-in user",
+  takes: theUser,
+  operation: "createSession",
+  ...asTheUser,
+  input: (_, __, { services }) => {
+    if (services === undefined) return {};
+    throw new Fault("USAGE", "Only a running server has sessions: start one with pmctl serve, and add --via http");
+  },
+  fields: ({ userId, expiresAt }) => [
+    ["user", userId],
+    ["until", time(expiresAt, { seconds: true })],
+  ],
+});
 
 export const userShow = defineCommand({
   name: "show",
@@ -55,30 +156,19 @@ export const userShow = defineCommand({
   takes: theUser,
   operation: "getUser",
   input: async ({ args: [id = ""] }, api) => ({ id: await knownUser(id, api) }),
-  view: {
-    kind: "record",
-    fields: (user) => [
-      ["user", user.userId],
-      ["state", user.state === "restricted" ? `restricted (identity: ${user.kyc})` : user.state],
-      ["jurisdiction", orDash(user.jurisdiction)],
-      ["suitability", user.suitabilityScore === null ? "-" : String(user.suitabilityScore)],
-      ["balance", usd(user.balanceUsd)],
-      ["exposure", usd(user.exposureUsd)],
-      ["pending withdrawals", usd(user.pendingWithdrawalsUsd)],
-      ["owed", usd(user.owedUsd)],
-      ["since", time(user.createdAt, { seconds: true })],
-      ["sessions", user.revokeBefore === null ? "-" : `ended before ${time(user.revokeBefore, { seconds: true })}`],
-    ],
-  },
-});
-
-const stateView: View<StateChange, StateChange> = {
-  kind: "record",
-  fields: ({ userId, state }) => [
-    ["user", userId],
-    ["state", state],
+  fields: (user) => [
+    ["user", user.userId],
+    ["state", user.state === "restricted" ? `restricted (identity: ${user.kyc})` : user.state],
+    ["jurisdiction", orDash(user.jurisdiction)],
+    ["suitability", user.suitabilityScore === null ? "-" : String(user.suitabilityScore)],
+    ["balance", usd(user.balanceUsd)],
+    ["exposure", usd(user.exposureUsd)],
+    ["pending withdrawals", usd(user.pendingWithdrawalsUsd)],
+    ["owed", usd(user.owedUsd)],
+    ["since", time(user.createdAt, { seconds: true })],
+    ["sessions", user.revokeBefore === null ? "-" : `ended before ${time(user.revokeBefore, { seconds: true })}`],
   ],
-};
+});
 
 /**
  * A restriction is the safe direction, and asks only for a user whom the tenant has never seen: the id is most likely
@@ -107,7 +197,10 @@ const stateCommand = (name: string, summary: string, operation: "restrictUser" |
       if (operation === "restrictUser") await confirmUnknown(id, context, api);
       return { id };
     },
-    view: stateView,
+    fields: ({ userId, state }) => [
+      ["user", userId],
+      ["state", state],
+    ],
   });
 
 export const userRestrict = stateCommand(
@@ -129,13 +222,47 @@ const userRevoke = defineCommand({
     ),
   operation: "revokeUser",
   input: ({ options, args: [id = ""] }: CommandContext<{ before?: string }>) => ({ id, revokeBefore: options.before }),
-  view: {
-    kind: "record",
-    fields: ({ userId, revokeBefore }) => [
-      ["user", userId],
-      ["sessions", `ended before ${time(revokeBefore, { seconds: true })}`],
-    ],
-  },
+  fields: ({ userId, revokeBefore }) => [
+    ["user", userId],
+    ["sessions", `ended before ${time(revokeBefore, { seconds: true })}`],
+  ],
 });
 
-const tokenView: View<Token, Token> = { kind: "text", text: ({ token }) => token };
+/** Needs neither server nor database: the tenant's secret is all that a token takes. */
+const userToken: CommandModule = {
+  register: (noun, host) =>
+    host.add<{ ttl?: number }>(
+      theUser(noun.command("token").description("a token that lets its bearer act as the user")).option(
+        "--ttl <span>",
+        "how long it lives, at most 24h (default: 1h)",
+        timeSpan,
+      ),
+      { names: "token userId expiresAt" },
+      async ({ options, args: [id = ""], io }) => {
+        const [{ readOperatorTenant }, { LONGEST_TOKEN_MS, mintUserToken }] = await Promise.all([
+          import("../../app/tenant/operator-tenant.ts"),
+          import("../../app/tenant/user-token.ts"),
+        ]);
+        const { ttl = HOUR_MS } = options;
+        if (ttl > LONGEST_TOKEN_MS)
+          throw new Fault("USAGE", "--ttl: the server refuses tokens that live longer than 24h");
+        const { token, expiresAt } = await mintUserToken(readOperatorTenant(options.tenant), id, ttl, wallClockMs());
+        const printed = { token, userId: id, expiresAt: isoTime(expiresAt) };
+        return io.output.print(printed, { kind: "text", text: () => token });
+      },
+    ),
+};
+
+export const register = verbs(
+  userList,
+  userOrders,
+  userStatement,
+  userPortfolio,
+  userSession,
+  userShow,
+  userRestrict,
+  userRelease,
+  userRevoke,
+  userStory,
+  userToken,
+);

@@ -8,23 +8,19 @@ import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import type { SelectorOptions } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
 import {
-  acceptLooseningOption,
-  acceptRuleOption,
-  breakFreezeOption,
   type ChoiceOptions,
   choicesOf,
   chooserOf,
-  onDriftOption,
   repeatableBy,
   requireReasonToBreak,
-  targetOption,
+  takePlanOptions,
   withAccepted,
 } from "./plan-choices.ts";
 import { shownPlan } from "./plan-view.ts";
@@ -34,14 +30,8 @@ type ApplyOptions = ChoiceOptions & SelectorOptions & { dryRun?: boolean };
 
 export function register(noun: Command, host: Host): void {
   host.add<ApplyOptions>(
-    noun
+    takePlanOptions(noun)
       .argument("[tenants...]", "tenants to apply, * and ? match; or the file of a saved plan")
-      .addOption(selectorOption())
-      .addOption(targetOption())
-      .addOption(onDriftOption())
-      .addOption(acceptLooseningOption())
-      .addOption(acceptRuleOption())
-      .addOption(breakFreezeOption())
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
     { names: APPLIED_FIELDS, repeatable: true },

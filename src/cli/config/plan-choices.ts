@@ -1,9 +1,10 @@
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import { Fault } from "../../domain/fault.ts";
 import { blockers, type Choices, contested, isFrozen, loosening } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import type { Io } from "../command.ts";
 import { declined } from "../input/prompts.ts";
+import { selectorOption } from "../input/selector-option.ts";
 import { notePlan, noteRest, planView, shownPlan } from "./plan-view.ts";
 
 /** The flags that answer a plan's questions in advance. */
@@ -20,24 +21,34 @@ export interface ChoiceOptions {
 /** What becomes of drift. */
 export const ON_DRIFT = ["fail", "adopt", "overwrite"] as const;
 
-export const onDriftOption = () =>
-  new Option("--on-drift <what>", "values that were changed live: stop, keep them, or write the file's").choices(
-    ON_DRIFT,
-  );
-export const targetOption = () =>
-  new Option(
-    "--target <field>",
-    "only this field and those below it, such as policy.feeBps; may be repeated",
-  ).argParser((field: string, before: readonly string[] = []) => [...before, field]);
-export const acceptLooseningOption = () => new Option("--accept-loosening", "let limits be loosened");
+const together = (value: string, before: readonly string[] = []) => [...before, value];
 
-export const acceptRuleOption = () =>
-  new Option("--accept-rule <name>", "approve what this rule of the file asks about; may be repeated").argParser(
-    (name: string, before: string[] = []) => [...before, name],
-  );
+/** The options that answer a plan's questions in advance, in the same words wherever a plan is decided. */
+const ANSWERS = {
+  onDrift: () =>
+    new Option("--on-drift <what>", "values that were changed live: stop, keep them, or write the file's").choices(
+      ON_DRIFT,
+    ),
+  acceptLoosening: () => new Option("--accept-loosening", "let limits be loosened"),
+  acceptRule: () =>
+    new Option("--accept-rule <name>", "approve what this rule of the file asks about; may be repeated").argParser(
+      together,
+    ),
+  breakFreeze: () => new Option("--break-freeze", "go on although the tenant is frozen; needs --reason"),
+};
 
-export const breakFreezeOption = () =>
-  new Option("--break-freeze", "go on although the tenant is frozen; needs --reason");
+/** Adds some of them to a command; all unless some are named. */
+export function takeAnswers(command: Command, ...some: (keyof typeof ANSWERS)[]): Command {
+  const names = some.length > 0 ? some : (Object.keys(ANSWERS) as (keyof typeof ANSWERS)[]);
+  return names.reduce((taking, name) => taking.addOption(ANSWERS[name]()), command);
+}
+
+/** Adds what `plan` and `apply` have in common. */
+export function takePlanOptions(command: Command): Command {
+  const target = "only this field and those below it, such as policy.feeBps; may be repeated";
+  command.addOption(selectorOption()).addOption(new Option("--target <field>", target).argParser(together));
+  return takeAnswers(command);
+}
 
 /** @throws Fault USAGE for a freeze that is to be broken without a word */
 export function requireReasonToBreak({ breakFreeze, reason }: ChoiceOptions & { reason?: string | undefined }): void {

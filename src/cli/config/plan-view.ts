@@ -1,7 +1,7 @@
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
+import { SEARCH } from "../../plan/plan-compare.ts";
 import { CAPITAL_FIELD, type Choices, contested, freezeSaid, shortage } from "../../plan/plan-decision.ts";
-import { SEARCH } from "../../plan/plan-settings.ts";
 import type { Plan, PlanItem, PlanMoney, Refusal } from "../../plan/plan-types.ts";
 import { replayLines, replayMarkdown } from "../audit/replay-view.ts";
 import { plain, usd } from "../output/cells.ts";

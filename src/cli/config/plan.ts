@@ -9,7 +9,7 @@ import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { timeAgo, writableFile } from "../input/parsers.ts";
-import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import type { SelectorOptions } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Annotation } from "../output/annotations.ts";
 import { oneByOne } from "./each-tenant.ts";
@@ -17,13 +17,9 @@ import { annotationsAt, annotationsOf } from "./plan-annotations.ts";
 import {
   type Accepted,
   acceptedBy,
-  acceptLooseningOption,
-  acceptRuleOption,
-  breakFreezeOption,
   type ChoiceOptions,
   choicesOf,
-  onDriftOption,
-  targetOption,
+  takePlanOptions,
   withAccepted,
 } from "./plan-choices.ts";
 import { ITEM_FIELDS, noteRest, planView, refusalLines, refusalsSaid, shownPlan } from "./plan-view.ts";
@@ -37,14 +33,8 @@ interface PlanOptions extends SelectorOptions, Omit<ChoiceOptions, "yes"> {
 
 export function register(noun: Command, host: Host): void {
   host.add<PlanOptions>(
-    noun
+    takePlanOptions(noun)
       .argument("[tenants...]", "tenants to plan; the only one unless given; * and ? match")
-      .addOption(selectorOption())
-      .addOption(targetOption())
-      .addOption(onDriftOption())
-      .addOption(acceptLooseningOption())
-      .addOption(acceptRuleOption())
-      .addOption(breakFreezeOption())
       .option(
         "--replay <when>",
         "decide the recorded commands since then again under the proposed policy: 30d for the last 30 days, or a time",

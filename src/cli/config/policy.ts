@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 import { Fault } from "../../domain/fault.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { POLICY_FIELDS, type PolicyField, rowOf } from "../../domain/policy/fields.ts";
 import { mergePolicy, type PolicyPatch } from "../../domain/policy/policy.ts";
 import type { SuitabilityThresholds } from "../../domain/policy/suitability.ts";
@@ -12,7 +13,7 @@ import { timeSpan } from "../input/parsers.ts";
 import { declined, mustAsk, requireReason } from "../input/prompts.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { acceptLooseningOption } from "./plan-choices.ts";
+import { takeAnswers } from "./plan-choices.ts";
 
 type Policy = WireResult<"getPolicy">;
 type Updated = WireResult<"updatePolicy">;
@@ -27,12 +28,10 @@ interface SetOptions {
 export function register(noun: Command, host: Host): void {
   policyShow.register(noun, host);
   host.add<{ ttl?: number; acceptLoosening?: boolean }>(
-    noun
-      .command("set")
+    takeAnswers(noun.command("set"), "acceptLoosening")
       .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
       .argument("<key=value...>", "a field and its new value; several at once are one change")
-      .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan)
-      .addOption(acceptLooseningOption()),
+      .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan),
     { operation: "updatePolicy" },
     async ({ options, args, io }) => {
       const { policyPatch } = await import("./policy-assignments.ts");
@@ -78,8 +77,7 @@ export const policyShow = defineCommand({
   name: "show",
   summary: "the policy in force",
   operation: "getPolicy",
-  input: () => ({}),
-  view: { kind: "record", fields: fieldsOf },
+  fields: fieldsOf,
 });
 
 const updatedView: View<Updated, Updated> = {
@@ -121,8 +119,7 @@ function describeChanges(policy: Policy, patch: PolicyPatch): string[] {
   const lines = (before: object, after: object, prefix: string): string[] =>
     Object.entries(after).flatMap(([field, value]) => {
       const current = (before as Record<string, unknown>)[field];
-      if (typeof value === "object" && value !== null && !Array.isArray(value))
-        return lines(current as object, value, `${prefix}${field}.`);
+      if (isMapping(value)) return lines(current as object, value, `${prefix}${field}.`);
       return `  ${prefix}${field}: ${JSON.stringify(current)} -> ${JSON.stringify(value)}`;
     });
   return lines(policy, patch, "");

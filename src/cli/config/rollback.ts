@@ -9,16 +9,7 @@ import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { IN_DOUBT } from "./apply.ts";
-import {
-  acceptLooseningOption,
-  acceptRuleOption,
-  breakFreezeOption,
-  type ChoiceOptions,
-  chooserOf,
-  onDriftOption,
-  repeatableBy,
-  requireReasonToBreak,
-} from "./plan-choices.ts";
+import { type ChoiceOptions, chooserOf, repeatableBy, requireReasonToBreak, takeAnswers } from "./plan-choices.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
 
@@ -40,13 +31,9 @@ const view: View<readonly RolledBack[], RolledBack> = {
 
 export function register(noun: Command, host: Host): void {
   host.add<RollbackOptions>(
-    noun
+    takeAnswers(noun)
       .argument("[tenant]", "the tenant")
       .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
-      .addOption(onDriftOption())
-      .addOption(acceptLooseningOption())
-      .addOption(acceptRuleOption())
-      .addOption(breakFreezeOption())
       .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
     { names: `${APPLIED_FIELDS} to left`, repeatable: true },
     runRollback,
@@ -56,13 +43,7 @@ export function register(noun: Command, host: Host): void {
 /** The same plan and the same guards as an apply, with another document. */
 async function runRollback({ options, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
   requireReasonToBreak(options);
-  const [{ applyOn }, { fromHistory }, { liveConfigOf }, { documentOf }, { leftBy }] = await Promise.all([
-    import("../../app/apply/apply-tenant.ts"),
-    import("../../app/apply/plan-tenant.ts"),
-    import("../../app/apply/live-config.ts"),
-    import("../../plan/plan-document.ts"),
-    import("../../plan/plan-left.ts"),
-  ]);
+  const { rollBack } = await import("../../app/apply/apply-tenant.ts");
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
@@ -77,23 +58,12 @@ async function runRollback({ options, args, io, interrupts }: CommandContext<Rol
     return await withConfig(workspace.directory, tenant, options, { ...io, onSealed }, async (session) => {
       const live = await session.open();
       if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
-      const choose = chooserOf(options, io);
-      const done = await applyOn(session, live, {
-        choose,
-        source: fromHistory(to),
-        rollbackTo: to,
+      const done = await rollBack(session, live, {
+        to,
+        choose: chooserOf(options, io),
         repeatable: repeatableBy(options),
       });
-      const { document, stored = document } = done.desired;
-      const left = leftBy(
-        { ...document, keyring: stored.keyring },
-        {
-          before: liveConfigOf(live.config),
-          live: liveConfigOf(await live.api.getConfig({})),
-          file: documentOf(session.config, session.markets, []),
-        },
-      );
-      await io.output.print([{ ...appliedTenant(done, { seal, migrations: [] }), to, left }], view);
+      await io.output.print([{ ...appliedTenant(done, { seal, migrations: [] }), to, left: done.left }], view);
       io.output.note(`${session.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
     });
   } finally {

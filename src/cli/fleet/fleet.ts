@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { openWorkspace } from "../../config/workspace.ts";
 import type { Host } from "../command.ts";
-import { acceptLooseningOption, acceptRuleOption, breakFreezeOption, onDriftOption } from "../config/plan-choices.ts";
+import { takeAnswers } from "../config/plan-choices.ts";
 import { type FleetApplyOptions, runFleetApply } from "./fleet-apply.ts";
 import { DRIFT_FIELDS, runFleetDrift } from "./fleet-drift.ts";
 import { type FleetPlanOptions, PLAN_FIELDS, runFleetPlan } from "./fleet-plan.ts";
@@ -9,21 +9,14 @@ import { printRun, STATUS_FIELDS } from "./run-view.ts";
 
 export function register(noun: Command, host: Host): void {
   host.add<FleetPlanOptions>(
-    noun
-      .command("plan")
+    takeAnswers(noun.command("plan"), "acceptRule")
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
-      .addOption(acceptRuleOption())
       .description("what an apply of the fleet would do, wave by wave; changes nothing"),
     { names: PLAN_FIELDS },
     runFleetPlan,
   );
   host.add<FleetApplyOptions>(
-    noun
-      .command("apply")
-      .addOption(onDriftOption())
-      .addOption(acceptLooseningOption())
-      .addOption(acceptRuleOption())
-      .addOption(breakFreezeOption())
+    takeAnswers(noun.command("apply"))
       .option("--restart", "begin anew instead of going on with an unfinished run")
       .description(
         "apply the fleet wave by wave, each behind the gate of the one before; goes on with an unfinished run of the same files. Ends with 3 when nothing was written, 10 when something was and not every wave passed",

@@ -12,11 +12,12 @@ export function limitOption(): Option {
 
 /**
  * Reads a list page by page until there are `limit` items, or no more.
+ * @param limit as `--limit` says; its default unless given
  * @param read one page; `cursor` is undefined for the first
  * @returns the items, and where the next ones are; null when these are all
  */
 export async function readPages<Item>(
-  limit: number,
+  limit: number = DEFAULT_LIMIT,
   read: (page: { limit: number; cursor: string | undefined }) => Promise<{ items: Item[]; nextCursor: string | null }>,
 ): Promise<{ items: Item[]; nextCursor: string | null }> {
   const items: Item[] = [];

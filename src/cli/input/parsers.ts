@@ -1,13 +1,12 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { isMapping } from "../../config/yaml/mapping.ts";
 import { IDEMPOTENCY_KEY, type RelativeTimes } from "../../domain/access/idempotency.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { statusWordsProblem } from "../../domain/market/status-filter.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
-import { type Direction, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
+import { type Direction, parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
 import { parseTimestamp } from "../../domain/time/timestamp.ts";
-import { UNIT_MS } from "../../domain/time/units.ts";
 
 /** Readers of option values. They throw what commander turns into a usage error that names the option. */
 
@@ -77,10 +76,9 @@ export const sharePrice = decimalSuchAs("0.35");
 
 /** `90s`, `10m`, `1h` or `2d` in milliseconds. */
 export function timeSpan(value: string): number {
-  const [, amount, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(value) ?? [];
-  const unitMs = UNIT_MS[unit];
-  if (unitMs === undefined) throw new InvalidArgumentError("It must be a time span such as 90s, 10m or 1h.");
-  return Number(amount) * unitMs;
+  const span = parseDuration(value);
+  if (span === undefined) throw new InvalidArgumentError("It must be a time span such as 90s, 10m or 1h.");
+  return span;
 }
 
 /** A time before now in any of the ways of `parseTime`, as the wire has it. */

@@ -1,7 +1,7 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Host, type Io, withSession } from "../command.ts";
+import { type CommandModule, type Io, withSession } from "../command.ts";
 import { decimal, wholeNumber } from "../input/parsers.ts";
 import { mustAsk, requireReason } from "../input/prompts.ts";
 import { instant, price, time, usd } from "../output/cells.ts";
@@ -28,30 +28,31 @@ type SettleFlags = Omit<SettleOptions, "id">;
 
 const theMarket = marketArgument("settle");
 
-export function registerSettle(noun: Command, host: Host): void {
-  host.add<SettleFlags>(
-    theMarket
-      .takes(noun.command("settle").description("pay the winners; cannot be undone; --reason says what decides it"))
-      .addOption(new Option("--outcome <side>", "the side that wins").choices(["yes", "no"]).makeOptionMandatory())
-      .option("--preview", "only show what would be paid")
-      .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
-      .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
-      .option("--early", "with --yes: also before it closes, or when its price expects the other outcome"),
-    { operation: "settleMarket" },
-    async ({ options, args, io }) => {
-      theMarket.check({ args, io });
-      if (!options.preview) {
-        requireReason(options, "A settlement");
-        mustAsk(options, io.prompts);
-      }
-      return withSession(options, io, async (session) => {
-        const api = session.api();
-        const { id } = await theMarket.input({ args, io }, api, session);
-        return runMarketSettle({ ...options, id }, api, io);
-      });
-    },
-  );
-}
+export const marketSettle: CommandModule = {
+  register: (noun, host) =>
+    host.add<SettleFlags>(
+      theMarket
+        .takes(noun.command("settle").description("pay the winners; cannot be undone; --reason says what decides it"))
+        .addOption(new Option("--outcome <side>", "the side that wins").choices(["yes", "no"]).makeOptionMandatory())
+        .option("--preview", "only show what would be paid")
+        .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
+        .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
+        .option("--early", "with --yes: also before it closes, or when its price expects the other outcome"),
+      { operation: "settleMarket" },
+      async ({ options, args, io }) => {
+        theMarket.check({ args, io });
+        if (!options.preview) {
+          requireReason(options, "A settlement");
+          mustAsk(options, io.prompts);
+        }
+        return withSession(options, io, async (session) => {
+          const api = session.api();
+          const { id } = await theMarket.input({ args, io }, api, session);
+          return runMarketSettle({ ...options, id }, api, io);
+        });
+      },
+    ),
+};
 
 const settledView: View<Settled, Settled> = {
   kind: "record",

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
 import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Host, type Io, withSession } from "../command.ts";
+import { type CommandModule, type Io, withSession } from "../command.ts";
 import { resolveId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, price, time } from "../output/cells.ts";
@@ -18,27 +17,26 @@ export interface WatchOptions {
 
 const NAMES_PAGE = 200;
 
-export function registerWatch(noun: Command, host: Host): void {
-  host.add(
-    noun
-      .command("watch")
-      .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
-      .argument("[id]", "only this market: its id, the beginning of it, its key or @last", identifier),
-    {
-      names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets",
-    },
-    ({ options, args: [id], io, interrupts }) => {
-      requireFormat(io);
-      return withSession(options, io, async (session) => {
-        const stopped = interrupts.take();
-        const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
-        const api = session.api();
-        const market = id === undefined ? undefined : await resolveId("market", id, api, session);
-        return runMarketWatch({ id: market, events }, api, io);
-      });
-    },
-  );
-}
+export const marketWatch: CommandModule = {
+  register: (noun, host) =>
+    host.add(
+      noun
+        .command("watch")
+        .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
+        .argument("[id]", "only this market: its id, the beginning of it, its key or @last", identifier),
+      { names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets" },
+      ({ options, args: [id], io, interrupts }) => {
+        requireFormat(io);
+        return withSession(options, io, async (session) => {
+          const stopped = interrupts.take();
+          const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
+          const api = session.api();
+          const market = id === undefined ? undefined : await resolveId("market", id, api, session);
+          return runMarketWatch({ id: market, events }, api, io);
+        });
+      },
+    ),
+};
 
 /** An endless stream is a live table on a terminal and lines of JSON elsewhere: other formats need an end. */
 function requireFormat({ output }: Io): void {

@@ -5,7 +5,15 @@ import { plain } from "./cells.ts";
 import { markdownRecord, markdownTable } from "./markdown.ts";
 import type { Pager, Sink } from "./pager.ts";
 import { type Format, pickFields, toCsv, toNdjson, toTsv, toYaml } from "./serialise.ts";
-import { type Column, fieldColumns, renderRecord, renderTable, type TableStyle } from "./table.ts";
+import {
+  type Column,
+  type Field,
+  fieldColumns,
+  renderRecord,
+  renderTable,
+  type TableStyle,
+  toldFields,
+} from "./table.ts";
 import { escapeControls, folded, sanitizeLine, sanitizeText, shorten } from "./text-width.ts";
 
 export interface OutputOptions {
@@ -30,6 +38,8 @@ type Picture<Value> = (value: Value, width: number) => string;
 export type View<Value, Row extends object> = Shape<Value, Row> & {
   /** What it says about places of files: all that `-o github` and `-o sarif` print. */
   annotations?: (value: Value) => readonly Annotation[];
+  /** What `csv` and `tsv` have a line for, unless the list's rows or the record. */
+  lines?: (value: Value) => readonly object[];
 };
 
 type Shape<Value, Row extends object> =
@@ -42,13 +52,7 @@ type Shape<Value, Row extends object> =
       /** Further Markdown, which pages show below the table. */
       below?: (value: Value) => string;
     }
-  | {
-      kind: "record";
-      fields: (value: Value) => readonly (readonly [string, string])[];
-      picture?: Picture<Value>;
-      /** Of a record that is a list at heart: what `csv` and `tsv` have a line for. */
-      lines?: (value: Value) => readonly object[];
-    }
+  | { kind: "record"; fields: (value: Value) => readonly Field[]; picture?: Picture<Value> }
   /** A value that is used as it stands, in `$(...)` too: text unless another format is asked for by name. */
   | { kind: "text"; text: (value: Value) => string };
 
@@ -152,9 +156,8 @@ export class Output {
   /** Prints names, one per line or as the format has it. */
   list(names: readonly string[]): void {
     const asJson = this.#asked && !["table", "csv", "tsv", "markdown"].includes(this.format);
-    this.#options.stdout.write(
-      `${asJson ? escapeControls(JSON.stringify(names)) : names.map(sanitizeLine).join("\n")}\n`,
-    );
+    const text = asJson ? escapeControls(JSON.stringify(names)) : names.map(sanitizeLine).join("\n");
+    this.#options.stdout.write(`${text}\n`);
   }
 
   /**
@@ -225,10 +228,10 @@ export class Output {
 
   async #render<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<string> {
     const { fields } = this.#options;
-    if (view.kind === "text" && !this.#asked) return this.#text(value, view);
+    if (view.kind === "text" && !this.#asked) return this.#table(value, view);
     const rows = (view.kind === "list" ? view.rows(value) : [value]) as readonly Readonly<Record<string, unknown>>[];
     const picked = fields ? pickFields(rows, fields) : rows;
-    const lines = view.kind === "record" && !fields ? ((view.lines?.(value) ?? picked) as typeof rows) : picked;
+    const lines = fields ? picked : ((view.lines?.(value) ?? rows) as typeof rows);
     const whole = fields ? (view.kind === "list" ? picked : picked[0]) : value;
     switch (this.format) {
       case "json":
@@ -247,39 +250,30 @@ export class Output {
       case "sarif":
         return formatAnnotations(view.annotations?.(value) ?? [], this.format);
       case "table":
-        return fields ? this.#fieldTable(picked, fields, view) : this.#table(value, view);
+        return fields ? this.#fieldTable(picked, fields, view.kind) : this.#table(value, view);
     }
   }
 
-  #text<Value>(value: Value, { text }: { text: (value: Value) => string }): string {
-    return this.#options.stdout.isTTY ? sanitizeText(text(value)) : text(value);
-  }
-
   #table<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
-    if (view.kind === "text") return this.#text(value, view);
+    if (view.kind === "text") return this.#options.stdout.isTTY ? sanitizeText(view.text(value)) : view.text(value);
     const style = this.#style();
     const picture = style.width === undefined ? "" : (view.picture?.(value, style.width) ?? "");
     const above = picture === "" ? "" : `${picture}\n\n`;
-    if (view.kind === "record") return above + renderRecord(view.fields(value), style);
+    if (view.kind === "record") return above + renderRecord(toldFields(view.fields(value)), style);
     const rows = view.rows(value);
     if (rows.length > 0) return above + renderTable(rows, view.columns, style);
     this.note(view.empty);
     return "";
   }
 
-  #fieldTable<Value extends object, Row extends object>(
+  #fieldTable(
     rows: readonly Readonly<Record<string, unknown>>[],
     fields: readonly string[],
-    view: View<Value, Row>,
+    kind: View<object, object>["kind"],
   ): string {
-    if (view.kind !== "list") {
-      const [row = {}] = rows;
-      return renderRecord(
-        fields.map((field) => [field, plain(row[field])]),
-        this.#style(),
-      );
-    }
-    return renderTable(rows, fieldColumns(fields), this.#style());
+    if (kind === "list") return renderTable(rows, fieldColumns(fields), this.#style());
+    const told = fields.map((field) => [field, plain(rows[0]?.[field])] as const);
+    return renderRecord(told, this.#style());
   }
 
   #style(): TableStyle {
@@ -301,7 +295,7 @@ export class Output {
 
 function markdownOf<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
   if (view.kind === "text") return view.text(value);
-  if (view.kind === "record") return markdownRecord(view.fields(value));
+  if (view.kind === "record") return markdownRecord(toldFields(view.fields(value)));
   const below = view.below?.(value) ?? "";
   return `${markdownTable(view.rows(value), view.columns)}${below === "" ? "" : `\n\n${below}`}`;
 }

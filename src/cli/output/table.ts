@@ -27,6 +27,13 @@ export interface Column<Row> {
   picture?: true;
 }
 
+/** A field of a record; one without a text is left out. */
+export type Field = readonly [name: string, text: string | undefined];
+
+export function toldFields(fields: readonly Field[]): (readonly [string, string])[] {
+  return fields.filter((field): field is readonly [string, string] => field[1] !== undefined);
+}
+
 export interface TableStyle {
   /** Columns of the terminal; undefined when the table may be as wide as it likes. */
   width: number | undefined;

@@ -1,6 +1,6 @@
 import type { ExitCode } from "../errors.ts";
 import { Output, type OutputOptions, type View } from "./output.ts";
-import type { Column } from "./table.ts";
+import { type Column, toldFields } from "./table.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -79,7 +79,7 @@ function resultOf<Value extends object, Row extends object>(
       empty: view.empty,
     };
   }
-  const fields = view.kind === "record" ? view.fields(value) : [["result", view.text(value)] as const];
+  const fields = view.kind === "record" ? toldFields(view.fields(value)) : [["result", view.text(value)] as const];
   const items = [
     of(
       value,

@@ -4,6 +4,7 @@ import { RESTART_POLICY, Supervised } from "../../app/serve/supervisor.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -152,7 +153,7 @@ function sentenceOf(line: string): string {
 function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+    return isMapping(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,12 +1,10 @@
-import type { Command } from "commander";
 import { isConfirmed } from "../../app/audit/verify-log.ts";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
-import { type Forwarded, type ForwardOptions, forwardEvents, listenSecret } from "../../app/webhooks/forward-events.ts";
+import { type ForwardOptions, forwardEvents, listenSecret } from "../../app/webhooks/forward-events.ts";
 import type { Api } from "../../contract/operations.ts";
 import { type WebhookEventType, webhookEventTypes } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Host, type Io, withSession } from "../command.ts";
-import type { View } from "../output/output.ts";
+import { type CommandModule, type Io, withSession } from "../command.ts";
 
 const POLL_MS = 500;
 /** Over HTTP each poll counts against the rate limit: this fits the default of 20 requests a minute. */
@@ -18,36 +16,35 @@ interface Flags {
   printSecret?: true;
 }
 
-export function registerListen(noun: Command, host: Host): void {
-  host.add<Flags>(
-    noun
-      .command("listen")
-      .description("follow what happens and forward it, signed, to a program on this machine")
-      .option("--forward-to <url>", "where events are posted, such as http://localhost:3000/hook", address)
-      .option("--events <names>", "only these, such as order.filled,market.settled", eventList)
-      .option("--print-secret", "print the signing secret and end"),
-    { names: "id type status problem" },
-    async ({ options, io, interrupts }) => {
-      const { forwardTo, events = webhookEventTypes, printSecret } = options;
-      const tenant = readOperatorTenant(options.tenant);
-      const secret = listenSecret(tenant.secret(tenant.config.audit.key, ["audit", "key"]));
-      if (printSecret) {
-        return io.output.print({ secret }, secretView);
-      }
-      if (forwardTo === undefined) throw new Fault("USAGE", "Where to? Add --forward-to URL");
-      const signal = interrupts.take();
-      // Polls of the database count against no rate limit.
-      const via = options.via === "auto" && options.url === undefined ? "db" : options.via;
-      return withSession({ ...options, via }, io, (session) => {
-        io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
-        const pollMs = session.services ? POLL_MS : HTTP_POLL_MS;
-        const confirmed = (seq: number) => isConfirmed(seq, session);
-        const forwarding = { forwardTo, events, secret, pollMs, signal, isConfirmed: confirmed };
-        return runWebhookListen(forwarding, session.api(), io);
-      });
-    },
-  );
-}
+export const webhookListen: CommandModule = {
+  register: (noun, host) =>
+    host.add<Flags>(
+      noun
+        .command("listen")
+        .description("follow what happens and forward it, signed, to a program on this machine")
+        .option("--forward-to <url>", "where events are posted, such as http://localhost:3000/hook", address)
+        .option("--events <names>", "only these, such as order.filled,market.settled", eventList)
+        .option("--print-secret", "print the signing secret and end"),
+      { names: "id type status problem" },
+      async ({ options, io, interrupts }) => {
+        const { forwardTo, events = webhookEventTypes, printSecret } = options;
+        const tenant = readOperatorTenant(options.tenant);
+        const secret = listenSecret(tenant.secret(tenant.config.audit.key, ["audit", "key"]));
+        if (printSecret) return io.output.print({ secret }, { kind: "text", text: () => secret });
+        if (forwardTo === undefined) throw new Fault("USAGE", "Where to? Add --forward-to URL");
+        const signal = interrupts.take();
+        // Polls of the database count against no rate limit.
+        const via = options.via === "auto" && options.url === undefined ? "db" : options.via;
+        return withSession({ ...options, via }, io, (session) => {
+          io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
+          const pollMs = session.services ? POLL_MS : HTTP_POLL_MS;
+          const confirmed = (seq: number) => isConfirmed(seq, session);
+          const forwarding = { forwardTo, events, secret, pollMs, signal, isConfirmed: confirmed };
+          return runWebhookListen(forwarding, session.api(), io);
+        });
+      },
+    ),
+};
 
 function address(value: string): string {
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
@@ -66,13 +63,10 @@ function eventList(value: string): WebhookEventType[] {
   });
 }
 
-const secretView: View<{ secret: string }, { secret: string }> = { kind: "text", text: ({ secret }) => secret };
-
-const forwardedView: View<Forwarded, Forwarded> = {
-  kind: "text",
-  text: ({ id, type, status, problem }) => `${type} ${id}: ${status ?? problem ?? "no answer"}`,
-};
-
 export async function runWebhookListen(options: ForwardOptions, api: Api, { output }: Io): Promise<void> {
-  for await (const forwarded of forwardEvents(options, api)) await output.print(forwarded, forwardedView);
+  for await (const forwarded of forwardEvents(options, api))
+    await output.print(forwarded, {
+      kind: "text",
+      text: ({ id, type, status, problem }) => `${type} ${id}: ${status ?? problem ?? "no answer"}`,
+    });
 }

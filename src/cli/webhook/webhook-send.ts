@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import {
   checkStandingIn,
   isSignedByProvider,
   type Scheme,
-  type Signed,
   type SignOptions,
   sendAsProvider,
   signAsProvider,
@@ -16,75 +15,98 @@ import { SAMPLE_EVENTS, sampleFields, sampleWebhook } from "../../app/webhooks/w
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import type { Host } from "../command.ts";
+import type { CommandModule } from "../command.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
-import type { View } from "../output/output.ts";
 
 /** The server's own limit for a webhook. */
 const MAX_BODY_BYTES = 256 * 1024;
 
-/** The verbs of `webhook` that stand in for a provider. */
-export function registerSending(noun: Command, host: Host): void {
-  host.add<{ set: string[]; scheme?: Scheme; asProvider?: boolean }>(
-    noun
-      .command("send")
-      .description(
-        "send an event to the running server, signed as its provider would; outside of a sandbox with --as-provider",
-      )
-      .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
-      .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
-      .option("--as-provider", "stand in for the provider: --reason says why, and your key is the actor on record")
-      .addOption(schemeOption("what the endpoint takes"))
-      .addHelpText("after", fieldsHelp()),
-    { names: "event url status body" },
-    async ({ options, args: [event = ""], io }) => {
-      const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
-      const tenant = readOperatorTenant(options.tenant);
-      checkStandingIn(tenant, event, options);
-      if (options.asProvider && mustAsk(options, io.prompts, "Standing in for a provider")) {
-        io.output.note(JSON.stringify(sample.body));
-        if (!(await io.prompts.confirm(`Put ${event} on record at ${tenant.id} in the provider's place?`)))
-          throw declined();
-      }
-      const sent = await sendAsProvider(tenant, sample, options, (message) => io.output.note(message));
-      await io.output.print({ event, ...sent, body: sample.body }, sentView);
-    },
-  );
-  host.add<{ body: string } & SignOptions>(
-    noun
-      .command("sign")
-      .description("the X-Signature of a body, or with --scheme v2 its headers, under the tenant's webhook secret")
-      .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
-      .addOption(schemeOption("what the --endpoint takes, v1 where it takes any or none is named,"))
-      .addOption(endpointOption("whose secret signs; v2 needs it, v1 takes the shared one unless given"))
-      .option("--id <id>", "the webhook-id of v2; a new one unless given", identifier)
-      .option("--timestamp <seconds>", "the webhook-timestamp of v2, since the epoch; now unless given", epochSeconds),
-    { names: "signature scheme headers" },
-    async ({ options, io }) => {
-      const body = await readBytes(options.body);
-      const signed = signAsProvider(readOperatorTenant(options.tenant), body, options);
-      if ("headers" in signed) await io.output.print(signed, headersView);
-      else await io.output.print(signed, signatureView);
-    },
-  );
-  host.add<{ body: string; signature: string; endpoint?: InboundEndpoint }>(
-    noun
-      .command("verify")
-      .description("check a body's X-Signature against the tenant's active webhook secrets")
-      .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
-      .requiredOption("--signature <hex>", "as it stands in the header", identifier)
-      .addOption(endpointOption("whose secrets count; those of all unless given")),
-    { names: "valid" },
-    async ({ options, io }) => {
-      const { signature, endpoint } = options;
-      const body = await readBytes(options.body);
-      const valid = isSignedByProvider(readOperatorTenant(options.tenant), { body, signature, endpoint });
-      if (!valid) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
-      await io.output.print({ valid }, validView);
-    },
-  );
-}
+/** Puts an event on record as its provider would. */
+export const webhookSend: CommandModule = {
+  register: (noun, host) =>
+    host.add<{ set: string[]; scheme?: Scheme; asProvider?: boolean }>(
+      noun
+        .command("send")
+        .description(
+          "send an event to the running server, signed as its provider would; outside of a sandbox with --as-provider",
+        )
+        .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
+        .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
+        .option("--as-provider", "stand in for the provider: --reason says why, and your key is the actor on record")
+        .addOption(schemeOption("what the endpoint takes"))
+        .addHelpText("after", fieldsHelp()),
+      { names: "event url status body" },
+      async ({ options, args: [event = ""], io }) => {
+        const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
+        const tenant = readOperatorTenant(options.tenant);
+        checkStandingIn(tenant, event, options);
+        if (options.asProvider && mustAsk(options, io.prompts, "Standing in for a provider")) {
+          io.output.note(JSON.stringify(sample.body));
+          if (!(await io.prompts.confirm(`Put ${event} on record at ${tenant.id} in the provider's place?`)))
+            throw declined();
+        }
+        const sent = await sendAsProvider(tenant, sample, options, (message) => io.output.note(message));
+        const printed = { event, ...sent, body: sample.body };
+        await io.output.print(printed, {
+          kind: "record",
+          fields: ({ url, status, body }) => [
+            ["event", event],
+            ["to", url],
+            ["answer", String(status)],
+            ["body", JSON.stringify(body)],
+          ],
+        });
+      },
+    ),
+};
+
+export const webhookSign: CommandModule = {
+  register: (noun, host) =>
+    host.add<{ body: string } & SignOptions>(
+      noun
+        .command("sign")
+        .description("the X-Signature of a body, or with --scheme v2 its headers, under the tenant's webhook secret")
+        .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
+        .addOption(schemeOption("what the --endpoint takes, v1 where it takes any or none is named,"))
+        .addOption(endpointOption("whose secret signs; v2 needs it, v1 takes the shared one unless given"))
+        .option("--id <id>", "the webhook-id of v2; a new one unless given", identifier)
+        .option(
+          "--timestamp <seconds>",
+          "the webhook-timestamp of v2, since the epoch; now unless given",
+          epochSeconds,
+        ),
+      { names: "signature scheme headers" },
+      async ({ options, io: { output } }) => {
+        const body = await readBytes(options.body);
+        const signed = signAsProvider(readOperatorTenant(options.tenant), body, options);
+        if ("signature" in signed) return output.print(signed, { kind: "text", text: ({ signature }) => signature });
+        await output.print(signed, {
+          kind: "record",
+          fields: ({ scheme, headers }) => [["scheme", scheme], ...Object.entries(headers)],
+        });
+      },
+    ),
+};
+
+export const webhookVerify: CommandModule = {
+  register: (noun, host) =>
+    host.add<{ body: string; signature: string; endpoint?: InboundEndpoint }>(
+      noun
+        .command("verify")
+        .description("check a body's X-Signature against the tenant's active webhook secrets")
+        .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
+        .requiredOption("--signature <hex>", "as it stands in the header", identifier)
+        .addOption(endpointOption("whose secrets count; those of all unless given")),
+      { names: "valid" },
+      async ({ options: { body, signature, endpoint, tenant }, io }) => {
+        const bytes = await readBytes(body);
+        const valid = isSignedByProvider(readOperatorTenant(tenant), { body: bytes, signature, endpoint });
+        if (!valid) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
+        await io.output.print({ valid }, { kind: "text", text: () => "valid" });
+      },
+    ),
+};
 
 /** What `--set` may state of each event. */
 function fieldsHelp(): string {
@@ -107,45 +129,11 @@ function collect(value: string, previous: readonly string[]): string[] {
   return [...previous, value];
 }
 
-interface Sent {
-  event: string;
-  url: string;
-  status: number;
-  body: Record<string, unknown>;
-}
-
-const sentView: View<Sent, Sent> = {
-  kind: "record",
-  fields: ({ event, url, status, body }) => [
-    ["event", event],
-    ["to", url],
-    ["answer", String(status)],
-    ["body", JSON.stringify(body)],
-  ],
-};
-
-const signatureView: View<{ signature: string }, { signature: string }> = {
-  kind: "text",
-  text: ({ signature }) => signature,
-};
-
-type SignedMessage = Extract<Signed, { headers: object }>;
-
-const headersView: View<SignedMessage, SignedMessage> = {
-  kind: "record",
-  fields: ({ scheme, headers }) => [["scheme", scheme], ...Object.entries(headers)],
-};
-
-const validView: View<{ valid: boolean }, { valid: boolean }> = { kind: "text", text: () => "valid" };
-
 async function readBytes(file: string): Promise<Buffer> {
-  const bytes = file === "-" ? await buffer(process.stdin) : await readFile(file).catch(notReadable(file));
+  const reading = file === "-" ? buffer(process.stdin) : readFile(file);
+  const bytes = await reading.catch((cause: unknown) => {
+    throw new Fault("USAGE", `--body: ${file} cannot be read`, { cause });
+  });
   if (bytes.length > MAX_BODY_BYTES) throw new Fault("USAGE", `--body is longer than ${MAX_BODY_BYTES} bytes`);
   return bytes;
-}
-
-function notReadable(file: string) {
-  return (cause: unknown): never => {
-    throw new Fault("USAGE", `--body: ${file} cannot be read`, { cause });
-  };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { text } from "../../contract/scalars.ts";
-import { isMapping } from "../yaml/mapping.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { OutgoingUrl, previousSecrets, SecretReference } from "./scalars.ts";
 
 const MOST_TARGETS = 5;

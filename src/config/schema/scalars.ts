@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../../contract/scalars.ts";
 import { hostPattern, isLoopback } from "../../domain/access/networks.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { formatSpan, UNIT_MS } from "../../domain/time/units.ts";
 import { LABEL } from "../selection/selector.ts";
-import { isMapping } from "../yaml/mapping.ts";
 
 export const TenantId = z
   .string()

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { isBelow, isReserved } from "../bounded-file.ts";
 import {
   ConfigError,
@@ -12,7 +13,6 @@ import {
 import { displayPath, readConfigFile } from "../config-file.ts";
 import { OPERATOR_FILE } from "../operator-file.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
-import { isMapping } from "./mapping.ts";
 import { YamlSource } from "./yaml-source.ts";
 
 /** Files in one chain of `extends`. */

@@ -12,8 +12,8 @@ import {
   type YAMLSeq,
 } from "yaml";
 import { isSame, type Json } from "../../domain/audit/audit-link.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import type { Path } from "../config-error.ts";
-import { isMapping } from "./mapping.ts";
 
 /** A stretch of the text and what takes its place. */
 type Edit = readonly [start: number, end: number, replacement: string];

@@ -4,20 +4,22 @@ import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
 import {
+  CategorySlug,
   line,
   MarketId,
   MarketKey,
   MarketKind,
   MarketStatus,
   Price,
+  Question,
+  ResolutionRef,
   Sha256,
   Timestamp,
   text,
   Usd,
 } from "../scalars.ts";
-import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "../stored.ts";
-import { KeyType, leaked } from "./keys.ts";
-import { MarketInput } from "./markets.ts";
+import { KeyName, KeyType, leaked } from "./keys.ts";
+import { MarketInput, Meta } from "./markets.ts";
 import { AppliedPolicy, StoredPolicy } from "./policy.ts";
 
 const State = z.enum(["open", "suspended"]);
@@ -118,7 +120,7 @@ export const Fingerprint = z
 
 const ConfigKey = z
   .object({
-    name: StoredName,
+    name: KeyName,
     type: KeyType,
     fingerprint: Fingerprint,
     scopes: z.array(z.enum(SCOPES)),
@@ -133,13 +135,13 @@ const ConfigKey = z
 
 const marketTerms = {
   id: MarketId,
-  question: StoredQuestion,
-  category: StoredCategory,
+  question: Question,
+  category: CategorySlug,
   kind: MarketKind,
   p0: Price,
   closeAt: Timestamp,
-  resolutionRef: StoredReference,
-  meta: StoredMeta,
+  resolutionRef: ResolutionRef,
+  meta: Meta,
   liquidityUsd: Usd,
   status: MarketStatus,
 };

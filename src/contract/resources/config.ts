@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import {
   MarketId,
   MarketKey,
@@ -119,47 +119,36 @@ export const ConfigInput = z
   })
   .meta({ id: "ConfigInput" });
 
-const { operation, operatorRead, configRead } = operationsUnder("operations");
+const { operation, operatorRead, configRead, operatorChange } = operationsUnder("operations");
 
 export const configOperations = {
   getFreeze: operatorRead({
     path: "/v1/config/freeze",
     summary: "Tell whether the configuration is frozen, by whom and why.",
-    input: NoInput,
     output: Freeze,
-    refusals: [],
     extension: true,
   }),
-  freezeConfig: operation({
+  freezeConfig: operatorChange("config", {
     method: "PUT",
     path: "/v1/config/freeze",
-    auth: "admin",
-    scope: "config",
     summary: "Freeze the configuration: applies and rollbacks are refused until then. Replaces a freeze that stands.",
     input: FreezeInput,
     output: Freeze,
     refusals: [],
-    writes: true,
     extension: true,
   }),
-  unfreezeConfig: operation({
+  unfreezeConfig: operatorChange("config", {
     method: "DELETE",
     path: "/v1/config/freeze",
-    auth: "admin",
-    scope: "config",
     summary: "Lift the freeze, if there is one.",
-    input: NoInput,
     output: Freeze,
     refusals: [],
-    writes: true,
     extension: true,
   }),
   getConfig: configRead({
     path: "/v1/config",
     summary: "Get the live configuration.",
-    input: NoInput,
     output: LiveConfiguration,
-    refusals: [],
     extension: true,
   }),
   listUnsettledMarkets: configRead({
@@ -167,7 +156,6 @@ export const configOperations = {
     summary: "List the markets that are not settled by id, with all that a file of them states.",
     input: z.object(paging),
     output: z.array(UnsettledMarket),
-    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -176,7 +164,6 @@ export const configOperations = {
     summary: "List the applies, newest first.",
     input: z.object(paging),
     output: z.array(AppliedItem),
-    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -185,7 +172,6 @@ export const configOperations = {
     summary: "Get one apply with its document.",
     input: z.object({ seq: queryInteger(z.number().int().min(1)) }),
     output: AppliedConfiguration,
-    refusals: [],
     extension: true,
   }),
   previewPolicy: operation({
@@ -199,11 +185,8 @@ export const configOperations = {
     refusals: [],
     extension: true,
   }),
-  applyConfig: operation({
-    method: "POST",
+  applyConfig: operatorChange("config", {
     path: "/v1/config",
-    auth: "admin",
-    scope: "config",
     summary:
       "Apply a plan in one commit. Also needs the scope `markets` to create, suspend or resume markets, `funds` to add capital, and `keys` to change keys.",
     input: ConfigInput,
@@ -221,7 +204,6 @@ export const configOperations = {
       "MARKET_SETTLED",
       "MARKET_CLOSED",
     ],
-    writes: true,
     changes: "keys",
     extension: true,
     bodyLimitBytes: 4 * 1024 * 1024,

@@ -1,13 +1,12 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { paging, Timestamp, text } from "../scalars.ts";
-import { StoredText } from "../stored.ts";
 
 const ReceiverName = text(64).meta({
   description: "The receiver's name in the tenant file.",
   examples: ["backoffice"],
 });
-const StoredReceiver = StoredText.meta({
+const StoredReceiver = z.string().meta({
   description: "The receiver's name in the tenant file.",
   examples: ["backoffice"],
 });
@@ -58,7 +57,7 @@ export const WebhookReceiver = z
   })
   .meta({ id: "WebhookReceiver" });
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operatorRead, operatorChange } = operationsUnder("operations");
 
 export const deliveryOperations = {
   listWebhookDeliveries: operatorRead({
@@ -66,15 +65,11 @@ export const deliveryOperations = {
     summary: "List the deliveries of outgoing webhooks, newest event first.",
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
-    refusals: [],
     paged: true,
     extension: true,
   }),
-  replayWebhook: operation({
-    method: "POST",
+  replayWebhook: operatorChange("config", {
     path: "/v1/webhooks/deliveries/:id/replay",
-    auth: "admin",
-    scope: "config",
     summary: "Send an event again, to one receiver or to all that it was sent to.",
     input: z.object({
       id: text(200).meta({
@@ -85,26 +80,19 @@ export const deliveryOperations = {
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
     refusals: [],
     extension: true,
-    writes: true,
   }),
   listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
     summary: "List the receivers of outgoing webhooks and how many events wait for each.",
-    input: NoInput,
     output: z.array(WebhookReceiver),
-    refusals: [],
     extension: true,
   }),
-  enableWebhookReceiver: operation({
-    method: "POST",
+  enableWebhookReceiver: operatorChange("config", {
     path: "/v1/webhooks/receivers/:name/enable",
-    auth: "admin",
-    scope: "config",
     summary: "Enable a receiver that was disabled because it answered 410.",
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,
     refusals: [],
     extension: true,
-    writes: true,
   }),
 };

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { Price, Timestamp, text } from "../scalars.ts";
-import { StoredText, StoredUserId } from "../stored.ts";
+import { Price, Timestamp, text, UserId } from "../scalars.ts";
 import { AuditEntry } from "./audit.ts";
 import { fillFields } from "./trading.ts";
 
@@ -14,8 +13,8 @@ export const Refusal = z
     code: z.string().meta({ description: "The code as in the header `Error-Code`.", examples: ["MAX_TRADE_EXCEEDED"] }),
     error: z.string().meta({ description: "The message that the caller received." }),
     actor: z.string().meta({ description: "The caller, as audit entries name it.", examples: ["user:usr_1"] }),
-    userId: StoredUserId.nullable(),
-    marketId: StoredText.nullable().meta({ description: "The market id in the request." }),
+    userId: UserId.nullable(),
+    marketId: z.string().nullable().meta({ description: "The market id in the request." }),
     detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).meta({
       description:
         "Details, such as the `limit`, the `value` that exceeded it, and the policy `field` that sets the limit.",
@@ -30,7 +29,7 @@ export const ExplainedTrade = z
     tradeId: z.string(),
     marketId,
     question: z.string(),
-    userId: StoredUserId,
+    userId: UserId,
     side,
     action: z.enum(["buy", "sell"]),
     amount,
@@ -52,7 +51,6 @@ export const explainOperations = {
     summary: "Explain why a request was refused; the server remembers its last 10,000 refusals.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
-    refusals: [],
     extension: true,
   }),
   explainTrade: operatorRead({
@@ -60,7 +58,6 @@ export const explainOperations = {
     summary: "Get a trade with its audit entry and the prices before and after it.",
     input: z.object({ tradeId: text(64) }),
     output: ExplainedTrade,
-    refusals: [],
     extension: true,
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { Timestamp, Usd } from "../scalars.ts";
 
 export const Health = z
@@ -49,7 +49,7 @@ export const LedgerCheck = z
   })
   .meta({ id: "LedgerCheck" });
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operation, operatorRead, operatorChange } = operationsUnder("operations");
 
 export const healthOperations = {
   getHealth: operation({
@@ -57,16 +57,12 @@ export const healthOperations = {
     path: "/health",
     auth: "none",
     summary: "Check that the service and its database are up.",
-    input: NoInput,
     output: Health,
     refusals: [],
     health: true,
   }),
-  reconcile: operation({
-    method: "POST",
+  reconcile: operatorChange("read", {
     path: "/v1/reconcile",
-    auth: "admin",
-    scope: "read",
     summary: "Reconcile the whole ledger; the result goes into the audit log.",
     input: z.object({
       full: z.enum(["true", "false"]).optional().meta({
@@ -77,7 +73,6 @@ export const healthOperations = {
     inQuery: true,
     output: Reconciliation,
     refusals: [],
-    writes: true,
     verifies: "ledger",
   }),
   explainLedger: operatorRead({
@@ -90,7 +85,6 @@ export const healthOperations = {
       }),
     }),
     output: z.array(LedgerCheck),
-    refusals: [],
     extension: true,
   }),
 };

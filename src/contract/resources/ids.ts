@@ -2,7 +2,6 @@ import { z } from "zod";
 import { ID_KINDS } from "../../domain/market/short-id.ts";
 import { operationsUnder } from "../operation.ts";
 import { text } from "../scalars.ts";
-import { StoredText } from "../stored.ts";
 
 /** The most texts of one request: a full page of a list. */
 export const MOST_REFS = 200;
@@ -14,7 +13,7 @@ export const IdMatches = z
       .array(
         z.object({
           id: z.string(),
-          label: StoredText.meta({
+          label: z.string().meta({
             description:
               "The market's question; whose withdrawal or trade it is; the event's type; the refused operation.",
           }),
@@ -40,7 +39,6 @@ export const idOperations = {
       }),
     }),
     output: z.array(IdMatches),
-    refusals: [],
     extension: true,
   }),
 };

@@ -50,33 +50,27 @@ export const Deposit = z.object({
   txRef: text(255),
 });
 
-const { operation: identity } = operationsUnder("identity");
-const { operation: money } = operationsUnder("money");
+const identity = operationsUnder("identity");
+const money = operationsUnder("money");
 
 /** Providers' webhooks. */
 export const inboundOperations = {
-  receiveKyc: identity({
-    method: "POST",
+  receiveKyc: identity.signed({
     path: "/kyc/inbound/:tenantId",
-    auth: "signature",
     summary: "Receive the result of an identity verification.",
     input: KycEvent,
     output: Received,
     refusals: [],
   }),
-  receivePayment: money({
-    method: "POST",
+  receivePayment: money.signed({
     path: "/payments/inbound/:tenantId",
-    auth: "signature",
     summary: "Receive a payment confirmation.",
     input: PaymentEvent,
     output: Received,
     refusals: [],
   }),
-  receiveStripe: money({
-    method: "POST",
+  receiveStripe: money.signed({
     path: "/payments/stripe/:tenantId",
-    auth: "signature",
     summary: "Receive a Stripe event about payments, refunds and disputes.",
     input: StripeEvent,
     output: Received,

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { normalScopes, noScope, SCOPES } from "../../domain/access/scopes.ts";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { Cidr, Name, Timestamp } from "../scalars.ts";
-import { StoredName } from "../stored.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -50,7 +49,7 @@ export const leaked = z.boolean().meta({
 
 export const ApiKeyItem = z
   .object({
-    name: StoredName,
+    name: KeyName,
     type: KeyType,
     active: z.boolean().meta({ description: "Whether the key works now." }),
     onRecord: z.boolean().meta({
@@ -101,7 +100,7 @@ const key = z
   });
 
 export const KeyCreated = z
-  .object({ name: StoredName, type: KeyType, scopes, from, key, createdAt: Timestamp, expiresAt })
+  .object({ name: KeyName, type: KeyType, scopes, from, key, createdAt: Timestamp, expiresAt })
   .meta({ id: "KeyCreated" });
 
 export const KeyRotation = z
@@ -134,55 +133,39 @@ export const KeyRef = z.object({
   type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
 });
 
-export const KeyRevoked = z
-  .object({ name: StoredName, type: KeyType, revokedAt: Timestamp })
-  .meta({ id: "KeyRevoked" });
+export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operatorRead, operatorChange } = operationsUnder("operations");
 
 export const keyOperations = {
   listKeys: operatorRead({
     path: "/v1/keys",
     summary: "List the API keys, including those that have ended.",
-    input: NoInput,
     output: z.array(ApiKeyItem),
-    refusals: [],
     extension: true,
   }),
-  createKey: operation({
-    method: "POST",
+  createKey: operatorChange("keys", {
     path: "/v1/keys",
-    auth: "admin",
-    scope: "keys",
     summary: "Create an API key; its value is shown once.",
     input: KeyInput,
     output: KeyCreated,
     refusals: ["KEY_EXISTS"],
-    writes: true,
     extension: true,
   }),
-  rotateKey: operation({
-    method: "POST",
+  rotateKey: operatorChange("keys", {
     path: "/v1/keys/:name/rotate",
-    auth: "admin",
-    scope: "keys",
     summary: "Give an API key a new value; the old one keeps working for a while.",
     input: KeyRotation,
     output: KeyRotated,
     refusals: [],
-    writes: true,
     extension: true,
   }),
-  revokeKey: operation({
-    method: "POST",
+  revokeKey: operatorChange("keys", {
     path: "/v1/keys/:name/revoke",
-    auth: "admin",
-    scope: "keys",
     summary: "Revoke an API key at once.",
     input: KeyRef,
     output: KeyRevoked,
     refusals: ["KEY_IN_USE"],
-    writes: true,
     extension: true,
   }),
 };

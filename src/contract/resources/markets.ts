@@ -2,16 +2,17 @@ import { z } from "zod";
 import { WAITING_FOR } from "../../domain/market/status-filter.ts";
 import { MAX_PRICE, MIN_PRICE } from "../../domain/money.ts";
 import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import {
   CategorySlug,
-  line,
   MarketId,
   MarketKey,
   MarketKind,
   MarketStatus,
   Price,
   paging,
+  Question,
+  ResolutionRef,
   Shares,
   Side,
   StatusWords,
@@ -20,18 +21,8 @@ import {
   Usd,
   UsdAmount,
 } from "../scalars.ts";
-import { StoredCategory, StoredMeta, StoredQuestion, StoredReference } from "../stored.ts";
 
 const META_BYTES = 8 * 1024;
-
-export const Question = line(500).meta({
-  description: "The question that traders answer.",
-  examples: ["Will BTC close above 100,000?"],
-});
-export const ResolutionRef = line(500).meta({
-  description: "The source that decides the outcome, in readable form.",
-  examples: ["pm:btc > 100000"],
-});
 
 /** Why metadata is refused; undefined when it is fine. */
 function metaProblem(meta: Record<string, unknown>): string | undefined {
@@ -101,8 +92,8 @@ export const MarketCreated = z
 export const MarketItem = z
   .object({
     id: MarketId,
-    question: StoredQuestion,
-    category: StoredCategory,
+    question: Question,
+    category: CategorySlug,
     kind: MarketKind,
     yesPrice: Price,
     volume24h: Usd,
@@ -122,16 +113,16 @@ export const MarketItem = z
 export const MarketDetail = z
   .object({
     id: MarketId,
-    question: StoredQuestion,
-    category: StoredCategory,
+    question: Question,
+    category: CategorySlug,
     kind: MarketKind,
     status: MarketStatus,
     yesPrice: Price,
     noPrice: Price,
     volume: Usd,
     closeAt: Timestamp,
-    resolutionRef: StoredReference,
-    meta: StoredMeta,
+    resolutionRef: ResolutionRef,
+    meta: Meta,
     createdAt: Timestamp,
     outcome: Side.nullable().meta({ description: "Extension: the outcome; null until the market is settled." }),
     settledAt: Timestamp.nullable(),
@@ -163,7 +154,7 @@ export const HistoryPoint = z.object({ t: Timestamp, yes: Price, no: Price }).me
 const DepthLevel = z.object({ price: Price, size: Shares }).meta({ id: "DepthLevel" });
 export const Depth = z.object({ yes: z.array(DepthLevel), no: z.array(DepthLevel) }).meta({ id: "Depth" });
 export const TrendingItem = z
-  .object({ id: MarketId, question: StoredQuestion, yesPrice: Price, volume24h: Usd })
+  .object({ id: MarketId, question: Question, yesPrice: Price, volume24h: Usd })
   .meta({ id: "TrendingItem" });
 
 /** The most markets of one request for recent prices: a full page of the list. */
@@ -176,32 +167,24 @@ export const RecentPrices = z
   })
   .meta({ id: "RecentPrices" });
 
-const { operation } = operationsUnder("markets");
+const { publicRead, operatorChange } = operationsUnder("markets");
 
 export const marketOperations = {
-  listMarkets: operation({
-    method: "GET",
+  listMarkets: publicRead({
     path: "/v1/markets",
-    auth: "public",
     summary: "List the open markets, or for operators those in other states, the next to close first.",
     input: MarketFilter,
     output: z.array(MarketItem),
     refusals: ["FORBIDDEN", "SCOPE_REQUIRED"],
     paged: true,
   }),
-  listTrendingMarkets: operation({
-    method: "GET",
+  listTrendingMarkets: publicRead({
     path: "/v1/markets/trending",
-    auth: "public",
     summary: "List the 20 open markets with the largest volume of the last 24 hours.",
-    input: NoInput,
     output: z.array(TrendingItem),
-    refusals: [],
   }),
-  listRecentPrices: operation({
-    method: "GET",
+  listRecentPrices: publicRead({
     path: "/v1/markets/recent",
-    auth: "public",
     summary: "Get the hourly YES prices of the last 24 hours of several markets.",
     input: z.object({
       ids: text(8192).meta({
@@ -210,67 +193,48 @@ export const marketOperations = {
       }),
     }),
     output: z.array(RecentPrices),
-    refusals: [],
     extension: true,
   }),
-  getMarket: operation({
-    method: "GET",
+  getMarket: publicRead({
     path: "/v1/markets/:id",
-    auth: "public",
     summary: "Get one market.",
     input: MarketRef,
     output: MarketDetail,
     refusals: ["MARKET_NOT_FOUND"],
   }),
-  getMarketHistory: operation({
-    method: "GET",
+  getMarketHistory: publicRead({
     path: "/v1/markets/:id/history",
-    auth: "public",
     summary: "Get the hourly prices of a market since it was created.",
     input: MarketRef,
     output: z.array(HistoryPoint),
     refusals: ["MARKET_NOT_FOUND"],
   }),
-  getMarketDepth: operation({
-    method: "GET",
+  getMarketDepth: publicRead({
     path: "/v1/markets/:id/depth",
-    auth: "public",
     summary: "Get the number of shares on offer at each price.",
     input: MarketRef,
     output: Depth,
     refusals: ["MARKET_NOT_FOUND"],
   }),
-  createMarket: operation({
-    method: "POST",
+  createMarket: operatorChange("markets", {
     path: "/v1/markets",
-    auth: "admin",
-    scope: "markets",
     summary: "Create a market, open for trading.",
     input: MarketInput,
     output: MarketCreated,
     refusals: ["MARKET_KEY_TAKEN", "TREASURY_INSUFFICIENT"],
-    writes: true,
   }),
-  suspendMarket: operation({
-    method: "POST",
+  suspendMarket: operatorChange("markets", {
     path: "/v1/markets/:id/suspend",
-    auth: "admin",
-    scope: "markets",
     summary: "Halt trading in a market; positions are kept.",
     input: MarketRef,
     output: MarketStatusChange,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
-    writes: true,
   }),
-  resumeMarket: operation({
-    method: "POST",
+  resumeMarket: operatorChange("markets", {
     path: "/v1/markets/:id/resume",
-    auth: "admin",
-    scope: "markets",
     summary: "Resume trading in a suspended market.",
     input: MarketRef,
     output: MarketStatusChange,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
-    writes: true,
   }),
 };

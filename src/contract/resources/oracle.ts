@@ -1,13 +1,12 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, Timestamp, text } from "../scalars.ts";
-import { StoredQuestion, StoredReference, StoredText } from "../stored.ts";
+import { operationsUnder } from "../operation.ts";
+import { MarketId, Question, ResolutionRef, Timestamp, text } from "../scalars.ts";
 
 export const HeldMarket = z
   .object({
     marketId: MarketId,
-    question: StoredQuestion,
-    resolutionRef: StoredReference,
+    question: Question,
+    resolutionRef: ResolutionRef,
     reason: z.string().meta({ description: "Why it is held, as a stable code.", examples: ["stale"] }),
     detail: z.string(),
     heldAt: Timestamp,
@@ -31,10 +30,10 @@ export const OracleSweep = z
 
 export const FeedLine = z
   .object({
-    feed: StoredText.meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
-    sources: z.array(StoredText).meta({ description: "Each with what it calls the instrument, the best first." }),
+    feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
+    sources: z.array(z.string()).meta({ description: "Each with what it calls the instrument, the best first." }),
     lacking: z
-      .array(StoredText)
+      .array(z.string())
       .meta({ description: "Sources that cannot be used, and what the tenant file would have to state." }),
     quorum: z.number().int().meta({ description: "How many sources must answer." }),
     maxAgeSec: z.number().meta({ description: "How old a price may be." }),
@@ -43,13 +42,13 @@ export const FeedLine = z
 
 export const FeedCheck = z
   .object({
-    feed: StoredText,
+    feed: z.string(),
     price: z.string().nullable().meta({ description: "Decimal text; null when a market would be held." }),
     ageSec: z.number().nullable().meta({ description: "The age of the youngest price in seconds." }),
     spread: z.string().nullable().meta({ description: "The distance between the sources' prices, as decimal text." }),
     session: z.enum(["open", "closed", "always"]),
-    verdict: StoredText.meta({ description: "`ok`, or why a market would be held now.", examples: ["ok"] }),
-    detail: StoredText,
+    verdict: z.string().meta({ description: "`ok`, or why a market would be held now.", examples: ["ok"] }),
+    detail: z.string(),
   })
   .meta({ id: "FeedCheck" });
 
@@ -57,7 +56,7 @@ const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
   .meta({ description: "The price; text keeps every digit." });
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operation, operatorRead, signed } = operationsUnder("operations");
 
 export const oracleOperations = {
   listHeldMarkets: operatorRead({
@@ -65,7 +64,6 @@ export const oracleOperations = {
     summary: "List up to 200 markets that the oracle left for a person to settle, with the reason.",
     input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
     output: z.array(HeldMarket),
-    refusals: [],
     extension: true,
   }),
   listLatestPrices: operation({
@@ -80,7 +78,7 @@ export const oracleOperations = {
         .max(200),
     }),
     output: z
-      .array(z.object({ key: StoredText, price: z.string().nullable() }))
+      .array(z.object({ key: z.string(), price: z.string().nullable() }))
       .meta({ description: "The prices as decimal text; null for a feed without one." }),
     refusals: [],
     extension: true,
@@ -91,7 +89,6 @@ export const oracleOperations = {
     auth: "admin",
     scope: "settle",
     summary: "Look now at every market whose time has come, beside the sweeps that a server makes by itself.",
-    input: NoInput,
     output: OracleSweep,
     refusals: ["REFUSED"],
     extension: true,
@@ -99,9 +96,7 @@ export const oracleOperations = {
   listFeeds: operatorRead({
     path: "/v1/oracle/feeds",
     summary: "List every feed with its sources, as the serving process has them.",
-    input: NoInput,
     output: z.array(FeedLine),
-    refusals: [],
     extension: true,
   }),
   checkFeeds: operation({
@@ -119,10 +114,8 @@ export const oracleOperations = {
     refusals: ["REFUSED"],
     extension: true,
   }),
-  receivePrice: operation({
-    method: "POST",
+  receivePrice: signed({
     path: "/oracle/inbound/:tenantId",
-    auth: "signature",
     summary: "Send a price that the tenant observed itself, for a source of kind push.",
     input: z.object({
       tenantId: text(64),

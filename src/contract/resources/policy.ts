@@ -4,9 +4,8 @@ import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } fro
 import { countryMeant, placeOf, problemOfCountry } from "../../domain/policy/jurisdictions.ts";
 import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
-import { StoredText } from "../stored.ts";
 
 /** Above 0 and in whole micro-dollars. */
 const Limit = z
@@ -101,29 +100,28 @@ const writtenFields = (address: AddressSchema = Address) =>
     }
   });
 
-/** The simple fields in answers, which are given whatever the bounds of an input are. */
-const storedFields = simpleFields(({ kind }) => {
-  if (kind === "flag") return z.boolean();
-  return kind === "address" ? StoredText.nullable() : z.number();
+const jurisdictions = (code: z.ZodType<string, string>) => ({
+  allowed: z
+    .array(code)
+    .max(300)
+    .meta({ description: rowOf("jurisdictions.allowed").help }),
+  blocked: z
+    .array(code)
+    .max(300)
+    .meta({ description: rowOf("jurisdictions.blocked").help }),
 });
-
-const jurisdictionsOf = <List extends z.ZodType>(list: List) => ({
-  allowed: list.meta({ description: rowOf("jurisdictions.allowed").help }),
-  blocked: list.meta({ description: rowOf("jurisdictions.blocked").help }),
-});
-const jurisdictions = (code: z.ZodType<string, string>) => jurisdictionsOf(z.array(code).max(300));
 const Thresholds = {
   description: rowOf("suitabilityThresholds").help,
   examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
 };
-const tier = z.strictObject({
+const tier = z.object({
   minScore: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "The lowest score of the tier." }),
   capUsd: Limit.nullable().meta({ description: "Exposure cap in USD; null for none." }),
 });
 const thresholds = z.strictObject({
   blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below this blocks trading." }),
   tiers: z
-    .array(tier)
+    .array(tier.strict())
     .min(1)
     .max(HIGHEST_SCORE + 1),
 });
@@ -143,24 +141,16 @@ export const PolicySchema = z
   })
   .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
 
-/** The whole policy, as `GET /v1/policy` returns it: it is told whatever the bounds of an input are. */
+/** The whole policy in answers, to which later versions may add fields. */
 export const StoredPolicy = z
   .object({
-    ...storedFields,
-    jurisdictions: z.object(jurisdictionsOf(z.array(StoredText))),
+    ...PolicySchema.shape,
+    jurisdictions: z.object(PolicySchema.shape.jurisdictions.shape),
     suitabilityThresholds: z
-      .object({
-        blockBelow: z.number().meta({ description: "A score below this blocks trading." }),
-        tiers: z.array(
-          z.object({
-            minScore: z.number().meta({ description: "The lowest score of the tier." }),
-            capUsd: z.number().nullable().meta({ description: "Exposure cap in USD; null for none." }),
-          }),
-        ),
-      })
+      .object({ ...thresholds.shape, tiers: z.array(tier) })
       .meta({ id: "SuitabilityThresholds", ...Thresholds }),
   })
-  .meta({ id: "Policy", description: "The limits under which the tenant's users trade." }) satisfies z.ZodType<Policy>;
+  .meta({ id: "Policy", description: "The limits under which the tenant's users trade." });
 
 /**
  * Every field optional, unknown keys refused at any depth: a misspelt limit must not pass.
@@ -233,28 +223,23 @@ export const PolicyImpact = z
 /** The longest override: what must hold longer belongs in the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 
-const { operation, operatorRead } = operationsUnder("operations");
+const { operatorRead, operatorChange } = operationsUnder("operations");
 
 export const policyOperations = {
   getPolicy: operatorRead({
     path: "/v1/policy",
     summary: "Get the policy in force.",
-    input: NoInput,
     output: StoredPolicy,
-    refusals: [],
     tagged: true,
   }),
-  updatePolicy: operation({
+  updatePolicy: operatorChange("config", {
     method: "PUT",
     path: "/v1/policy",
-    auth: "admin",
-    scope: "config",
     summary: "Change some policy fields.",
     input: PolicyPatchSchema,
     output: PolicyUpdated,
     refusals: ["PRECONDITION_FAILED"],
     tagged: true,
     temporary: true,
-    writes: true,
   }),
 };

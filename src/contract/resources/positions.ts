@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
-import { AveragePrice, StoredQuestion } from "../stored.ts";
+import { operationsUnder } from "../operation.ts";
+import { AveragePrice, MarketId, Price, Question, Shares, Side, Timestamp, Usd } from "../scalars.ts";
 import { SuitabilityStatus } from "./trading.ts";
 import { UserState } from "./users.ts";
 import { Wallet } from "./wallets.ts";
@@ -12,7 +11,7 @@ export const PositionItem = z
     side: Side,
     shares: Shares,
     avgCost: AveragePrice,
-    question: StoredQuestion,
+    question: Question,
     currentPrice: Price,
     unrealizedPnl: Usd.meta({ description: "`shares` at `currentPrice`, less cost." }),
     sellValue: Usd.meta({
@@ -27,7 +26,7 @@ export const PositionItem = z
 export const SettledPosition = z
   .object({
     marketId: MarketId,
-    question: StoredQuestion,
+    question: Question,
     side: Side,
     outcome: Side,
     shares: Shares,
@@ -48,26 +47,18 @@ export const Portfolio = z
   })
   .meta({ id: "Portfolio" });
 
-const { operation } = operationsUnder("trading");
+const { userRead } = operationsUnder("trading");
 
 export const positionOperations = {
-  listPositions: operation({
-    method: "GET",
+  listPositions: userRead({
     path: "/v1/positions",
-    auth: "user",
     summary: "List the user's open positions.",
-    input: NoInput,
     output: z.array(PositionItem),
-    refusals: [],
   }),
-  getPortfolio: operation({
-    method: "GET",
+  getPortfolio: userRead({
     path: "/v1/portfolio",
-    auth: "user",
     summary: "Get the user's state, wallet, positions and latest settlements in one answer.",
-    input: NoInput,
     output: Portfolio,
-    refusals: [],
     extension: true,
   }),
 };

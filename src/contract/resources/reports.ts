@@ -1,7 +1,17 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, MarketStatus, queryInteger, Side, StatusWords, Timestamp, Usd } from "../scalars.ts";
-import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
+import { operationsUnder } from "../operation.ts";
+import {
+  CategorySlug,
+  MarketId,
+  MarketStatus,
+  Question,
+  queryInteger,
+  Side,
+  StatusWords,
+  Timestamp,
+  Usd,
+  UserId,
+} from "../scalars.ts";
 
 export const ReportPeriod = z.object({
   periodDays: queryInteger(z.number().int().min(1).max(3650))
@@ -20,7 +30,7 @@ export const HouseReport = z
     periodDays,
     totalFees: Usd,
     spreadIncome: Usd,
-    byCategory: z.array(z.object({ category: StoredCategory, revenue: Usd, volume: Usd, netMargin: z.number() })),
+    byCategory: z.array(z.object({ category: CategorySlug, revenue: Usd, volume: Usd, netMargin: z.number() })),
   })
   .meta({ id: "HouseReport" });
 
@@ -29,7 +39,7 @@ export const TradersReport = z
     periodDays,
     traders: z.array(
       z.object({
-        userId: StoredUserId,
+        userId: UserId,
         volume: Usd,
         trades: count,
         markets: count,
@@ -56,14 +66,14 @@ export const FundingReport = z
       description: "What all users owe: refunds and disputes that their wallets no longer covered.",
     }),
     netMovement: Usd,
-    byProvider: z.array(z.object({ provider: StoredText, inflows: Usd, outflows: Usd })),
+    byProvider: z.array(z.object({ provider: z.string(), inflows: Usd, outflows: Usd })),
   })
   .meta({ id: "FundingReport" });
 
 export const RiskItem = z
   .object({
     marketId: MarketId,
-    question: StoredQuestion,
+    question: Question,
     maxLiability: Usd,
     yesPayout: Usd,
     noPayout: Usd,
@@ -78,7 +88,7 @@ export const HedgeExposure = z
   .object({
     hedgeBook: z.array(
       z.object({
-        symbol: StoredText,
+        symbol: z.string(),
         openTrades: count,
         longHedges: count,
         shortHedges: count,
@@ -109,7 +119,7 @@ export const OracleStatus = z
           .array(z.number())
           .meta({ description: "One strike, or the lower and the upper bound of a `between` market." }),
         outcome: z.union([z.literal(0), z.literal(1)]),
-        question: StoredQuestion,
+        question: Question,
       }),
     ),
   })
@@ -121,50 +131,41 @@ export const reportOperations = {
   getOracleStatus: operatorRead({
     path: "/v1/oracle/status",
     summary: "Get the state of the built-in oracle and its latest resolutions.",
-    input: NoInput,
     output: OracleStatus,
-    refusals: [],
   }),
   getHedgeExposure: operatorRead({
     path: "/v1/hedge/exposure",
     summary: "Get the open hedges by symbol.",
-    input: NoInput,
     output: HedgeExposure,
-    refusals: [],
   }),
   getOverviewReport: operatorRead({
     path: "/v1/reports/overview",
     summary: "Get volume, revenue and activity of a period.",
     input: ReportPeriod,
     output: OverviewReport,
-    refusals: [],
   }),
   getHouseReport: operatorRead({
     path: "/v1/reports/house",
     summary: "Get the fees and the market-making result of a period.",
     input: ReportPeriod,
     output: HouseReport,
-    refusals: [],
   }),
   getTradersReport: operatorRead({
     path: "/v1/reports/traders",
     summary: "List the traders of a period with their volume and results.",
     input: ReportPeriod,
     output: TradersReport,
-    refusals: [],
   }),
   getFundingReport: operatorRead({
     path: "/v1/reports/funding",
     summary: "Get the deposits and withdrawals of a period.",
     input: ReportPeriod,
     output: FundingReport,
-    refusals: [],
   }),
   listRisk: operatorRead({
     path: "/v1/risk",
     summary: "List the liability of every open market, or of those in other states.",
     input: z.object({ status: StatusWords.optional() }),
     output: z.array(RiskItem),
-    refusals: [],
   }),
 };

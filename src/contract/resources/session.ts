@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
-import { Timestamp } from "../scalars.ts";
-import { StoredUserId } from "../stored.ts";
+import { operationsUnder } from "../operation.ts";
+import { Timestamp, UserId } from "../scalars.ts";
 
 export const Session = z
   .object({
-    userId: StoredUserId,
+    userId: UserId,
     expiresAt: Timestamp.meta({ description: "When the token in the cookie expires, and the cookie with it." }),
   })
   .meta({ id: "Session" });
@@ -21,7 +20,6 @@ export const sessionOperations = {
     path: "/v1/session",
     auth: "user",
     summary: "Start a session: store the bearer token in a cookie that scripts cannot read.",
-    input: NoInput,
     output: Session,
     refusals: [],
     extension: true,
@@ -31,7 +29,6 @@ export const sessionOperations = {
     path: "/v1/session",
     auth: "public",
     summary: "End the session: delete the cookie and refuse its token from now on.",
-    input: NoInput,
     output: SessionEnded,
     refusals: [],
     extension: true,

@@ -1,7 +1,17 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, MarketStatus, Price, Side, Timestamp, Usd, UsdTotal } from "../scalars.ts";
-import { StoredQuestion, StoredReference, StoredUserId } from "../stored.ts";
+import {
+  MarketId,
+  MarketStatus,
+  Price,
+  Question,
+  ResolutionRef,
+  Side,
+  Timestamp,
+  Usd,
+  UsdTotal,
+  UserId,
+} from "../scalars.ts";
 import { MarketRef } from "./markets.ts";
 
 export const SettlementInput = z
@@ -32,10 +42,10 @@ export const SettlementResult = z
 export const SettlementPreview = z
   .object({
     marketId: MarketId,
-    question: StoredQuestion,
+    question: Question,
     status: MarketStatus,
     closeAt: Timestamp,
-    resolutionRef: StoredReference,
+    resolutionRef: ResolutionRef,
     outcome: Side,
     price: Price.meta({ description: "The current price of this outcome." }),
     payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
@@ -44,13 +54,13 @@ export const SettlementPreview = z
       description: "The house's result: above zero what it gains, below zero what it loses.",
     }),
     largest: z
-      .object({ userId: StoredUserId, amountUsd: Usd })
+      .object({ userId: UserId, amountUsd: Usd })
       .nullable()
       .meta({ description: "The account that would be paid most." }),
   })
   .meta({ id: "SettlementPreview" });
 
-const { operation, operatorRead } = operationsUnder("markets");
+const { operatorRead, operatorChange } = operationsUnder("markets");
 
 export const settlementOperations = {
   previewSettlement: operatorRead({
@@ -61,15 +71,11 @@ export const settlementOperations = {
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED"],
     extension: true,
   }),
-  settleMarket: operation({
-    method: "POST",
+  settleMarket: operatorChange("settle", {
     path: "/v1/settle",
-    auth: "admin",
-    scope: "settle",
     summary: "Settle a market and pay the winners. Irreversible.",
     input: SettlementInput,
     output: SettlementResult,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "EXPECTATION_NOT_MET"],
-    writes: true,
   }),
 };

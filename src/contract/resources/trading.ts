@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import {
+  AveragePrice,
   line,
   MarketId,
   Price,
   paging,
+  Question,
   ShareAmount,
   Shares,
   Side,
@@ -13,7 +15,6 @@ import {
   Usd,
   UsdAmount,
 } from "../scalars.ts";
-import { AveragePrice, StoredHedgeRef, StoredQuestion } from "../stored.ts";
 
 export const HedgeRef = z
   .object({
@@ -127,7 +128,7 @@ export const TradeResult = z
     realizedPnl: Usd.optional().meta({
       description: "Extension: of a sale, its net proceeds less what its shares had cost.",
     }),
-    hedgeRef: StoredHedgeRef.optional(),
+    hedgeRef: HedgeRef.optional(),
   })
   .meta({ id: "TradeResult" });
 
@@ -166,8 +167,8 @@ export const OrderItem = z
     ...Filled,
     tradeId: z.string(),
     ...fillFields,
-    question: StoredQuestion,
-    hedgeRef: StoredHedgeRef.optional(),
+    question: Question,
+    hedgeRef: HedgeRef.optional(),
   })
   .meta({ id: "Order" });
 
@@ -206,7 +207,7 @@ export const SuitabilityStatus = z
   })
   .meta({ id: "SuitabilityStatus" });
 
-const { operation } = operationsUnder("trading");
+const { operation, userRead, userChange } = operationsUnder("trading");
 
 /** The refusals of a trade in the order of its checks: the market's state, the user's standing, limits, then funds. */
 const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;
@@ -218,49 +219,37 @@ const PRICED = [...LIMITS, ...FUNDS, "INSUFFICIENT_SHARES"] as const;
 const TRADE = [...MARKET_STATE, ...STANDING, ...PRICED, "SLIPPAGE"] as const;
 
 export const tradingOperations = {
-  placeTrade: operation({
-    method: "POST",
+  placeTrade: userChange({
     path: "/v1/trade",
-    auth: "user",
     summary: "Buy shares of one side, or sell them.",
     input: TradeInput,
     output: TradeResult,
     refusals: TRADE,
-    writes: true,
     trades: true,
     bounded: true,
   }),
-  placeOrder: operation({
-    method: "POST",
+  placeOrder: userChange({
     path: "/v1/orders",
-    auth: "user",
     summary: "Place the same trade as an order with a numeric outcome, optionally as a hedge.",
     input: OrderInput,
     output: OrderResult,
     refusals: TRADE,
-    writes: true,
     trades: true,
     bounded: true,
   }),
-  listOrders: operation({
-    method: "GET",
+  listOrders: userRead({
     path: "/v1/orders",
-    auth: "user",
     summary: "List the user's own orders, newest first.",
     input: OrderFilter,
     output: z.array(OrderItem),
-    refusals: [],
     paged: true,
     extension: true,
   }),
-  getOrder: operation({
-    method: "GET",
+  getOrder: userRead({
     path: "/v1/orders/:id",
-    auth: "user",
     summary: "Get one of the user's own orders.",
     input: z.object({ id: text(64) }),
     output: OrderItem,
-    refusals: [],
     extension: true,
   }),
   quoteTrade: operation({
@@ -276,24 +265,17 @@ export const tradingOperations = {
     bounded: true,
     extension: true,
   }),
-  submitSuitability: operation({
-    method: "POST",
+  submitSuitability: userChange({
     path: "/v1/suitability",
-    auth: "user",
     onBehalf: "users",
     summary: "Submit the answers of a suitability assessment.",
     input: SuitabilityInput,
     output: SuitabilityResult,
     refusals: [],
-    writes: true,
   }),
-  getSuitability: operation({
-    method: "GET",
+  getSuitability: userRead({
     path: "/v1/suitability",
-    auth: "user",
     summary: "Get the user's suitability score and exposure cap.",
-    input: NoInput,
     output: SuitabilityStatus,
-    refusals: [],
   }),
 };

@@ -4,7 +4,6 @@ import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy
 import { KYC_STATES } from "../../domain/trader.ts";
 import { operationsUnder } from "../operation.ts";
 import { line, paging, queryInteger, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
-import { StoredUserId } from "../stored.ts";
 import { Wallet } from "./wallets.ts";
 
 export const UserState = z.enum([...KYC_STATES, "restricted"]).meta({ id: "UserState" });
@@ -12,7 +11,7 @@ const UserRef = z.object({ id: UserId });
 
 export const User = z
   .object({
-    userId: StoredUserId,
+    userId: UserId,
     state: UserState,
     kyc: z.enum(KYC_STATES).meta({
       description: "The state of identity verification; while the user is restricted, `state` does not show it.",
@@ -67,25 +66,25 @@ export const RevocationInput = z
   .meta({ id: "RevocationInput" });
 export const SessionsRevoked = z
   .object({
-    userId: StoredUserId,
+    userId: UserId,
     revokeBefore: Timestamp.meta({ description: "The instant now in force." }),
   })
   .meta({ id: "SessionsRevoked" });
 
-export const UserStateChange = z.object({ userId: StoredUserId, state: UserState }).meta({ id: "UserStateChange" });
+export const UserStateChange = z.object({ userId: UserId, state: UserState }).meta({ id: "UserStateChange" });
 
 const byHand = {
   id: UserId,
   amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
   reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
 };
-const moved = { userId: StoredUserId, amount: Usd, balanceUsd: Usd, ts: Timestamp };
+const moved = { userId: UserId, amount: Usd, balanceUsd: Usd, ts: Timestamp };
 export const CreditInput = z.object(byHand).meta({ id: "CreditInput" });
 export const Credited = z.object(moved).meta({ id: "Credited" });
 export const DebitInput = z.object(byHand).meta({ id: "DebitInput" });
 export const Debited = z.object(moved).meta({ id: "Debited" });
 
-const { operation, operatorRead } = operationsUnder("money");
+const { operatorRead, operatorChange } = operationsUnder("money");
 
 export const userOperations = {
   listUsers: operatorRead({
@@ -93,7 +92,6 @@ export const userOperations = {
     summary: "List users by id, all or those of a standing, a place, a score or an exposure.",
     input: UserFilter,
     output: z.array(UserItem),
-    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -102,67 +100,46 @@ export const userOperations = {
     summary: "Get one user.",
     input: UserRef,
     output: User,
-    refusals: [],
     extension: true,
   }),
-  creditWallet: operation({
-    method: "POST",
+  creditWallet: operatorChange("funds", {
     path: "/v1/users/:id/credit",
-    auth: "admin",
-    scope: "funds",
     summary: "Credit a user's wallet by hand.",
     input: CreditInput,
     output: Credited,
     refusals: ["MAX_CREDIT_EXCEEDED"],
-    writes: true,
     extension: true,
   }),
-  debitWallet: operation({
-    method: "POST",
+  debitWallet: operatorChange("funds", {
     path: "/v1/users/:id/debit",
-    auth: "admin",
-    scope: "funds",
     summary: "Take back what was credited by hand, at most what the wallet holds.",
     input: DebitInput,
     output: Debited,
     refusals: ["INSUFFICIENT_FUNDS"],
-    writes: true,
     extension: true,
   }),
-  restrictUser: operation({
-    method: "POST",
+  restrictUser: operatorChange("users", {
     path: "/v1/users/:id/restrict",
-    auth: "admin",
-    scope: "users",
     summary: "Stop a user from trading and withdrawing.",
     input: UserRef,
     output: UserStateChange,
     refusals: [],
-    writes: true,
     extension: true,
   }),
-  releaseUser: operation({
-    method: "POST",
+  releaseUser: operatorChange("users", {
     path: "/v1/users/:id/release",
-    auth: "admin",
-    scope: "users",
     summary: "Lift a user's restriction.",
     input: UserRef,
     output: UserStateChange,
     refusals: [],
-    writes: true,
     extension: true,
   }),
-  revokeUser: operation({
-    method: "POST",
+  revokeUser: operatorChange("users", {
     path: "/v1/users/:id/revoke",
-    auth: "admin",
-    scope: "users",
     summary: "End a user's sessions: refuse tokens issued before an instant.",
     input: RevocationInput,
     output: SessionsRevoked,
     refusals: [],
-    writes: true,
     changes: "sessions",
     extension: true,
   }),

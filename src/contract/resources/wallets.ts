@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { NoInput, operationsUnder } from "../operation.ts";
-import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount } from "../scalars.ts";
-import { StoredUserId } from "../stored.ts";
+import { operationsUnder } from "../operation.ts";
+import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 
 export const Wallet = z
   .object({
@@ -45,47 +44,37 @@ export const StatementFilter = z.object({
 export const WithdrawalStatus = z.enum(["pending", "approved", "rejected"]).meta({ id: "WithdrawalStatus" });
 const withdrawal = { withdrawalId: z.string(), status: WithdrawalStatus, amount: Usd, createdAt: Timestamp };
 export const WithdrawalRequested = z.object(withdrawal).meta({ id: "WithdrawalRequested" });
-export const Withdrawal = z.object({ ...withdrawal, userId: StoredUserId }).meta({ id: "Withdrawal" });
+export const Withdrawal = z.object({ ...withdrawal, userId: UserId }).meta({ id: "Withdrawal" });
 export const WithdrawalFilter = z.object({
   status: WithdrawalStatus.optional(),
   ...paging,
 });
 const WithdrawalRef = z.object({ id: text(64) });
 
-const { operation, operatorRead } = operationsUnder("money");
+const { userRead, userChange, operatorRead, operatorChange } = operationsUnder("money");
 
 export const walletOperations = {
-  getWallet: operation({
-    method: "GET",
+  getWallet: userRead({
     path: "/v1/wallet",
-    auth: "user",
     summary: "Get the user's balance, exposure and pending withdrawals.",
-    input: NoInput,
     output: Wallet,
-    refusals: [],
     extension: true,
   }),
-  listStatement: operation({
-    method: "GET",
+  listStatement: userRead({
     path: "/v1/statement",
-    auth: "user",
     summary: "List every change of the user's wallet, newest first.",
     input: StatementFilter,
     output: z.array(StatementEntry),
-    refusals: [],
     paged: true,
     csv: true,
     extension: true,
   }),
-  requestWithdrawal: operation({
-    method: "POST",
+  requestWithdrawal: userChange({
     path: "/v1/withdrawals",
-    auth: "user",
     summary: "Request a withdrawal; its amount is reserved at once.",
     input: z.object({ amount: UsdAmount }).meta({ id: "WithdrawalInput" }),
     output: WithdrawalRequested,
     refusals: ["INSUFFICIENT_FUNDS"],
-    writes: true,
     extension: true,
   }),
   listWithdrawals: operatorRead({
@@ -93,32 +82,23 @@ export const walletOperations = {
     summary: "List withdrawals, newest first.",
     input: WithdrawalFilter,
     output: z.array(Withdrawal),
-    refusals: [],
     paged: true,
     extension: true,
   }),
-  approveWithdrawal: operation({
-    method: "POST",
+  approveWithdrawal: operatorChange("funds", {
     path: "/v1/withdrawals/:id/approve",
-    auth: "admin",
-    scope: "funds",
     summary: "Approve a pending withdrawal; the money leaves the ledger.",
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],
-    writes: true,
     extension: true,
   }),
-  rejectWithdrawal: operation({
-    method: "POST",
+  rejectWithdrawal: operatorChange("funds", {
     path: "/v1/withdrawals/:id/reject",
-    auth: "admin",
-    scope: "funds",
     summary: "Reject a pending withdrawal; the money returns to the wallet.",
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],
-    writes: true,
     extension: true,
   }),
 };

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { MarketId, MarketKind, Price, Side, Timestamp, Usd } from "../scalars.ts";
-import { StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
-import { fillFields, NumericOutcome } from "./trading.ts";
+import { MarketId, MarketKind, Price, Question, Side, Timestamp, Usd, UserId } from "../scalars.ts";
+import { fillFields, HedgeRef, NumericOutcome } from "./trading.ts";
 
 /** Endpoints with webhooks of our own format; each may have its own secrets. */
 export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
@@ -16,7 +15,7 @@ const sequence = z
   .int()
   .min(1)
   .meta({ description: "The number of the audit entry: a later event has a higher one, so it orders events." });
-const market = { sequence, marketId: MarketId, question: StoredQuestion };
+const market = { sequence, marketId: MarketId, question: Question };
 
 const { marketId, side, action, amount, fee, shares, avgPrice, yesPriceAfter, ts } = fillFields;
 
@@ -26,9 +25,9 @@ const OrderFilled = z
     sequence,
     orderId: z.string(),
     tradeId: z.string(),
-    userId: StoredUserId,
+    userId: UserId,
     marketId,
-    question: StoredQuestion,
+    question: Question,
     side,
     outcome: NumericOutcome,
     action: action.meta({ description: "Present on sales only." }),
@@ -39,7 +38,7 @@ const OrderFilled = z
     yesPriceAfter,
     realizedPnl: Usd.optional().meta({ description: "A sale's net proceeds less the cost of its shares." }),
     ts,
-    hedgeRef: StoredHedgeRef.optional(),
+    hedgeRef: HedgeRef.optional(),
   })
   .meta({ id: "OrderFilledData", description: "A trade was executed." });
 
@@ -77,7 +76,7 @@ const MarketSettled = z
 const WalletCredited = z
   .object({
     sequence,
-    userId: StoredUserId,
+    userId: UserId,
     amount: Usd,
     provider: z.string(),
     txRef: z.string().optional().meta({ description: "The provider's reference." }),
@@ -90,17 +89,20 @@ const WalletCredited = z
 const KycUpdated = z
   .object({
     sequence,
-    userId: StoredUserId,
+    userId: UserId,
     status: z.enum(["passed", "failed", "review"]),
     provider: z.string(),
     verifiedAt: Timestamp,
-    jurisdiction: StoredText.optional().meta({ examples: ["US-NY"] }),
+    jurisdiction: z
+      .string()
+      .optional()
+      .meta({ examples: ["US-NY"] }),
   })
   .meta({ id: "KycUpdatedData", description: "An identity verification changed what a user may do." });
 const UserNotified = z
   .object({
     sequence,
-    userId: StoredUserId,
+    userId: UserId,
     kind: z.literal("kyc.failed").meta({ description: "What the user should be told about." }),
     reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
   })

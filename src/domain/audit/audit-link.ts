@@ -1,3 +1,5 @@
+import { isMapping } from "../json/mapping.ts";
+
 /**
  * An entry of the audit chain. Its text format is fixed: a changed byte forks every tenant's history, so a vector in
  * the tests pins it.
@@ -21,7 +23,7 @@ export interface AuditEntry {
 export function payloadOf({ payloadText }: Pick<AuditEntry, "payloadText">): { [field: string]: unknown } {
   try {
     const payload: unknown = JSON.parse(payloadText);
-    return typeof payload === "object" && payload !== null && !Array.isArray(payload) ? { ...payload } : {};
+    return isMapping(payload) ? { ...payload } : {};
   } catch {
     return {};
   }

@@ -1,3 +1,4 @@
+import { isMapping } from "../json/mapping.ts";
 import { isSame, type Json } from "./audit-link.ts";
 
 /** A document of the configuration, as an apply stored it; sections may be missing that did not exist at the time. */
@@ -109,8 +110,4 @@ function leavesOf(value: Json | undefined, path: string, leaves: Values = new Ma
 function shownTerms(terms: Json | undefined): Json {
   if (!isMapping(terms) || typeof terms.closeAt !== "number") return terms ?? null;
   return { ...terms, closeAt: new Date(terms.closeAt).toISOString() };
-}
-
-function isMapping(value: Json | undefined): value is { [name: string]: Json | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isMapping } from "../json/mapping.ts";
 import { PLAIN_LINE } from "../text.ts";
 import { faintPairs, faintText } from "./contrast.ts";
 import { type Side, sideWordFaults } from "./side-words.ts";
@@ -35,7 +36,7 @@ export interface BrandedTheme {
  * @param brand as the page sent it, which may be anything
  */
 export function applyBrand(theme: StatedTheme, brand: unknown): BrandedTheme {
-  if (!isRecord(brand)) return { theme, refused: [{ field: "brand", reason: "must be an object" }] };
+  if (!isMapping(brand)) return { theme, refused: [{ field: "brand", reason: "must be an object" }] };
   const branded: { -readonly [Part in keyof StatedTheme]: StatedTheme[Part] } = { ...theme };
   const refused: BrandRefusal[] = [];
   for (const [field, value] of fieldsOf(brand, "brand", refused)) {
@@ -60,7 +61,7 @@ export function applyBrand(theme: StatedTheme, brand: unknown): BrandedTheme {
 
 /** The page's colours over the tenant's, without those that would make text hard to read. */
 function brandedColors(stated: StatedColors, wanted: unknown, refused: BrandRefusal[]): StatedColors {
-  if (!isRecord(wanted)) {
+  if (!isMapping(wanted)) {
     refused.push({ field: "colors", reason: "must be an object" });
     return stated;
   }
@@ -89,14 +90,14 @@ function brandedColors(stated: StatedColors, wanted: unknown, refused: BrandRefu
 function colorOf(value: unknown): StatedColors[ColorToken] {
   const isColor = (each: unknown): each is string => typeof each === "string" && COLOR.test(each);
   if (isColor(value)) return value;
-  if (!isRecord(value)) return undefined;
+  if (!isMapping(value)) return undefined;
   const { light, dark } = value;
   return isColor(light) && isColor(dark) ? { light, dark } : undefined;
 }
 
 /** A file only from where the tenant's own comes: the document's policy allows no other origin. */
 function brandedFont({ font }: StatedTheme, wanted: unknown, refused: BrandRefusal[]): StatedTheme["font"] {
-  const { family, url } = isRecord(wanted) ? wanted : {};
+  const { family, url } = isMapping(wanted) ? wanted : {};
   const origin = (address: unknown): string | undefined =>
     typeof address === "string" && URL.canParse(address) ? new URL(address).origin : undefined;
   if (!isLine(family, MAX_FONT_FAMILY)) refused.push({ field: "font.family", reason: "must be the name of a font" });
@@ -108,12 +109,12 @@ function brandedFont({ font }: StatedTheme, wanted: unknown, refused: BrandRefus
 
 /** The page's words over the tenant's, without those that would name the wrong side or none. */
 function brandedWords(stated: SideWords = {}, wanted: unknown, refused: BrandRefusal[]): SideWords {
-  const entries = isRecord(wanted) ? fieldsOf(wanted, "words", refused) : ([["", undefined]] as const);
+  const entries = isMapping(wanted) ? fieldsOf(wanted, "words", refused) : ([["", undefined]] as const);
   const kept: { [Name in Side]?: NonNullable<SideWords[Name]> } = {};
   for (const [side, value] of entries) {
     const field = side === "" ? "words" : `words.${shortened(side)}`;
-    const texts = isRecord(value) ? fieldsOf(value, field, refused).map(([, text]) => text) : [value];
-    const isSound = isRecord(value) ? texts.length === Object.keys(value).length : true;
+    const texts = isMapping(value) ? fieldsOf(value, field, refused).map(([, text]) => text) : [value];
+    const isSound = isMapping(value) ? texts.length === Object.keys(value).length : true;
     if ((side === "yes" || side === "no") && isSound && texts.every((text) => isLine(text, MAX_SIDE_WORD)))
       kept[side] = value as string | Record<string, string>;
     else refused.push({ field, reason: `must be a text of at most ${MAX_SIDE_WORD} characters, for yes or no` });
@@ -142,8 +143,4 @@ function shortened(field: string): string {
 
 function isLine(value: unknown, maxLength: number): value is string {
   return typeof value === "string" && value !== "" && value.length <= maxLength && PLAIN_LINE.test(value);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -44,3 +44,9 @@ export function formatTimestamp(instant: number): string {
   const time = `${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes - hours * 60]}:${TWO_DIGITS[seconds - minutes * 60]}`;
   return `${dayTexts[place]}${time}.${String(millis).slice(1)}Z`;
 }
+
+/** An instant beyond the calendar stays a number. */
+export function instantText(at: number): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
+}

@@ -1,10 +1,8 @@
 import { payloadOf } from "../../domain/audit/audit-link.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
-import type { Revocation } from "../../engine/rows.ts";
-import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
-import { instantOf, linkOf, saidBy, upToHead, userSaid } from "../on-record.ts";
+import { linkOf, saidBy, upToHead } from "../on-record.ts";
 
 /** A user whose tokens are refused when they were issued before an instant. */
 export interface RevokedUser {
@@ -78,28 +76,16 @@ export async function readRevocations(
 /** A broken entry still names its user, whose tokens are all refused until a sealed entry follows. */
 function endedBy(link: string, isSealed: IsSealed): (RevokedUser | EndedToken)[] {
   const said = saidBy(link, isSealed);
-  if (said === undefined) return [];
-  const { type, payloadText } = JSON.parse(link);
-  const { userId, revokeBefore, sha256, until } = payloadOf({ payloadText });
-  if (said === "broken") return [{ userId: String(userId), before: Number.POSITIVE_INFINITY }];
-  if (type === "session.ended") return [{ tokenSha256: String(sha256), until: instantOf(until) ?? 0 }];
-  return [{ userId: String(userId), before: instantOf(revokeBefore) ?? Number.POSITIVE_INFINITY }];
-}
-
-/** What the last entry about each user's sessions says. A broken one says nothing, so that a new one replaces it. */
-export async function loadRevocations(
-  sql: ReadSql,
-  userIds: string[],
-  isSealed: IsSealed,
-): Promise<Map<string, Revocation>> {
-  const rows = await sql`
-    select u.id, said.link
-      from unnest(${textArray(userIds)}::text[]) as u (id)
-     cross join lateral (${userSaid(sql, "session.revoked")}) said`;
-  return new Map(
-    rows.map(({ id, link }) => {
-      const said = saidBy(link, isSealed);
-      return [id as string, { before: said === "broken" ? null : instantOf(said?.payload.revokeBefore) }];
-    }),
-  );
+  if (said === "broken") {
+    const { userId } = payloadOf(JSON.parse(link));
+    return [{ userId: String(userId), before: Number.POSITIVE_INFINITY }];
+  }
+  switch (said?.type) {
+    case "session.ended":
+      return [{ tokenSha256: said.payload.sha256, until: Date.parse(said.payload.until) }];
+    case "session.revoked":
+      return [{ userId: said.payload.userId, before: Date.parse(said.payload.revokeBefore) }];
+    default:
+      return [];
+  }
 }

@@ -1,15 +1,18 @@
+import { createContext, Script } from "node:vm";
+import { Environment } from "@marcbachmann/cel-js";
 import type { Finding } from "../../config/config-error.ts";
 import type { Rule } from "../../config/schema/rules-schema.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
+import { isSimple, POLICY_FIELDS, rowOf } from "../../domain/policy/fields.ts";
 import { DEFAULT_POLICY, mergePolicy, type Policy } from "../../domain/policy/policy.ts";
+import { termsOf } from "../plan.ts";
 import { written } from "../plan-decision.ts";
-import { termsOf } from "../plan-money.ts";
 import type { BrokenRule, Desired, LiveConfig, Plan, PlanMoney } from "../plan-types.ts";
-import { evaluate, RULES_MS } from "./expressions.ts";
+import { problemOfRule, typed } from "./rule-problem.ts";
 
 /** What rules are evaluated over: the values of the names that an expression may use. */
-export interface RuleFacts extends Policy {
+interface RuleFacts extends Policy {
   /** USD. */
   worstCaseLoss: number;
   treasury: number;
@@ -105,4 +108,122 @@ export function ruleFindings(rules: readonly Rule[], facts: RuleFacts): Finding[
     return { path, message: `the rule ${name} warns: ${message}${asks}`, code: "RULE_WARNED", severity: "warning" };
   });
   return [...invalid, ...said];
+}
+
+/** The names that an expression may use, with the type that CEL checks them by. */
+const NAMES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    POLICY_FIELDS.map((field) => {
+      const row = rowOf(field);
+      if (!isSimple(row) || row.kind === "address") return [field.split(".")[0] ?? field, "dyn"];
+      return [field, row.kind === "flag" ? "bool" : "double"];
+    }),
+  ),
+  worstCaseLoss: "double",
+  treasury: "double",
+  tenant: "dyn",
+  labels: "dyn",
+  markets: "list",
+  now: "google.protobuf.Timestamp",
+  plan: "dyn",
+};
+
+/** CEL compares a double with an int and does no arithmetic between them; here `feeBps * 2` reads as people mean it. */
+const ARITHMETIC: Readonly<Record<string, (left: number, right: number) => number>> = {
+  "+": (left, right) => left + right,
+  "-": (left, right) => left - right,
+  "*": (left, right) => left * right,
+  "/": (left, right) => left / right,
+};
+
+let environment: Environment | undefined;
+
+function celEnvironment(): Environment {
+  if (environment) return environment;
+  const made = new Environment({ homogeneousAggregateLiterals: false });
+  for (const [name, type] of Object.entries(NAMES)) made.registerVariable(name, type);
+  for (const [sign, calculate] of Object.entries(ARITHMETIC))
+    for (const types of ["double SIGN int: double", "int SIGN double: double"])
+      made.registerOperator(types.replace("SIGN", sign), (left: number | bigint, right: number | bigint) =>
+        calculate(Number(left), Number(right)),
+      );
+  made.registerOperator(
+    "double == int",
+    (left: number | bigint, right: number | bigint) => Number(left) === Number(right),
+  );
+  environment = made;
+  return made;
+}
+
+/** What an expression came to: a boolean, or why it has none; `isLate` where the time was over. */
+type Evaluated = { value: boolean } | { problem: string; isLate?: true };
+
+/** The time that all rules of a tenant have together. */
+const RULES_MS = 1000;
+
+/** Node ends only scripts at a deadline: this one calls the function of its context. */
+const script = new Script("run()");
+const bounded = { run: (): void => {} };
+createContext(bounded);
+
+/**
+ * Evaluates an expression. Undefined for one that asks about `plan` where there is none. CEL has no endless loops, but
+ * nested macros and regular expressions may take years: at the deadline the evaluation is ended.
+ *
+ * @param facts the values of the names; `plan` may be missing
+ * @param deadline on the clock of `performance.now()`
+ */
+export function evaluate(
+  expression: string,
+  facts: Readonly<Record<string, unknown>>,
+  deadline = performance.now() + RULES_MS,
+): Evaluated | undefined {
+  const left = Math.ceil(deadline - performance.now());
+  let evaluated: Evaluated | undefined = {
+    problem: `took longer than the ${RULES_MS / 1000} s that all rules of a tenant have`,
+    isLate: true,
+  };
+  if (left <= 0) return evaluated;
+  bounded.run = () => {
+    evaluated = evaluateNow(expression, facts);
+  };
+  try {
+    script.runInContext(bounded, { timeout: left });
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    // It was left in the middle of something.
+    environment = undefined;
+  }
+  return evaluated;
+}
+
+/** The error comes from the script's context, where `Error` is another one. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === "object" && error !== null && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
+  );
+}
+
+function evaluateNow(expression: string, facts: Readonly<Record<string, unknown>>): Evaluated | undefined {
+  try {
+    const parsed = celEnvironment().parse(expression);
+    const { valid, type, error } = parsed.check();
+    if (!valid) return { problem: problemOfRule(error, expression, facts) };
+    if (type !== "bool" && type !== "dyn")
+      return { problem: `it is ${typed(type ?? "")}, and a rule is true or false` };
+    if (!("plan" in facts) && namesIn(parsed.ast).has("plan")) return undefined;
+    const value: unknown = parsed(facts);
+    return typeof value === "boolean" ? { value } : { problem: "it is neither true nor false" };
+  } catch (error) {
+    return { problem: problemOfRule(error, expression, facts) };
+  }
+}
+
+function namesIn(node: unknown, names = new Set<string>()): Set<string> {
+  if (Array.isArray(node)) for (const each of node) namesIn(each, names);
+  else if (typeof node === "object" && node !== null && "op" in node && "args" in node) {
+    if (node.op === "id" && typeof node.args === "string") names.add(node.args);
+    else namesIn(node.args, names);
+  }
+  return names;
 }

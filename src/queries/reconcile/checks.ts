@@ -174,9 +174,3 @@ export class Comparison {
 function joined(one: string | null, other: string | null): string | null {
   return one === null || other === null ? (one ?? other) : `${one}, ${other}`;
 }
-
-/** An instant beyond the calendar stays a number. */
-export function instantText(at: number): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
-}

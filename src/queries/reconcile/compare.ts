@@ -1,13 +1,15 @@
 import { CAPITAL, FEES, TREASURY } from "../../domain/accounts.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../../domain/money.ts";
-import { positionKey, SINGLE, type Table, type Tables, type Tenant } from "../../engine/rows.ts";
+import { instantText } from "../../domain/time/timestamp.ts";
+import { positionKey, SINGLE, type Table, type Tables } from "../../engine/rows.ts";
 import { newTrader } from "../../engine/traders.ts";
 import type { TableCodec } from "../../ledger/codec.ts";
+import { readTenant, settingsOf } from "../../ledger/standing.ts";
 import { TABLES } from "../../ledger/tables.ts";
-import type { ReadSql, Row } from "../../postgres/connect.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
 import type { LoggedRows } from "../../replay/logged-rows.ts";
-import { type CheckName, type Comparison, instantText, isCount } from "./checks.ts";
+import { type CheckName, type Comparison, isCount } from "./checks.ts";
 
 type Value = bigint | number | string | boolean | null | undefined | readonly unknown[] | object;
 
@@ -207,38 +209,13 @@ function show(value: Value, as: Field["as"]): string | number | null {
 
 /** The tenant's row, field by field. */
 async function compareTenant(sql: ReadSql, rows: LoggedRows, into: Comparison): Promise<void> {
-  const [stored] = await sql`select ${sql.unsafe(TABLES.tenant.selected())} from tenant`;
-  const held = settingsOf(stored && readTenant(stored));
+  const held = settingsOf(await readTenant(sql));
   const logged = settingsOf(rows.get("tenant", SINGLE));
   for (const field of new Set([...logged.keys(), ...held.keys()])) {
     const [log, table] = [logged.get(field) ?? null, held.get(field) ?? null];
     const check = field.startsWith("policy.") ? "policy" : "configuration";
     if (log !== table) into.differ({ check, what: "tenant", id: field, field, log, table });
   }
-}
-
-/** A row that cannot be read is as good as none. */
-function readTenant(stored: Row): Tenant | undefined {
-  try {
-    return TABLES.tenant.decode(stored);
-  } catch {
-    return undefined;
-  }
-}
-
-function settingsOf(tenant: Tenant | undefined): Map<string, string> {
-  if (!tenant) return new Map();
-  const { policy, overrides, policyUpdatedAt, kycRequired, liquidityMicro, capitalMicro, document } = tenant;
-  const ends = overrides.map((each) => ({ ...each, until: instantText(each.until) }));
-  return new Map([
-    ...Object.entries(policy).map(([field, value]) => [`policy.${field}`, canonicalJson(value)] as const),
-    ["policy.overrides", canonicalJson(ends)],
-    ["policy.updatedAt", instantText(policyUpdatedAt)],
-    ["kyc.required", String(kycRequired)],
-    ["markets.liquidityUsd", String(usdFromMicro(liquidityMicro))],
-    ["treasury.capitalUsd", String(usdFromMicro(capitalMicro))],
-    ["document", document],
-  ]);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { payloadOf } from "../../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../../domain/money.ts";
+import { instantText } from "../../domain/time/timestamp.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { loggedEntry } from "../../replay/logged-rows.ts";
 import { type Recomputation, TRADES_PER_DIGEST, tradeLine } from "../../replay/recomputation.ts";
-import { type Comparison, instantText } from "./checks.ts";
+import type { Comparison } from "./checks.ts";
 
 /** The columns of a trade's line, of which the last four are those of its tag. */
 const COLUMNS = [

@@ -1,7 +1,7 @@
 import { pendingOf, receivableOf, walletOf } from "../../domain/accounts.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import type { Trader } from "../../engine/rows.ts";
-import { loadTraders } from "../../ledger/load-standing.ts";
+import { loadTraders } from "../../ledger/standing.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
 /** Micro-dollars. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { ApiKey } from "../../engine/rows.ts";
-import { listApiKeys } from "../../ledger/load-standing.ts";
+import { listApiKeys } from "../../ledger/standing.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { FreshCredentials } from "./fresh-credentials.ts";
 

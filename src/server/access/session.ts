@@ -3,11 +3,10 @@ import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { encodeResult } from "../../services/answers.ts";
 import { withDatabaseFaults } from "../../services/invoke.ts";
-import type { SecurityLog } from "../../services/security/security-log.ts";
 import type { Exchange } from "../exchange.ts";
 import { originOf } from "../observe/security-watch.ts";
 import { ok } from "../responses.ts";
-import type { Route } from "../routes.ts";
+import type { Route, RouteServices } from "../routes.ts";
 import { authenticate, type Identities } from "./authenticate.ts";
 import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie, tokenFromCookies } from "./session-cookie.ts";
 import type { VerifiedToken } from "./user-tokens.ts";
@@ -16,7 +15,7 @@ import type { VerifiedToken } from "./user-tokens.ts";
  * The session operations. The cookie holds the token itself, so creating a session stores nothing; ending one puts the
  * hash of its token on record.
  */
-export function sessionRoutes({ identities, security }: { identities: Identities; security: SecurityLog }): Route[] {
+export function sessionRoutes({ identities, security }: RouteServices): Route[] {
   const { createSession, deleteSession } = operations;
   return [
     {

@@ -1,7 +1,6 @@
 import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import type { OnRefused } from "./connection-refusals.ts";
-import { ConnectionTable } from "./connection-table.ts";
 import type { StreamLimits } from "./stream-seats.ts";
 
 /** By whose limits connections are counted, and who is told of those that are refused. */
@@ -12,9 +11,11 @@ export interface ConnectionTerms {
 }
 
 /** Connections that are counted together: those of a listener, or those of one of its tenants. */
-export class ConnectionGroup<Owner extends { readonly place: { readonly address: string } }> {
-  readonly table = new ConnectionTable<Owner>();
+export class ConnectionGroup<Member extends { readonly address: string }> {
   readonly terms: ConnectionTerms;
+  /** How many connections each address has, and which of them have no request, the longest idle first. */
+  readonly #byAddress = new Map<string, { count: number; idle: Set<Member> }>();
+  size = 0;
 
   constructor(terms: ConnectionTerms) {
     this.terms = terms;
@@ -25,18 +26,58 @@ export class ConnectionGroup<Owner extends { readonly place: { readonly address:
    * @param end ends a connection of the group that is idle
    * @returns the bucket that connections from this address are counted in; undefined when the group takes none
    */
-  roomFor(remoteAddress: string, end: (idle: Owner) => void): string | undefined {
+  roomFor(remoteAddress: string, end: (idle: Member) => void): string | undefined {
     const { limits, addresses, onRefused } = this.terms;
     const { bucket, trusted } = addresses.peer(remoteAddress);
-    if (!trusted && this.table.countOf(bucket) >= limits.connectionsPerAddress) {
+    if (!trusted && (this.#byAddress.get(bucket)?.count ?? 0) >= limits.connectionsPerAddress) {
       onRefused("address", bucket);
       return undefined;
     }
-    if (this.table.size < limits.connections) return bucket;
-    const idle = this.table.longestIdleOfMost();
-    onRefused("total", idle?.place.address ?? bucket);
+    if (this.size < limits.connections) return bucket;
+    const idle = this.longestIdleOfMost();
+    onRefused("total", idle?.address ?? bucket);
     if (!idle) return undefined;
     end(idle);
     return bucket;
+  }
+
+  /** Adds a connection, which is idle. */
+  add(member: Member): void {
+    const { address } = member;
+    const own = this.#byAddress.get(address) ?? { count: 0, idle: new Set() };
+    this.#byAddress.set(address, own);
+    own.count += 1;
+    own.idle.add(member);
+    this.size += 1;
+  }
+
+  remove(member: Member): void {
+    const own = this.#byAddress.get(member.address);
+    if (!own) return;
+    own.idle.delete(member);
+    own.count -= 1;
+    if (own.count === 0) this.#byAddress.delete(member.address);
+    this.size -= 1;
+  }
+
+  /** Puts a connection behind the others of its address that are idle. */
+  setIdle(member: Member): void {
+    this.#byAddress.get(member.address)?.idle.add(member);
+  }
+
+  setBusy(member: Member): void {
+    this.#byAddress.get(member.address)?.idle.delete(member);
+  }
+
+  /** The longest idle connection of an address with most connections; undefined when all of those are busy. */
+  longestIdleOfMost(): Member | undefined {
+    let most = 0;
+    let longest: Member | undefined;
+    for (const { count, idle } of this.#byAddress.values()) {
+      if (count < most || (count === most && longest)) continue;
+      most = count;
+      [longest] = idle;
+    }
+    return longest;
   }
 }

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
 import type { ConnectionGroup } from "./connection-group.ts";
-import type { Place } from "./connection-table.ts";
 import { timedOutText } from "./unparsed.ts";
 
 type Seconds = Pick<ConnectionLimits, "headersSeconds" | "bodySeconds" | "idleSeconds" | "writeSeconds">;
@@ -18,9 +17,9 @@ export class Connection {
   socket: Socket;
   /** Kept here, because a closed socket no longer knows it. */
   readonly peer: string;
-  /** The connections that it is counted with, and its place among them. */
+  /** The connections that it is counted with, and the bucket of its address there. */
   group: ConnectionGroup<Connection>;
-  place: Place<Connection>;
+  address: string;
   /** Refusals for too many requests. */
   rateRefusals = 0;
   /** Set once its refusal is counted. */
@@ -40,13 +39,14 @@ export class Connection {
   /** The unwritten bytes at the last check, and since when they are unchanged. */
   #unwritten: { done: number; queued: number; since: number } | undefined;
 
-  constructor(socket: Socket, now: number, group: ConnectionGroup<Connection>, bucket: string) {
+  constructor(socket: Socket, now: number, group: ConnectionGroup<Connection>, address: string) {
     this.#raw = socket;
     this.socket = socket;
     this.peer = peerOf(socket);
     this.#openedAt = now;
     this.group = group;
-    this.place = group.table.add(bucket, this);
+    this.address = address;
+    group.add(this);
   }
 
   /** How many requests wait for the answers ahead of theirs. */

@@ -70,10 +70,11 @@ export class Connections {
       socket.destroy();
       return false;
     }
-    connection.group.table.remove(connection.place);
+    connection.group.remove(connection);
     connection.group = group;
-    connection.place = group.table.add(bucket, connection);
-    group.table.setBusy(connection.place);
+    connection.address = bucket;
+    group.add(connection);
+    group.setBusy(connection);
     return true;
   }
 
@@ -94,10 +95,10 @@ export class Connections {
       connection.isFull = true;
       socket.pause();
     }
-    connection.group.table.setBusy(connection.place);
+    connection.group.setBusy(connection);
     // Node emits it once for each response; a listener that takes itself off costs as much as the rest of this.
     res.on("close", () => {
-      if (connection.end(monotonicMs()) && this.#open.has(connection)) connection.group.table.setIdle(connection.place);
+      if (connection.end(monotonicMs()) && this.#open.has(connection)) connection.group.setIdle(connection);
     });
     connection.begin(req, res, monotonicMs(), connection.isFull ? () => connection.endAfterAnswers() : serve);
   }
@@ -187,7 +188,7 @@ export class Connections {
   #forget(connection: Connection): void {
     if (!this.#open.delete(connection)) return;
     this.#handshakes.delete(connection.peer);
-    connection.group.table.remove(connection.place);
+    connection.group.remove(connection);
   }
 
   /** Looks for overdue connections as long as there are any. */
@@ -216,6 +217,6 @@ export class Connections {
   #noteOf(connection: Connection, reason: RefusalReason): void {
     if (connection.isNoted) return;
     connection.isNoted = true;
-    connection.group.terms.onRefused(reason, connection.place.address);
+    connection.group.terms.onRefused(reason, connection.address);
   }
 }

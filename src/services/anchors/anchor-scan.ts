@@ -100,8 +100,12 @@ export class AnchorScan {
   #take(block: Buffer): void {
     let start = 0;
     for (let end = block.indexOf(NEWLINE); end !== -1; end = block.indexOf(NEWLINE, start)) {
-      this.#keepPart(block.subarray(start, end));
-      this.#line();
+      // Most of an attack, which must cost little.
+      if (end === start && this.#state.partBytes === 0) this.#strange(1);
+      else {
+        this.#keepPart(block.subarray(start, end));
+        this.#line();
+      }
       start = end + 1;
     }
     this.#keepPart(block.subarray(start));
@@ -118,19 +122,15 @@ export class AnchorScan {
   #line(): void {
     const state = this.#state;
     const { part, partBytes } = state;
-    state.lines += 1;
     state.part = Buffer.alloc(0);
     state.partBytes = 0;
     const text = partBytes > LONGEST_LINE_BYTES ? "" : part.toString();
     const anchor = parseAnchor(text);
-    if (!anchor) {
-      // A line that a crash cut short is ignored and not reported.
-      if (text === "" || !(text.startsWith(LINE_START) || LINE_START.startsWith(text))) {
-        state.strange ??= { line: state.lines, bytes: 0 };
-        state.strange.bytes += partBytes + 1;
-      }
-      return;
-    }
+    // A line that a crash cut short is ignored and not reported.
+    const isCutShort = text !== "" && (text.startsWith(LINE_START) || LINE_START.startsWith(text));
+    if (anchor || isCutShort) state.lines += 1;
+    else this.#strange(partBytes + 1);
+    if (!anchor) return;
     if (anchor.tenant !== this.#tenant) return;
     if (!isGenuine(anchor, this.#keys)) {
       state.bad += 1;
@@ -142,6 +142,14 @@ export class AnchorScan {
     if (!state.highest || known.seq > state.highest.seq) state.highest = known;
     state.newest.push(known);
     if (state.newest.length > LINES_COMPARED) state.newest.shift();
+  }
+
+  /** A line that is no anchor. */
+  #strange(bytes: number): void {
+    const state = this.#state;
+    state.lines += 1;
+    state.strange ??= { line: state.lines, bytes: 0 };
+    state.strange.bytes += bytes;
   }
 
   #faults(): string[] {

@@ -18,10 +18,9 @@ import { DEFAULT_POLICY, type Policy } from "../../domain/policy/policy.ts";
 import type { Command } from "../../engine/commands.ts";
 import { isInForce, isLive } from "../../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant } from "../../engine/rows.ts";
-import { type FreezeInForce, readFreeze } from "../../ledger/freeze.ts";
 import { loadRows } from "../../ledger/load.ts";
-import { listApiKeys } from "../../ledger/load-standing.ts";
 import { followMarketSearch, knowsTextSearch } from "../../ledger/market-search.ts";
+import { type FreezeInForce, listApiKeys, readFreeze } from "../../ledger/standing.ts";
 import { readClock } from "../../postgres/database-time.ts";
 import {
   type ConfigurationEntry,

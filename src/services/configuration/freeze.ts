@@ -1,6 +1,6 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type FreezeInForce, readFreeze } from "../../ledger/freeze.ts";
+import { type FreezeInForce, readFreeze } from "../../ledger/standing.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 

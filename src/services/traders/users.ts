@@ -5,8 +5,8 @@ import { microFromUsd } from "../../domain/money.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
 import { capMinor, traderStateOf } from "../../domain/trader.ts";
 import type { Trader } from "../../engine/rows.ts";
-import { loadTraders } from "../../ledger/load-standing.ts";
-import { loadRevocations } from "../../ledger/unchained/revocations.ts";
+import { loadRevocations, loadTraders } from "../../ledger/standing.ts";
+
 import { listTraderIds, readMoneyOf } from "../../queries/traders/list-traders.ts";
 import { readTrader, readWallet } from "../../queries/traders/traders.ts";
 import { readPolicy } from "../configuration/policy.ts";

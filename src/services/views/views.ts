@@ -2,8 +2,7 @@ import type { Batch, Head } from "../../ledger/commit.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readHead } from "../../queries/evidence.ts";
 import { shareReads } from "../read-batch.ts";
-import { KnownHeads } from "./known-heads.ts";
-import { Shelf, type View } from "./shelf.ts";
+import { CommitOrder } from "./commit-order.ts";
 import { touchedBy } from "./touched.ts";
 
 /** A fresh answer, and how long it holds. */
@@ -24,8 +23,20 @@ export interface ViewsOptions {
   maxBytes: number;
 }
 
-/** A view with the type of its result. */
-type ViewOf<Result> = View & { readonly result: Result };
+/** Views kept at the most, however small they are. */
+const MAX_VIEWS = 20_000;
+
+/** An answer that is kept in memory, `result` always as the same object, so that what is derived from it can be kept beside it. */
+interface View<Result = object> extends Loaded<Result & object> {
+  /** The answer is of this position in the order of commits, or of a later one. */
+  position: number;
+  /** The database's clock at the earliest: at another time it has been set back. */
+  from: number;
+  /** Estimated, in bytes. */
+  weight: number;
+  /** Takes it out of the map that it is found by. */
+  remove: () => void;
+}
 
 /**
  * Answers kept in memory that are never stale. All questions that were asked before a query is sent ask the database one
@@ -34,15 +45,17 @@ type ViewOf<Result> = View & { readonly result: Result };
  */
 export class Views {
   readonly #maxBytes: number;
-  readonly #heads = new KnownHeads();
-  readonly #shelf: Shelf;
-  readonly #look: () => Promise<Reading>;
+  readonly #commits = new CommitOrder();
+  /** The least recently used first. */
+  readonly #views = new Set<View>();
+  #bytes = 0;
+  /** Reads where the log ends, for all who ask at one moment. */
+  readonly #look: () => Promise<void>;
   /** The database's clock as it was read last. */
   #clock = 0;
 
   constructor({ reader, maxBytes }: ViewsOptions) {
     this.#maxBytes = maxBytes;
-    this.#shelf = new Shelf(maxBytes);
     const look = shareReads(
       () => "head",
       () => this.#read(reader),
@@ -61,19 +74,20 @@ export class Views {
     keyOf: (question: Question) => string,
     load: (question: Question) => Promise<Loaded<Result>>,
   ): (question: Question) => Promise<Result> {
-    const views = new Map<string, ViewOf<Result>>();
+    const views = new Map<string, View<Result>>();
     return async (question) => {
       const key = keyOf(question);
       if (this.#mayHold(views.get(key))) {
-        const reading = await this.#look();
+        await this.#look();
         const view = views.get(key);
-        if (view && holds(view, reading)) {
-          this.#shelf.use(view);
+        if (view && this.#isUntouched(view) && view.from <= this.#clock && this.#clock < view.until) {
+          this.#views.delete(view);
+          this.#views.add(view);
           return view.result;
         }
       }
       // The query starts from here on, so it shows at least what is known to be committed.
-      const position = this.#heads.seen;
+      const position = this.#commits.seen;
       const from = this.#clock;
       const loaded = await load(question);
       if (position !== undefined) this.#put(views, key, loaded, position, from);
@@ -92,35 +106,33 @@ export class Views {
   /** A batch is about to be sent: what it touches does not hold beyond it. */
   sent(batch: Batch): void {
     if (this.#maxBytes === 0) return;
-    const touched = touchedBy(batch);
-    const { position, follows } = this.#heads.send(keyOfHead(batch.expected), keyOfHead(batch.next), touched);
-    if (follows) this.#shelf.touch(touched, position);
-    else this.#shelf.clear();
+    if (!this.#commits.send(keyOfHead(batch.expected), keyOfHead(batch.next), touchedBy(batch))) this.#clear();
   }
 
   /** A commit of this process was acknowledged. */
   committed(head: Head): void {
-    this.#heads.acknowledge(keyOfHead(head));
+    this.#commits.acknowledge(keyOfHead(head));
   }
 
   /** Whether it is worth asking where the log ends: without a head nothing can be kept, and a touched view is of no use. */
   #mayHold(view: View | undefined): boolean {
-    const { seen } = this.#heads;
-    if (seen === undefined) return this.#maxBytes > 0;
-    return view !== undefined && view.touchedAt > seen;
+    if (this.#commits.seen === undefined) return this.#maxBytes > 0;
+    return view !== undefined && this.#isUntouched(view);
   }
 
-  async #read(reader: Reader): Promise<Reading> {
-    const { seen } = this.#heads;
+  #isUntouched({ position, tags }: View): boolean {
+    return this.#commits.untouchedSince(position, tags);
+  }
+
+  async #read(reader: Reader): Promise<void> {
+    const { seen } = this.#commits;
     const { head, now } = await reader.read(readHead);
-    const { position, follows } = this.#heads.read(keyOfHead(head), seen);
-    if (!follows) this.#shelf.clear();
+    if (!this.#commits.read(keyOfHead(head), seen)) this.#clear();
     this.#clock = now;
-    return { position, now };
   }
 
   #put<Result extends object>(
-    views: Map<string, ViewOf<Result>>,
+    views: Map<string, View<Result>>,
     key: string,
     loaded: Loaded<Result>,
     position: number,
@@ -129,24 +141,28 @@ export class Views {
     const { result, tags, until } = loaded;
     const before = views.get(key);
     // Callers that shared the load have kept it already.
-    if (before?.result === result || until <= from || !this.#heads.untouchedSince(position, tags)) return;
-    if (before) this.#shelf.remove(before);
-    const remove = () => views.delete(key);
+    if (before?.result === result || until <= from || !this.#commits.untouchedSince(position, tags)) return;
+    if (before) this.#remove(before);
     const weight = weightOf(result) + weightOf(tags) + weightOf(key);
-    const view = { result, tags, position, touchedAt: Number.POSITIVE_INFINITY, from, until, weight, remove };
+    const view = { ...loaded, position, from, weight, remove: () => views.delete(key) };
     views.set(key, view);
-    this.#shelf.add(view);
+    this.#views.add(view);
+    this.#bytes += weight;
+    for (const oldest of this.#views) {
+      if (this.#bytes <= this.#maxBytes && this.#views.size <= MAX_VIEWS) break;
+      this.#remove(oldest);
+    }
   }
-}
 
-/** Where the log ended and what time it was, after the questions that asked for it. */
-interface Reading {
-  position: number;
-  now: number;
-}
+  #remove(view: View): void {
+    if (!this.#views.delete(view)) return;
+    this.#bytes -= view.weight;
+    view.remove();
+  }
 
-function holds({ touchedAt, from, until }: View, { position, now }: Reading): boolean {
-  return position < touchedAt && from <= now && now < until;
+  #clear(): void {
+    for (const view of this.#views) this.#remove(view);
+  }
 }
 
 function keyOfHead({ seq, hash, epoch }: Pick<Head, "seq" | "hash" | "epoch">): string {

@@ -90,3 +90,17 @@ export async function end(io: TestIo, run: () => ReturnType<Action<object>>): Pr
   const exit = await run().catch((error: unknown) => io.output.fail(error));
   return { exit: typeof exit === "number" ? exit : 0, stdout: io.stdout.text, stderr: io.stderr.text };
 }
+
+/** The run half of a command. */
+export type Run = (io: TestIo) => Promise<void>;
+
+/** A command as scripts run it, with JSON asked for: `data` is what it printed, or the error that it ended with. */
+export async function runJson(
+  run: Run,
+  options: TestIoOptions = {},
+): Promise<Ending & { data: Record<string, unknown> }> {
+  const io = testIo({ format: "json", ...options });
+  const ending = await end(io, () => run(io));
+  const text = ending.stdout === "" ? ending.stderr : ending.stdout;
+  return { ...ending, data: text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : {} };
+}

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { FrameData, FrameList } from "../../../src/contract/resources/embed.ts";
 import { readAssets } from "../../../src/server/pages/assets.ts";
+import { tenantOfTests } from "../support/during-tests.ts";
 import { PUBLIC_KEY, userToken } from "../support/harness.ts";
-import { type ServedTenant, serveTenant } from "../support/tenant.ts";
+import { serveTenant } from "../support/tenant.ts";
 
 const VIEWS = ["market?marketId=mkt_a", "markets", "card?marketId=mkt_a", "compare?marketId=mkt_a,mkt_b"];
 const embed = { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [] };
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests({ embed });
 beforeAll(async () => {
-  tenant = await serveTenant({ embed });
   await tenant.deposit("usr_1", 500);
   for (const id of ["mkt_a", "mkt_b"]) await tenant.openMarket(id, { question: `Will <${id}> come true?` });
 });
-afterAll(() => tenant?.close());
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(tenant.url + path, { headers });
 const read = async (path: string): Promise<FrameData & FrameList> =>

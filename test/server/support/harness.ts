@@ -12,7 +12,7 @@ import type { ApiKey } from "../../../src/engine/rows.ts";
 import { connect, type Sql } from "../../../src/postgres/connect.ts";
 import type { Pool } from "../../../src/postgres/pool.ts";
 import { type ListenOptions, type RunningServer, startServer } from "../../../src/server/server.ts";
-import type { ServerOptions } from "../../../src/server/tenant-front.ts";
+import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import type { Handlers } from "../../../src/services/invoke.ts";
 import type { TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { poolOf } from "../../support/pool.ts";
@@ -100,7 +100,7 @@ export async function insertKey(
 export const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 /** One list for all endpoints, as a tenant file with nothing but shared secrets has it. */
-export function everyEndpoint(...secrets: string[]): NonNullable<ServerOptions["webhookSecrets"]> {
+export function everyEndpoint(...secrets: string[]): NonNullable<TenantOptions["webhookSecrets"]> {
   const endpoint = { secrets, scheme: "any" } as const;
   return { kyc: endpoint, payments: endpoint, oracle: endpoint };
 }
@@ -109,7 +109,7 @@ export function everyEndpoint(...secrets: string[]): NonNullable<ServerOptions["
 export async function serve(
   { pool }: Pick<Backend, "pool">,
   handlers: Handlers,
-  options: Partial<ServerOptions> = {},
+  options: Partial<TenantOptions> = {},
   where: Partial<ListenOptions> = {},
 ): Promise<RunningServer> {
   return startServer(
@@ -135,7 +135,7 @@ export async function serve(
 }
 
 /** A server of a tenant's services. */
-export function serveServices(services: TenantServices, options: Partial<ServerOptions> = {}): Promise<RunningServer> {
+export function serveServices(services: TenantServices, options: Partial<TenantOptions> = {}): Promise<RunningServer> {
   return serve(services, services.handlers, { services, isDatabaseUp: services.isDatabaseUp, ...options });
 }
 

@@ -1,6 +1,6 @@
 import { localApi } from "../../../src/client/local-api.ts";
 import type { RunningServer } from "../../../src/server/server.ts";
-import type { ServerOptions } from "../../../src/server/tenant-front.ts";
+import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { AUDIT_SECRET, type Backend, openBackend, serveServices, TENANT } from "./harness.ts";
@@ -21,7 +21,7 @@ export interface ServedTenant {
   close(): Promise<void>;
 }
 
-export async function serveTenant(options: Partial<ServerOptions> = {}): Promise<ServedTenant> {
+export async function serveTenant(options: Partial<TenantOptions> = {}): Promise<ServedTenant> {
   const backend = await openBackend();
   const services = await openTenant({
     tenantId: TENANT,

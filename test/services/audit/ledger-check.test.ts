@@ -4,7 +4,7 @@ import type { Reader } from "../../../src/postgres/pool.ts";
 import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "../../../src/services/audit/ledger-check.ts";
 import type { Sleep } from "../../../src/services/audit/pace.ts";
 import { RecordWatch } from "../../../src/services/audit/record-watch.ts";
-import { openLedger } from "../../ledger/ledger.ts";
+import { openLedger, TAMPERS } from "../../ledger/ledger.ts";
 import { DOLLAR, deposit, KEY, type Live, sale, trade, until } from "../../ledger/sequencer/live.ts";
 import { Random } from "../../model/random.ts";
 
@@ -66,55 +66,6 @@ async function after(tamper: (sql: Sql) => PromiseLike<unknown>) {
   return found;
 }
 
-/** Changes of what was compared before. */
-const BALANCES: [string, (sql: Sql) => PromiseLike<unknown>][] = [
-  ["a wallet", (sql) => sql`update account set balance_micro = balance_micro + 3 where id = 'wallet:ann'`],
-  [
-    "two wallets that cancel out",
-    (sql) => sql`
-    update account set balance_micro = balance_micro + case id when 'wallet:ann' then 5 else -5 end
-     where id in ('wallet:ann', 'wallet:bob')`,
-  ],
-  ["an account that vanished", (sql) => sql`delete from account where id = 'wallet:bob'`],
-  [
-    "an account from nowhere",
-    (sql) => sql`insert into account (id, balance_micro, version) values ('wallet:eve', 9, 1)`,
-  ],
-  ["an escrow", (sql) => sql`update account set balance_micro = balance_micro + 4 where id = 'escrow:m1'`],
-  [
-    "a position's shares",
-    (sql) => sql`update position set shares_micro = shares_micro + 7 where market_id = 'old' and trader_id = 'ann'`,
-  ],
-  [
-    "a position's cost",
-    (sql) => sql`update position set cost_micro = cost_micro + 7 where market_id = 'm1' and trader_id = 'bob'`,
-  ],
-  ["a position that vanished", (sql) => sql`delete from position where market_id = 'm2' and trader_id = 'bob'`],
-  ["a pool", (sql) => sql`update book set yes_micro = yes_micro - 8 where market_id = 'm2'`],
-  ["the house's shares", (sql) => sql`update market set house_no_micro = house_no_micro + 1 where id = 'm1'`],
-  ["a volume", (sql) => sql`update book set volume_micro = volume_micro + 3 where market_id = 'm1'`],
-  [
-    "a market that is settled in the table alone",
-    (sql) => sql`
-    update book set status = 'settled', outcome = 'yes', settled_at = 1 where market_id = 'm1'`,
-  ],
-  ["the running hour", (sql) => sql`update book set hour_fee_micro = hour_fee_micro + 3 where market_id = 'm1'`],
-  [
-    "the running day",
-    (sql) => sql`
-    update position set day_trades = day_trades + 1 where ctid = (select max(ctid) from position where market_id = 'm1')`,
-  ],
-  [
-    "the running day's funding",
-    (sql) =>
-      sql`update funding_day set inflow_micro = inflow_micro + 3 where ctid = (select max(ctid) from funding_day)`,
-  ],
-  ["a withdrawal", (sql) => sql`update withdrawal set amount_micro = amount_micro + 5 where id = 'w1'`],
-  ["a key", (sql) => sql`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1, '*', '')`],
-  ["the policy", (sql) => sql`update tenant set liquidity_micro = liquidity_micro + 1`],
-  ["the head", (sql) => sql`update head set seq = seq + 1`],
-];
-
 /** Changes of what came since. */
 const ROWS: [string, (sql: Sql) => PromiseLike<unknown>][] = [
   [
@@ -159,7 +110,9 @@ async function addRows(): Promise<void> {
   await live.run(kyc("bob", Math.ceil(performance.now())));
 }
 
-test.each([...BALANCES, ...ROWS])(
+const BEFORE = TAMPERS.map(([what, statement]): (typeof ROWS)[0] => [what, (sql) => sql.unsafe(statement)]);
+
+test.each([...BEFORE, ...ROWS])(
   "a question that goes on from an earlier one finds what a comparison of everything finds: %s",
   async (_, tamper) => {
     const { recent, full } = await after(tamper);

@@ -1,0 +1,101 @@
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
+import type { Policy } from "../../domain/policy/policy.ts";
+import { counted } from "../../domain/text.ts";
+import { type Finding, fail, ok, warn } from "./check.ts";
+
+export type AddressFacts = Pick<TenantConfig, "baseUrl" | "cors"> & {
+  embed: Pick<TenantConfig["embed"], "allowedOrigins">;
+  server: Pick<TenantConfig["server"], "host" | "trustProxy" | "tls">;
+};
+
+/** Whether the addresses of a tenant file go together. Pure: the file alone decides. */
+export function evaluateAddresses(facts: AddressFacts): Finding[] {
+  return [evaluateBaseUrl(facts), evaluateTrustProxy(facts), evaluateOrigins(facts)];
+}
+
+function evaluateBaseUrl({ baseUrl }: AddressFacts): Finding {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (hostname === "example" || hostname.endsWith(".example"))
+    return warn(
+      "base URL",
+      `${baseUrl} is in .example, a domain that cannot be registered`,
+      "Set baseUrl to the tenant's own domain",
+    );
+  if (protocol === "https:") return ok("base URL", baseUrl);
+  if (isLoopback(hostname)) return ok("base URL", `${baseUrl}, for this machine only`);
+  return fail(
+    "base URL",
+    `${baseUrl} is not encrypted`,
+    "Use https://: keys and user tokens travel with every request",
+  );
+}
+
+/** Every host in a trusted range can claim to be any client, so it may hold proxies and no other host. */
+function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Finding {
+  const wide = trustProxy.filter((range) => isWide(range));
+  if (wide.length > 0)
+    return fail(
+      "trustProxy",
+      `${wide.join(", ")} takes in much of the internet: any host there can pretend to be another client`,
+      "List the addresses of your proxies only",
+    );
+  const { protocol, hostname } = new URL(baseUrl);
+  const isPublic = protocol === "https:" && !isLoopback(hostname);
+  const isBehindProxy = isPublic && isLoopback(host) && tls === undefined;
+  if (trustProxy.length === 0 && isBehindProxy)
+    return warn(
+      "trustProxy",
+      "empty: if https ends at a proxy on this machine, all clients count as one, and share its rate limit",
+      "Behind such a proxy set server.trustProxy: [127.0.0.1, ::1]; without one, server.tls",
+    );
+  return ok("trustProxy", trustProxy.length === 0 ? "no proxies: clients connect directly" : trustProxy.join(", "));
+}
+
+/** IPv4 ranges wider than /8 and IPv6 ranges wider than /16 belong to no operator. */
+function isWide(range: string): boolean {
+  const [address = "", bits = "128"] = range.split("/");
+  return Number(bits) < (address.includes(":") ? 16 : 8);
+}
+
+function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }: AddressFacts): Finding {
+  const own = new URL(baseUrl).origin;
+  if (allowedOrigins.includes(own))
+    return warn(
+      "embed origins",
+      `${own} is the tenant's own: there the widget's frame could reach the page around it`,
+      "Leave it out of embed.allowedOrigins, and embed from another host",
+    );
+  const plain = [...allowedOrigins, ...origins].filter(
+    (origin) => origin.startsWith("http:") && !isLoopback(new URL(origin).hostname),
+  );
+  if (plain.length > 0)
+    return warn(
+      "embed origins",
+      `${plain.join(", ")} can be changed on its way to the browser`,
+      "Use https:// origins",
+    );
+  const mixed = allowedOrigins.filter((origin) => origin.startsWith("https:"));
+  if (own.startsWith("http:") && mixed.length > 0)
+    return warn(
+      "embed origins",
+      `browsers do not show ${own} inside of pages such as ${mixed[0]}`,
+      "Give the tenant an https:// baseUrl",
+    );
+  return ok("embed origins", allowedOrigins.length === 0 ? "none: any site, read-only" : allowedOrigins.join(", "));
+}
+
+/**
+ * Whether the policy refuses users because nothing says where they live: to an integration whose identity check names no
+ * jurisdiction that looks like an outage.
+ * @param unknown verified users whose identity check named none, or no code of ISO 3166
+ */
+export function evaluateJurisdictions({ allowed, blocked }: Policy["jurisdictions"], unknown: number): Finding {
+  if (allowed.length === 0 && blocked.length === 0)
+    return ok("jurisdictions", "users of any jurisdiction may trade, a known one or not");
+  const rule = "policy.jurisdictions refuses users whose jurisdiction is unknown";
+  const remedy =
+    "Send `jurisdiction` with the identity check (kyc.passed) or as a claim of the user's token, or empty both lists of policy.jurisdictions";
+  if (unknown === 0) return ok("jurisdictions", `${rule}; each verified user has one on record`);
+  return warn("jurisdictions", `${rule}: ${counted(unknown, "verified user")} without one on record`, remedy);
+}

@@ -1,0 +1,76 @@
+/** What can wait for a person. */
+export const INBOX_KINDS = [
+  "market.closed",
+  "market.held",
+  "market.proposed",
+  "withdrawal",
+  "kyc",
+  "drift",
+  "override",
+  "key",
+  "certificate",
+  "receiver",
+  "chain",
+  "ledger",
+  "backup",
+  "freeze",
+  "unreachable",
+] as const;
+export type InboxKind = (typeof INBOX_KINDS)[number];
+
+/** One thing of a tenant that waits for a person. */
+export interface InboxItem {
+  tenant: string;
+  kind: InboxKind;
+  severity: "info" | "warn" | "critical";
+  /** Of what waits: a market, a withdrawal, a field, a key. */
+  id: string;
+  title: string;
+  /** The money that waits; of a market its larger payout. */
+  amountUsd: number | null;
+  /** ISO 8601: since when it waits. */
+  since: string | null;
+  /** ISO 8601: when it ends, or what comes of it by itself happens. */
+  dueAt: string | null;
+  /** Command lines that decide it or show more, as they can be pasted. */
+  commands: string[];
+}
+
+/** An item without its tenant, which every one of a tenant has in common. */
+export type Waiting = Omit<InboxItem, "tenant">;
+
+/** What no money outweighs: while these stand, nothing else that is shown can be relied on. */
+const FIRST: readonly InboxKind[] = ["chain", "ledger", "unreachable"];
+
+/** Order of an inbox: broken evidence and tenants out of reach, then most money, then soonest due, then longest waiting. */
+export function compareItems(a: InboxItem, b: InboxItem): number {
+  return (
+    rankOf(a) - rankOf(b) ||
+    (b.amountUsd ?? -1) - (a.amountUsd ?? -1) ||
+    compareTimes(a.dueAt, b.dueAt) ||
+    compareTimes(a.since, b.since)
+  );
+}
+
+function rankOf({ kind }: InboxItem): number {
+  const rank = FIRST.indexOf(kind);
+  return rank < 0 ? FIRST.length : rank;
+}
+
+/** Earlier first, none last. */
+function compareTimes(a: string | null, b: string | null): number {
+  if (a === b) return 0;
+  if (a === null || b === null) return a === null ? 1 : -1;
+  return Date.parse(a) - Date.parse(b);
+}
+
+/** What an inbox means for a scheduled check. */
+export type InboxState = "integrity" | "unreachable" | "partly unreachable" | "waiting" | "clear";
+
+/** @param tenants how many were looked at */
+export function stateOf(items: readonly InboxItem[], tenants: number): InboxState {
+  if (items.some(({ kind }) => kind === "chain" || kind === "ledger")) return "integrity";
+  const unreachable = new Set(items.filter(({ kind }) => kind === "unreachable").map(({ tenant }) => tenant)).size;
+  if (unreachable > 0) return unreachable === tenants ? "unreachable" : "partly unreachable";
+  return items.some(({ severity }) => severity !== "info") ? "waiting" : "clear";
+}

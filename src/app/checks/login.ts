@@ -1,0 +1,64 @@
+import { type LoginRights, readLoginRights, readOwnership } from "../../queries/login.ts";
+import { ownerProblem, ownerRemedy, problemOf } from "../tenant/database-owner.ts";
+import { databaseUrlAtHand, type OperatorTenant } from "../tenant/operator-tenant.ts";
+import { type Examined, type Finding, fail, ok, skipped, warn } from "./check.ts";
+
+const CHECK = "database login";
+const OWNER_CHECK = "database owner";
+const SHOWN = 6;
+
+/**
+ * Whether the login that creates and migrates the database can do so.
+ * @param problem why not
+ * @param isNamed whether the tenant file has a `database.ownerUrl`; without, the login that serves has to be the owner
+ */
+function evaluateOwner(problem: string | undefined, isNamed: boolean): Finding {
+  const field = isNamed ? "database.ownerUrl" : "database.url";
+  if (problem === undefined) return ok(OWNER_CHECK, `the login that ${field} names can migrate the database`);
+  const consequence = isNamed ? "" : ", and no login is named that can migrate it";
+  const remedy = ownerRemedy(isNamed);
+  return warn(OWNER_CHECK, `${field} ${problem}${consequence}`, remedy.replace(/^p/, "P"));
+}
+
+/**
+ * Whether the login that serves can do more than it needs.
+ * @param isOwner it is the owner too, because the tenant file names no other
+ */
+export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean): Finding {
+  const more = excess.length > SHOWN ? [`and ${excess.length - SHOWN} more`] : [];
+  const found = [...excess.slice(0, SHOWN), ...more].join("; ");
+  if (isOwner)
+    return warn(
+      CHECK,
+      `${login} serves and owns the database: a server that is taken over can rewrite the record (${found})`,
+      "Give the server a login of its own, and name the owner's in database.ownerUrl: see the README",
+    );
+  if (excess.length > 0)
+    return fail(
+      CHECK,
+      `${login}, as which servers connect, ${found}`,
+      "Take that from it: the README says what it needs, and apply grants it",
+    );
+  return ok(CHECK, `${login} owns nothing, adds to the journals and cannot change what is in them`);
+}
+
+export async function examineLogins(tenant: Examined): Promise<Finding[]> {
+  const { sql, config } = tenant;
+  const { database } = config;
+  const unknown = skipped(CHECK, "the database cannot be asked");
+  if (database === "embedded") return [sql ? evaluateLogin(await readLoginRights(sql), false) : unknown];
+  const owner = await examineOwner(tenant);
+  if (!sql) return [unknown, ...owner];
+  const problem = database.ownerUrl === undefined ? problemOf(await readOwnership(sql)) : undefined;
+  const isOwner = database.ownerUrl === undefined && problem === undefined;
+  return [
+    evaluateLogin(await readLoginRights(sql), isOwner),
+    ...(problem === undefined ? owner : [evaluateOwner(problem, false)]),
+  ];
+}
+
+/** No finding where the owner's connection string is not at hand: a machine that only serves does not need it. */
+async function examineOwner(tenant: OperatorTenant): Promise<Finding[]> {
+  const url = databaseUrlAtHand(tenant, "ownerUrl");
+  return url === undefined ? [] : [evaluateOwner(await ownerProblem({ url, pooled: true }), true)];
+}

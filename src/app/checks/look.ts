@@ -1,0 +1,116 @@
+import { existsSync } from "node:fs";
+import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
+import { Fault } from "../../domain/fault.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
+import { lastBackupAt } from "../backup/last-backup.ts";
+import { openConfigSession } from "../tenant/config-session.ts";
+import { chooseDoor, type Door, type DoorOptions } from "../tenant/door.ts";
+import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
+import { isServed, type ServerHere, serversHere } from "../tenant/servers-here.ts";
+import type { Check, Scope } from "./check.ts";
+import { CHECKS } from "./checks.ts";
+import type { InboxItem, InboxKind, Waiting } from "./inbox-item.ts";
+import { unreachable } from "./waiting.ts";
+
+export interface InboxOptions extends DoorOptions {
+  /** What ends within so many milliseconds from now is shown. */
+  withinMs: number;
+  /** Only these kinds; what concerns the others is not asked for. Tenants out of reach are shown all the same. */
+  kinds: readonly InboxKind[];
+}
+
+/** What a look at one tenant found. */
+export interface TenantLook {
+  /** All that waits for a person, in no order. */
+  items: InboxItem[];
+  /** The servers of this directory that answer. */
+  servers: readonly ServerHere[];
+  /** ISO 8601; null where nothing was traded, or it is not known. */
+  lastTradeAt: string | null;
+  /** ISO 8601; null where this directory wrote none. */
+  lastBackupAt: string | null;
+}
+
+/**
+ * Looks at one tenant. Starts and changes nothing: a database that is stopped makes the tenant unreachable.
+ *
+ * @param note receives what a command tells of the way to the tenant
+ */
+export async function lookAtTenant(
+  directory: string,
+  tenant: string,
+  options: InboxOptions,
+  note: (message: string) => void,
+): Promise<TenantLook> {
+  const now = wallClockMs();
+  const scope = { tenant, now, until: now + options.withinMs };
+  const found: Waiting[] = [];
+  const look: TenantLook = {
+    ...{ items: [], servers: [], lastTradeAt: null },
+    lastBackupAt: await lastBackupAt({ directory, tenant }),
+  };
+  try {
+    const declared = readDeclaredTenant(directory, tenant);
+    look.servers = (await serversHere(declared)).servers;
+    for (const { waits } of CHECKS) found.push(...((await waits?.files?.(declared, scope)) ?? []));
+    const door = await chooseDoor(declared, options, note);
+    const stopped = await stoppedDatabase(declared, door);
+    found.push(...(stopped ?? (await ofLive(scope, declared, { ...options, door }, note, look))));
+  } catch (error) {
+    found.push(unreachable(tenant, problemOf(error)));
+  }
+  look.items = found
+    .filter(({ kind }) => kind === "unreachable" || options.kinds.includes(kind))
+    .map((each) => ({ tenant, ...each }));
+  return look;
+}
+
+/** For an embedded database that does not run, where no server answers for it: going on would start it. */
+async function stoppedDatabase({ id, directory, config }: DeclaredTenant, door: Door): Promise<Waiting[] | undefined> {
+  if (config.database !== "embedded" || door.kind === "http") return undefined;
+  const { running, dataDir } = await embeddedCluster(directory).status();
+  if (running) return undefined;
+  // No database was ever created here, so nothing can wait in it.
+  return existsSync(dataDir) ? [unreachable(id, "Its database is stopped", "pmctl db start")] : [];
+}
+
+async function ofLive(
+  scope: Scope,
+  declared: DeclaredTenant,
+  options: InboxOptions,
+  note: (message: string) => void,
+  look: TenantLook,
+): Promise<Waiting[]> {
+  const { tenant } = scope;
+  const session = await openConfigSession(declared.directory, tenant, options, { note, onSealed: () => {} });
+  try {
+    const live = await session.open();
+    // It was never applied: there is nothing yet that could wait.
+    if (!live) return [];
+    const found: Waiting[] = [];
+    const problems: string[] = [];
+    if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases)))
+      found.push(unreachable(tenant, `Nobody serves it, and server.expected is true`, `pmctl serve ${tenant}`));
+    const isAsked = ({ waits }: Check) => waits?.kinds.some((kind) => options.kinds.includes(kind));
+    for (const { waits } of CHECKS.filter(isAsked)) {
+      try {
+        found.push(...((await waits?.live?.(live, scope, session)) ?? []));
+      } catch (error) {
+        // Under another log's keys no part can be relied on.
+        if (error instanceof Fault && isOtherKeyFault(error)) return [unreachable(tenant, problemOf(error))];
+        problems.push(`${waits?.kinds.join(", ")}: ${problemOf(error)}`);
+      }
+    }
+    const trades = await live.api.listAudit({ type: "trade.executed", limit: 1 }).catch(() => undefined);
+    look.lastTradeAt = trades?.entries[0]?.ts ?? null;
+    if (problems.length > 0) found.push(unreachable(tenant, `Not looked at: ${problems.join("; ")}`));
+    return found;
+  } finally {
+    await session.close();
+  }
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+}

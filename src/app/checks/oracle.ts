@@ -1,0 +1,61 @@
+import { counted } from "../../domain/text.ts";
+import type { Sql } from "../../postgres/connect.ts";
+import { type HeldRow, listHeldMarkets, listPromises, type PromiseRow } from "../../queries/oracle.ts";
+import { isFeedUnchanged, type OracleSetup } from "../../services/feeds.ts";
+import { tooFewSources } from "../apply/market-warnings.ts";
+import { tenantFeeds } from "../tenant/tenant-oracle.ts";
+import { type Examined, type Finding, ok, warn } from "./check.ts";
+
+/** Beyond so many, the number tells nothing more. */
+const MOST_HELD = 200;
+
+export async function examineOracle(sql: Sql, { id, config }: Examined): Promise<Finding[]> {
+  const [promises, held] = [await listPromises(sql), await listHeldMarkets(sql, { limit: MOST_HELD })];
+  return [...evaluatePromises(tenantFeeds(config), promises), evaluateHeld(held, id)];
+}
+
+/** Markets whose time has come and that the oracle left to a person: traders wait for their money. Longest first. */
+export function evaluateHeld(held: readonly HeldRow[], tenant: string): Finding {
+  const [first] = held;
+  if (!first) return ok("held markets", "none waits for a person");
+  const markets = held.length < MOST_HELD ? counted(held.length, "market") : `${MOST_HELD} markets or more`;
+  const since = new Date(first.heldAt).toISOString();
+  return warn(
+    "held markets",
+    `${markets} left to a person by the oracle, ${first.id} longest, since ${since}: ${first.reason}, ${first.detail}`,
+    `Look: pmctl oracle check -t ${tenant}; or decide it by hand: pmctl market settle ${first.id} --outcome yes|no -t ${tenant}`,
+  );
+}
+
+/** Whether the feeds can still settle the markets that were created on them, before those close. */
+export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Finding[] {
+  if (promises.length === 0) return [ok("oracle", "no market waits for a feed")];
+  const doubts = promises.flatMap((promise) => evaluatePromise(setup, promise));
+  if (doubts.length > 0) return doubts;
+  const markets = promises.reduce((sum, each) => sum + each.markets, 0);
+  return [ok("oracle", `${counted(markets, "market")} can be decided by ${counted(promises.length, "feed")}`)];
+}
+
+function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow): Finding[] {
+  const { feed: key } = promise;
+  const feed = setup.feeds.get(key);
+  const waiting = `${counted(markets, "market")}, ${first} first`;
+  const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes|no`;
+  if (!feed || !isFeedUnchanged(setup, promise))
+    return [
+      warn(
+        `oracle ${key}`,
+        `${feed ? "is another than when the markets on it were created" : "is no feed any more"}, so they will be held: ${waiting}`,
+        `Put the feed and its sources back as they were in the tenant file, or ${byHand}`,
+      ),
+    ];
+  const usable = feed.sources.filter(({ use }) => !setup.lacking.has(use)).length;
+  if (usable >= feed.quorum) return [];
+  return [
+    warn(
+      `oracle ${key}`,
+      `${tooFewSources(feed, usable, setup)}, so its markets will be held: ${waiting}`,
+      `State what the sources need in the tenant file (pmctl oracle feeds), or ${byHand}`,
+    ),
+  ];
+}

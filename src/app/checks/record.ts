@@ -1,0 +1,205 @@
+import { existsSync } from "node:fs";
+import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isErrno } from "../../config/environment.ts";
+import { TREASURY } from "../../domain/accounts.ts";
+import { operatorText } from "../../domain/audit/chain-walk.ts";
+import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
+import { describeSetBack, type KnownAnchor, newestOf, type SetBack } from "../../domain/audit/set-back.ts";
+import { Fault } from "../../domain/fault.ts";
+import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
+import { loadRows } from "../../ledger/load.ts";
+import type { Sql } from "../../postgres/connect.ts";
+import { type Reader, readerOf } from "../../postgres/pool.ts";
+import { readLog } from "../../queries/evidence.ts";
+import { reconcileStanding } from "../../queries/reconcile/reconcile.ts";
+import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
+import { type AnchorSources, knownAnchors } from "../../services/anchors/known-anchors.ts";
+import { compareAnchors } from "../../services/anchors/set-back.ts";
+import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
+import { anchorPlaces, auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.ts";
+import { type Finding, fail, ok, skipped, warn } from "./check.ts";
+import { nameOf } from "./secrets.ts";
+
+export interface RecordFacts {
+  /** `Missing` says why the audit key is not at hand. */
+  tail: TailVerification | Missing;
+  /** The variable or file that the audit key is read from. */
+  keyName: string;
+  anchors: AnchorFacts | Missing;
+  /** Keys, users and fields that are not as the audit log says. */
+  offRecord: readonly { name: string; place: string }[];
+}
+
+interface Missing {
+  missing: string;
+}
+
+interface AnchorFacts {
+  newest: KnownAnchor | undefined;
+  /** Lines and files that count for nothing. */
+  faults: readonly string[];
+  /** Files that no anchor can be written to, each with the reason. */
+  unwritable: readonly string[];
+  setBack: SetBack | undefined;
+}
+
+/** `pmctl audit verify` checks the whole log. */
+const TAIL_ENTRIES = 1000;
+/** How many lines and files that count for nothing are named; the rest are counted. */
+const FAULTS_NAMED = 5;
+
+/** Reads a database whose schema is current. */
+export async function collectRecord(sql: Sql, tenant: OperatorTenant): Promise<RecordFacts> {
+  const keys = auditKeys(tenant);
+  const reader = readerOf(sql);
+  return {
+    keyName: nameOf(tenant.config.audit.key),
+    tail: "missing" in keys ? keys : await verifyTail(reader, keys, TAIL_ENTRIES),
+    anchors:
+      "missing" in keys ? keys : await collectAnchors(reader, { tenant: tenant.id, ...anchorPlaces(tenant), keys }),
+    offRecord: await reconcileStanding(sql),
+  };
+}
+
+/** What is in the treasury, and what a market with the tenant's default liquidity takes from it. */
+export async function collectTreasury(
+  sql: Sql,
+  { config }: OperatorTenant,
+): Promise<{ treasuryMicro: bigint; liquidityMicro: bigint }> {
+  const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
+  return {
+    treasuryMicro: treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n,
+    liquidityMicro: limitFromUsd(config.markets.liquidityUsd),
+  };
+}
+
+/** Resolved apart from the other secrets, so that the log can be verified while one of those is missing. */
+function auditKeys(tenant: OperatorTenant): AuditKey[] | Missing {
+  try {
+    return auditSecretsOf(tenant).map(auditKey);
+  } catch (error) {
+    if (error instanceof Fault) return { missing: error.message };
+    throw error;
+  }
+}
+
+async function collectAnchors(reader: Reader, sources: AnchorSources): Promise<AnchorFacts> {
+  const { anchors, faults } = await knownAnchors(sources);
+  const log = await reader.read((sql) => readLog(sql, anchors));
+  const { setBack, counting } = await compareAnchors(log, reader, sources.keys, anchors);
+  const unwritable: string[] = [];
+  for (const file of [directoryAnchors(sources.directory, sources.tenant), ...sources.files]) {
+    const problem = await problemOfWriting(file);
+    if (problem !== undefined) unwritable.push(`${file} cannot be written (${problem})`);
+  }
+  return { newest: newestOf(counting), faults, unwritable, setBack };
+}
+
+/** Why a line cannot be appended; writes nothing. A missing folder is created with the first line. */
+async function problemOfWriting(file: string): Promise<string | undefined> {
+  try {
+    const state = await stat(file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (state?.isDirectory()) return "EISDIR";
+    if (state) return await access(file, constants.W_OK).then(() => undefined);
+    let folder = dirname(file);
+    while (!existsSync(folder)) folder = dirname(folder);
+    if (!(await stat(folder)).isDirectory()) return "ENOTDIR";
+    await access(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return isErrno(error) ? error.code : (error as Error).message;
+  }
+}
+
+export function evaluateRecord(facts: RecordFacts): Finding[] {
+  return [evaluateTail(facts), evaluateAnchors(facts.anchors), evaluateStanding(facts.offRecord)];
+}
+
+function evaluateTail({ tail, keyName }: RecordFacts): Finding {
+  if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
+  if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
+  if (tail.broken.sealedWith !== undefined)
+    return fail(
+      "audit key",
+      `${keyName} is not the key of this log: ${operatorText(tail.broken)}`,
+      `Put the value back that sealed this log into ${keyName}; if it was replaced, list the former one under audit.previous`,
+    );
+  return fail(
+    "audit chain",
+    `${tail.broken.kind}: ${operatorText(tail.broken)}`,
+    "Keep every program away from the database: pmctl audit verify",
+  );
+}
+
+function evaluateStanding(offRecord: RecordFacts["offRecord"]): Finding {
+  const [first] = offRecord;
+  if (!first) return ok("on record", "keys, users' standing and configuration are as the audit log says");
+  const more = offRecord.length > 1 ? `, and ${offRecord.length - 1} more` : "";
+  return fail(
+    "on record",
+    `the audit log does not say what the database holds of ${first.name}: ${first.place}${more}`,
+    `Another program wrote to the database: pmctl reconcile --explain shows what. ${mendingOf(first)}`,
+  );
+}
+
+/** The command that writes the row again as the log says. */
+function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
+  if (name === "keys") return `To mend it: pmctl key revoke ${place}, or rotate it`;
+  if (name === "policy") return "To mend it: pmctl policy set, with the value that shall hold";
+  if (name === "configuration")
+    return "To mend it: pmctl policy set with any value, or an apply that changes something";
+  return `To mend it: pmctl user restrict ${place} or release, or the next result of an identity check`;
+}
+
+function evaluateAnchors(facts: RecordFacts["anchors"]): Finding {
+  if ("missing" in facts) return skipped("anchors", `the audit key is not at hand: ${facts.missing}`);
+  const { newest, faults, unwritable, setBack } = facts;
+  if (setBack)
+    return fail(
+      "anchors",
+      `${describeSetBack(setBack)} (${setBack.anchor.source})`,
+      "Put the newer database back; if it is lost for good: pmctl audit accept-rollback --reason TEXT",
+    );
+  const warnings = [
+    ...(unwritable.length === 0 ? [] : [unwritable.join("; ")]),
+    ...(faults.length === 0 ? [] : [`${firstOf(faults)}: counts for nothing`]),
+  ];
+  if (warnings.length > 0) {
+    const remedies = [
+      ...(unwritable.length === 0 ? [] : ["Let pmctl write there, or change audit.anchors"]),
+      ...(faults.length === 0 ? [] : ["Find out who wrote there, and take it out"]),
+    ];
+    return warn("anchors", warnings.join("; "), remedies.join("; "));
+  }
+  if (!newest) return ok("anchors", "none is written yet; the server writes them");
+  return ok("anchors", `the log holds every one that is known, the newest of entry ${newest.seq}`);
+}
+
+/** The first few faults, with their number. */
+function firstOf(faults: readonly string[]): string {
+  if (faults.length <= FAULTS_NAMED) return faults.join("; ");
+  return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
+}
+
+export function evaluateTreasury({
+  treasuryMicro,
+  liquidityMicro,
+}: Awaited<ReturnType<typeof collectTreasury>>): Finding {
+  const found = `the treasury holds ${decimalFromMicro(treasuryMicro)} USD, and a market takes ${decimalFromMicro(liquidityMicro)}`;
+  if (treasuryMicro >= liquidityMicro) return ok("treasury", found);
+  return fail("treasury", found, "Raise treasury.capitalUsd in the tenant file and apply it");
+}
+
+export function evaluateSettlements({ count, oldest }: { count: number; oldest: string | null }): Finding {
+  if (count === 0) return ok("settlements", "no market past its closing time waits for one");
+  const markets = count === 1 ? "1 market has" : `${count} markets have`;
+  return warn(
+    "settlements",
+    `${markets} closed and not been settled; ${oldest} waits longest`,
+    `Decide it: pmctl market settle ${oldest} --outcome yes|no`,
+  );
+}

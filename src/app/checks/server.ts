@@ -1,0 +1,148 @@
+import { createServer } from "node:net";
+import { socketFetch } from "../../client/server-by-socket.ts";
+import { isErrno } from "../../config/environment.ts";
+import { Fault } from "../../domain/fault.ts";
+import { readLeases } from "../../ledger/unchained/leases.ts";
+import { adminKey } from "../tenant/admin-key.ts";
+import { isServed, serversHere, UNSERVED } from "../tenant/servers-here.ts";
+import { type Examined, type Finding, fail, ok, skipped, warn } from "./check.ts";
+
+export interface ServerFacts {
+  /** The ports of the tenant file; 0 takes any free one. */
+  ports: { field: string; port: number; problem: string | undefined }[];
+  /** The running server of this tenant; undefined when none runs here. */
+  running: { url: string; health: string; ready: string; integrity?: string | undefined } | undefined;
+  /** Why nothing proves which process listens for its commands. */
+  unproven?: string;
+  /** Where a server listens that seals with a key which is none of the tenant's here. */
+  foreign?: string;
+  /** The name of the admin key's secret, where the running server does not take its value. */
+  adminKey?: string | undefined;
+  /** Nobody serves it, though somebody should. */
+  unserved?: boolean;
+  /** About a process that cannot serve it. */
+  failing?: { url: string; problem: string };
+}
+
+const TIMEOUT_MS = 3000;
+const GOOD = "200";
+const UNPROVEN_REMEDY = "No key is sent there, and commands go straight to the database";
+const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
+const FAILING_REMEDY = "Mend that; the tenant is tried again within a minute, other tenants of that server go on";
+const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
+const AUDIT_REMEDY = "pmctl audit status tells more";
+
+export async function collectServer(tenant: Examined): Promise<ServerFacts> {
+  const { host, port, opsPort, opsHost } = tenant.config.server;
+  const { servers, failing, foreign, unproven } = await serversHere(tenant);
+  const [server] = servers;
+  if (server) {
+    const request = await socketFetch(server.socket);
+    const { status, body } = await answerOf(request, "http://localhost/readyz");
+    const integrity = /"integrity":"([a-z-]+)"/.exec(body)?.[1];
+    const health = (await answerOf(request, "http://localhost/health")).status;
+    return {
+      ports: [],
+      running: { url: server.url, health, ready: status, integrity },
+      adminKey: await refusedKey(tenant, request),
+    };
+  }
+  if (failing[0])
+    return { ports: [], running: undefined, failing: { url: failing[0].url, problem: failing[0].problem ?? "" } };
+  if (foreign[0]) return { ports: [], running: undefined, foreign: foreign[0].url };
+  const { sql } = tenant;
+  return {
+    unserved: tenant.config.server.expected && !(await isServed(tenant, async () => (sql ? readLeases(sql) : []))),
+    ports: [
+      { field: "server.port", port, problem: await problemOfPort(host, port) },
+      { field: "server.opsPort", port: opsPort, problem: await problemOfPort(opsHost, opsPort) },
+    ],
+    running: undefined,
+    ...(unproven !== undefined && { unproven }),
+  };
+}
+
+export function evaluateServer({
+  ports,
+  running,
+  unproven,
+  failing,
+  foreign,
+  unserved,
+  adminKey: refused,
+}: ServerFacts): Finding[] {
+  if (failing)
+    return [fail("server", `the server at ${failing.url} cannot serve it: ${failing.problem}`, FAILING_REMEDY)];
+  if (unproven !== undefined) return [warn("server", unproven, UNPROVEN_REMEDY)];
+  if (foreign !== undefined)
+    return [skipped("server", `the one at ${foreign} seals with another audit key: it is another environment's`)];
+  const none = unserved
+    ? fail("server", UNSERVED, "Start it: pmctl serve, pmctl up, or what runs it where it is deployed")
+    : skipped("server", "no server of this tenant runs on this machine");
+  if (!running) return [none, ...ports.map(evaluatePort)];
+  const { url, health } = running;
+  return [
+    ok("ports", "served by this tenant"),
+    health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, REMEDY),
+    evaluateReadiness(running),
+    ...(refused === undefined
+      ? []
+      : [
+          fail(
+            "admin key",
+            `the server does not take the value of ${refused}`,
+            `Put the value back that it knows, or bring the new one there straight by the database: pmctl apply --via db`,
+          ),
+        ]),
+  ];
+}
+
+function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>): Finding {
+  if (ready === GOOD) return ok("readiness", "/readyz is good");
+  if (integrity === "ledger")
+    return fail("ledger", `/readyz answers ${ready}, and the ledger does not add up`, LEDGER_REMEDY);
+  return integrity === undefined || integrity === "ok"
+    ? fail("readiness", `/readyz answers ${ready}`, REMEDY)
+    : fail("readiness", `/readyz answers ${ready}, and the audit log does not hold (${integrity})`, AUDIT_REMEDY);
+}
+
+function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): Finding {
+  if (problem === undefined) return ok(field, port === 0 ? "any free port" : `port ${port} is free`);
+  const remedy = `Set ${field} to another port, or stop what uses it`;
+  return fail(field, `port ${port} cannot be had (${problem}), and it is not this tenant's server`, remedy);
+}
+
+/** Found out by listening: it depends on the user, the host and other programs. */
+function problemOfPort(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", (error) => resolve(isErrno(error) ? error.code : error.message));
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  });
+}
+
+/** The name of the admin key's secret, where the server does not take its value. */
+async function refusedKey(tenant: Examined, request: typeof fetch): Promise<string | undefined> {
+  try {
+    const { value, secretName = "keys.admin" } = adminKey(tenant, undefined);
+    const { status } = await answerOf(request, "http://localhost/v1/keys", { "x-api-key": value });
+    return status === "401" ? secretName.replace(/^env /, "") : undefined;
+  } catch (error) {
+    // A value that is not at hand is a check of its own.
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+async function answerOf(
+  request: typeof fetch,
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: string; body: string }> {
+  try {
+    const response = await request(url, { headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return { status: String(response.status), body: await response.text() };
+  } catch {
+    return { status: "nothing", body: "" };
+  }
+}

@@ -1,0 +1,114 @@
+import type { Logger } from "pino";
+import type { ConnectionLimits } from "../domain/access/connection-limits.ts";
+import type { OutgoingRules } from "../domain/access/networks.ts";
+import type { IntegrityProblem } from "../domain/audit/audit-link.ts";
+import type { IsSealed } from "../domain/audit/seal.ts";
+import type { Fault } from "../domain/fault.ts";
+import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
+import type { Pool } from "../postgres/pool.ts";
+import type { InboundProvider } from "../providers/provider.ts";
+import type { AuditTail } from "../services/audit/audit-tail.ts";
+import type { Cursors } from "../services/cursor.ts";
+import type { Handlers } from "../services/invoke.ts";
+import type { LeaseStatus } from "../services/leases.ts";
+import type { RefusalLog } from "../services/security/refusal-log.ts";
+import type { SecurityLog } from "../services/security/security-log.ts";
+import type { Views } from "../services/views/views.ts";
+import type { JwtOptions } from "./access/user-tokens.ts";
+import type { OnRefused } from "./connections/connection-refusals.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Metrics } from "./observe/metrics.ts";
+import type { Readiness } from "./observe/ops-listener.ts";
+import type { EmbedOptions } from "./pages/embed-page.ts";
+import type { PlaygroundOptions } from "./pages/playground-page.ts";
+import type { RouteServices } from "./routes.ts";
+
+/** Requests a minute; what has no limit of its own counts in its address's. */
+export interface RequestLimits {
+  /** Of each client address. */
+  perMinute: number;
+  /** Of each valid admin key. */
+  adminPerMinute?: number | undefined;
+  /** Signed webhooks of each address. */
+  webhooksPerMinute?: number | undefined;
+  /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
+  embedPerMinute?: number | undefined;
+}
+
+/** @param seconds from the request's headers to its answer */
+export type OnAnswered = (exchange: Exchange, status: number, seconds: number, fault: Fault | undefined) => void;
+
+export type StrictTransport = boolean | "forwarded";
+
+/** What a tenant answers over HTTP, and to whom. */
+export interface TenantOptions {
+  tenantId: string;
+  /** Named in the OpenAPI document. */
+  baseUrl?: string | undefined;
+  /**
+   * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors and the
+   * answers in memory, and the log in lines needs the connection for checks.
+   */
+  services: {
+    handlers: Handlers;
+    isSealed: IsSealed;
+    sequencer?: Sequencer;
+    tail?: AuditTail;
+    refusals?: RefusalLog;
+    security?: SecurityLog;
+    cursors?: Cursors;
+    views?: Views;
+    publicReads?: Pick<Pool, "read" | "snapshot">;
+    checks?: Pool;
+  };
+  /** Used for API keys, the shared request count, and the first data of streams and the widget. */
+  pool: Pool;
+  jwt: JwtOptions;
+  /** Called with each request that was answered. */
+  onAnswered?: OnAnswered | undefined;
+  /** The hosts that our own requests may reach. */
+  network?: OutgoingRules | undefined;
+  /** The secrets of generic webhooks; an endpoint without an entry accepts none. */
+  webhookSecrets?: RouteServices["webhookSecrets"] | undefined;
+  /** Active signing secrets of the Stripe endpoint. */
+  stripeSecrets?: readonly string[] | undefined;
+  /** The identity provider whose own webhooks are accepted beside the generic ones. */
+  kycProvider?: InboundProvider | undefined;
+  /** Without it there is no widget. */
+  embed?: EmbedOptions | undefined;
+  /** The page to try the widget; only the demo has one. */
+  playground?: PlaygroundOptions | undefined;
+  /** Origins whose pages may call the public and user operations. */
+  corsOrigins: readonly string[];
+  /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
+  trustProxy: readonly string[];
+  rateLimit: RequestLimits;
+  /** How long a request waits for the shared request count before this process counts alone; 250 ms by default. */
+  countTimeoutMs?: number | undefined;
+  /** Host names, with `*.` for one label, under which anything is answered; all names unless given. */
+  hosts?: readonly string[] | undefined;
+  /** Host names under which admin operations exist; all names unless given. */
+  adminHosts?: readonly string[] | undefined;
+  /** Whether browsers are told to use HTTPS only: always, or where a trusted proxy says that the request came by HTTPS. */
+  strictTransport?: StrictTransport | undefined;
+  /** How often streams send a heartbeat and check their credentials. */
+  streamHeartbeatMs?: number | undefined;
+  log: Logger;
+  /** The id of the key that seals the audit log; commands of the directory are told. */
+  auditKeyId?: string | undefined;
+  /** How long a connection may stay silent while the server closes, since a request may be on its way; 500 ms by default. */
+  lastRequestMs?: number | undefined;
+  /** Limits on connections; those not stated follow from the number of descriptors that this process may have. */
+  limits?: { readonly [Limit in keyof ConnectionLimits]?: number | undefined } | undefined;
+  /** Called for each connection and stream that a limit refused or ended, beside the metrics and the logs. */
+  onRefused?: OnRefused | undefined;
+  isDatabaseUp: () => Promise<boolean>;
+  /** What the operations listener tells of changes; without it, that none is taken. */
+  readiness?: (() => Promise<Readiness>) | undefined;
+  /** Who does the work that one server of a tenant does at a time; without it the operations listener names none. */
+  leases?: (() => readonly LeaseStatus[]) | undefined;
+  /** What is wrong with the audit log; without it the operations listener reports it as sound. */
+  integrityProblem?: (() => IntegrityProblem | undefined) | undefined;
+  /** Shared with callers that record more than requests. */
+  metrics?: Metrics | undefined;
+}

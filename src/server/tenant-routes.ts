@@ -1,0 +1,132 @@
+import { type RequestListener, STATUS_CODES } from "node:http";
+import { H3 } from "h3";
+import { FastResponse } from "srvx";
+import { NodeRequest } from "srvx/node";
+import { operationIds, operations } from "../contract/operations.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import { Languages } from "../locales/languages.ts";
+import { Origins } from "./access/origins.ts";
+import { sessionRoutes } from "./access/session.ts";
+import type { Cors } from "./cors.ts";
+import { nextRequestId } from "./exchange.ts";
+import type { FrontDoor } from "./front-door.ts";
+import { openApiRoute } from "./openapi/document-routes.ts";
+import { assetRoutes, readAssets } from "./pages/assets.ts";
+import { docsRoutes } from "./pages/docs.ts";
+import { FrameReader } from "./pages/embed-data.ts";
+import { embedRoutes } from "./pages/embed-page.ts";
+import { marketRoutes } from "./pages/market/market-routes.ts";
+import { playgroundRoute } from "./pages/playground-page.ts";
+import { errorBody, SECURITY_HEADERS, sendRest, toFault } from "./responses.ts";
+import { operationRoute, type Route, type RouteServices } from "./routes.ts";
+import { auditRoute } from "./streams/audit-route.ts";
+import type { TenantOptions } from "./tenant-options.ts";
+
+/**
+ * All that a tenant answers: the routes of their own first, then every other operation that has a handler.
+ * @param stream the route of the stream of events, where the tenant has one
+ */
+export function tenantRoutes(options: TenantOptions, services: RouteServices, stream: Route | undefined): Route[] {
+  const { baseUrl, tenantId } = options;
+  const { checks } = options.services;
+  const own = [
+    ...sessionRoutes(services),
+    ...(stream ? [stream] : []),
+    ...(checks ? [auditRoute(services, checks)] : []),
+  ];
+  const isOwn = (id: (typeof operationIds)[number]) =>
+    own.some(({ method, path }) => method === operations[id].method && path === operations[id].path);
+  const served = operationIds.filter((id) => services.handlers[id] !== undefined || isOwn(id));
+  return [
+    ...served.flatMap((id) => (isOwn(id) ? [] : (operationRoute(id, services) ?? []))),
+    ...own,
+    openApiRoute({ served, baseUrl, tenantId, stream: stream !== undefined }),
+    ...docsRoutes({ baseUrl, tenantId }),
+    ...readerRoutes(options, services, stream),
+  ];
+}
+
+/** What readers see: the widget, with the routes that its frames read under addresses of their own too, and the market pages. */
+function readerRoutes(
+  { embed: options, playground, pool, services: { cursors, views, publicReads = pool } }: TenantOptions,
+  routeServices: RouteServices,
+  stream: Route | undefined,
+): Route[] {
+  if (!options) return [];
+  const { handlers, identities } = routeServices;
+  invariant(cursors && views, "where the widget is served, its lists can be paged and its answers kept");
+  const assets = readAssets();
+  const { languages = new Languages({ words: options.theme?.words }) } = options;
+  const traders = new Origins(options.allowedOrigins, options.baseUrl);
+  const reader = new FrameReader(publicReads, cursors, views);
+  const services = { options, assets, reader, keys: identities.keys, traders, languages };
+  const portfolio = operationRoute("getPortfolio", routeServices);
+  return [
+    ...assetRoutes(assets),
+    ...embedRoutes(services),
+    ...(stream ? [inFrame(stream, "/embed/stream")] : []),
+    ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
+    ...marketRoutes({ ...options, languages }, handlers, (id) => reader.finalValue(id)),
+    ...(playground ? [playgroundRoute(services, playground)] : []),
+  ];
+}
+
+/** The same answers for frames of this origin alone, counted in the widget's bucket. */
+function inFrame(route: Route, path: string): Route {
+  return { ...route, path, forBrowsers: false, bucket: "embed" };
+}
+
+/**
+ * Passes Node's requests to the route that answers them, by h3's router: HEAD and preflights beside what is given, and a 404
+ * for the rest. h3's own listener ends each response once more, and waits for that; here all but streams have been written
+ * when their handler returns.
+ */
+export function routed(routes: readonly Route[], door: FrontDoor, cors: Cors): RequestListener {
+  // Path segments are decoded, and refused, where they are read; h3 would refuse before the request is counted.
+  const app = new H3({ silent: true, allowMalformedURL: true, onError: (error) => answerOutsideRoutes(error.cause) });
+  for (const route of [...routes, ...headRoutes(routes), ...preflightRoutes(routes, cors), UNKNOWN])
+    app.on(route.method, route.path, door.handler(route));
+  const { fetch: handle } = app;
+  return (req, res) => {
+    const answered = handle(new NodeRequest({ req, res }));
+    if (answered instanceof Promise) void answered.then((response) => sendRest(res, response));
+    else sendRest(res, answered);
+  };
+}
+
+/** HEAD is answered wherever GET is, by the same route; the front door leaves the body out. */
+function headRoutes(routes: readonly Route[]): Route[] {
+  return routes.filter(({ method }) => method === "GET").map((route) => ({ ...route, method: "HEAD" }));
+}
+
+/** A preflight is answered for the paths that pages may use, and names only the methods that they may. HEAD needs no mention (Fetch, 4.8). */
+function preflightRoutes(routes: readonly Route[], cors: Cors): Route[] {
+  const methodsByPath = new Map<string, string[]>();
+  for (const { path, method, forBrowsers } of routes)
+    if (forBrowsers) methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);
+  return [...methodsByPath].map(([path, methods]) => ({
+    method: "OPTIONS",
+    path,
+    forBrowsers: false,
+    async answer(exchange) {
+      return { status: 204, body: "", headers: cors.preflightHeaders(exchange.header("origin"), methods) };
+    },
+  }));
+}
+
+/** Unknown paths and wrong methods get the same answer whatever the key is, and it never repeats the URL. */
+const UNKNOWN: Route = {
+  method: "",
+  path: "/**",
+  forBrowsers: false,
+  async answer() {
+    throw new Fault("NOT_FOUND", "Not found");
+  },
+};
+
+/** The handlers above never throw; should h3 itself fail, its error body must not be seen. */
+function answerOutsideRoutes(cause: unknown): Response {
+  const { status, message, code } = toFault(cause);
+  const headers = [...SECURITY_HEADERS, ["request-id", nextRequestId()], ["error-code", code]] as [string, string][];
+  return new FastResponse(errorBody(message), { status, statusText: STATUS_CODES[status] ?? "", headers });
+}

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll } from "vitest";
+import type { RunningServer } from "../../../src/server/server.ts";
+import type { TenantOptions } from "../../../src/server/tenant-options.ts";
+import { type Backend, openBackend, serve } from "./harness.ts";
+import { type ServedTenant, serveTenant } from "./tenant.ts";
+
+/** A tenant that is served while the tests of a file, or of a group, run. Its fields are there once they begin. */
+export function tenantOfTests(options: Partial<TenantOptions> = {}): ServedTenant {
+  const tenant = {} as ServedTenant;
+  beforeAll(async () => {
+    Object.assign(tenant, await serveTenant(options));
+  });
+  afterAll(() => tenant.close?.());
+  return tenant;
+}
+
+/** A server of these handlers, and its database, while the tests of a file run. Their fields are there once they begin. */
+export function serverOfTests(...asked: Parameters<typeof serve> extends [unknown, ...infer Rest] ? Rest : never) {
+  const [backend, server] = [{} as Backend, {} as RunningServer];
+  beforeAll(async () => {
+    Object.assign(backend, await openBackend());
+    Object.assign(server, await serve(backend, ...asked));
+  });
+  afterAll(async () => {
+    await server.close?.();
+    await backend.close?.();
+  });
+  return { backend, server };
+}
