@@ -6,7 +6,17 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../domain/policy/freeze.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
-import { type CommandKind, FREEZE, KEYRING, marketNeeds, need, TENANT, TENANT_TO_WRITE } from "./command.ts";
+import {
+  type CommandKind,
+  FREEZE,
+  KEYRING,
+  marketNeeds,
+  need,
+  requireMarket,
+  requireTenant,
+  TENANT,
+  TENANT_TO_WRITE,
+} from "./command.ts";
 import type { Draft, Reader } from "./draft.ts";
 import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, refuseLeaked, statedKeys } from "./keys.ts";
 import {
@@ -20,7 +30,6 @@ import {
 } from "./markets.ts";
 import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
-import { requireMarket, requireTenant } from "./required.ts";
 import { type ApiKey, SINGLE, type Tenant } from "./rows.ts";
 
 /** A market that a file declares, to be created in the state that the file wants. */

@@ -6,7 +6,7 @@ import type { IsSealed } from "../domain/audit/seal.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { Pool } from "../postgres/pool.ts";
-import type { InboundProvider } from "../providers/provider.ts";
+import type { InboundProvider } from "../providers/kyc.ts";
 import type { AuditTail } from "../services/audit/audit-tail.ts";
 import type { Cursors } from "../services/cursor.ts";
 import type { Handlers } from "../services/invoke.ts";

@@ -301,7 +301,7 @@ describe("the sweep", () => {
     if (!a || !b) throw new Error("two processes");
     stage.clock.now = closeAt + 10 * SEC;
     const gone = new Error("the process ended here");
-    const { sweep } = await import("../../src/oracle/sweep.ts");
+    const { sweep } = await import("../../src/oracle/worker.ts");
     const sequencer = { submit: () => Promise.reject(gone) } as never;
     const report = await sweep({ ...a, services: { ...a.services, sequencer } });
     expect(report.failures).toEqual([gone]);

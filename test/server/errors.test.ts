@@ -1,14 +1,11 @@
-import { Writable } from "node:stream";
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../src/domain/fault.ts";
-import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectCommonHeaders, expectRefusal } from "./support/requests.ts";
 
-let backend: Backend;
-let server: RunningServer;
 let authorization: string;
 const logged: string[] = [];
 
@@ -30,20 +27,10 @@ const handlers = {
   listMarkets: async () => ({ items: [], nextCursor: null }),
 } as unknown as Handlers;
 
+const log = pino({}, { write: (line: string) => void logged.push(line) });
+const { backend, server } = serverOfTests(handlers, { log });
 beforeAll(async () => {
-  backend = await openBackend();
   authorization = `Bearer ${await userToken()}`;
-  const sink = new Writable({
-    write(chunk, _encoding, done) {
-      logged.push(String(chunk));
-      done();
-    },
-  });
-  server = await serve(backend, handlers, { log: pino(sink) });
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
 });
 
 const get = (path: string, headers: Record<string, string> = { "x-api-key": PUBLIC_KEY }) =>

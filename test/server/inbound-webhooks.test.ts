@@ -1,16 +1,8 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import {
-  ADMIN_KEY,
-  type Backend,
-  everyEndpoint,
-  openBackend,
-  serve,
-  userToken,
-  WEBHOOK_SECRET,
-} from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, everyEndpoint, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
 import { exchangeRaw, expectRefusal, parseRaw } from "./support/requests.ts";
 
 const OLD_SECRET = "whsec_the_one_before_0123456789abcdef";
@@ -22,19 +14,10 @@ const record = async (input: unknown, { actor }: { actor: string }) => {
   return { received: true };
 };
 
-let backend: Backend;
-let server: RunningServer;
-beforeAll(async () => {
-  vi.useFakeTimers({ now: NOW, toFake: ["Date"] });
-  backend = await openBackend();
-  const handlers = { receiveKyc: record, receivePayment: record, receiveStripe: record } as unknown as Handlers;
-  server = await serve(backend, handlers, { webhookSecrets: everyEndpoint(WEBHOOK_SECRET, OLD_SECRET) });
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
-  vi.useRealTimers();
-});
+const handlers = { receiveKyc: record, receivePayment: record, receiveStripe: record } as unknown as Handlers;
+beforeAll(() => void vi.useFakeTimers({ now: NOW, toFake: ["Date"] }));
+const { server } = serverOfTests(handlers, { webhookSecrets: everyEndpoint(WEBHOOK_SECRET, OLD_SECRET) });
+afterAll(() => void vi.useRealTimers());
 beforeEach(() => {
   calls.length = 0;
 });

@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { RunningServer } from "../../src/server/server.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Caller, Handlers } from "../../src/services/invoke.ts";
-import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 
-let backend: Backend;
-let server: RunningServer;
 const callers: Caller[] = [];
-beforeAll(async () => {
-  backend = await openBackend();
-  const handlers = {
-    listPositions: async (_input: unknown, caller: Caller) => {
-      callers.push(caller);
-      return [];
-    },
-    submitSuitability: async (_input: unknown, caller: Caller) => {
-      callers.push(caller);
-      return { score: 0, exposureCapMinor: 0, passed: true };
-    },
-  } as unknown as Handlers;
-  const corsOrigins = ["https://shop.example"];
-  server = await serve(backend, handlers, { corsOrigins, baseUrl: "https://predict.acme.example" });
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
+const recording =
+  <Answer>(answer: Answer) =>
+  async (_input: unknown, caller: Caller) => {
+    callers.push(caller);
+    return answer;
+  };
+const handlers = {
+  listPositions: recording([]),
+  submitSuitability: recording({ score: 0, exposureCapMinor: 0, passed: true }),
+} as unknown as Handlers;
+const { server } = serverOfTests(handlers, {
+  corsOrigins: ["https://shop.example"],
+  baseUrl: "https://predict.acme.example",
 });
 
 const call = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
 import { usd } from "../engine/world.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { newPayment, nowSec, post, SECRET, signed } from "./support/stripe.ts";
@@ -75,27 +76,11 @@ describe("Stripe's signature", () => {
   });
 });
 
+/*
+ * What the events of a payment, its refunds and its disputes come to, in any order and for any wallet, is what the model says
+ * (test/model/model-stripe.ts); here stands what its scenarios do not send.
+ */
 describe("a payment is credited once", () => {
-  test("whichever event comes first, and however often", async () => {
-    const first = newPayment(tenant);
-    await first.intent();
-    await first.session();
-    await first.intent();
-    expect(await first.wallet()).toBe(usd(50));
-    const second = newPayment(tenant);
-    await second.session();
-    await second.session({}, "checkout.session.async_payment_succeeded");
-    await second.intent();
-    expect(await second.wallet()).toBe(usd(50));
-    for (const payment of [first, second]) {
-      expect(await payment.entries("wallet.credited", "payment.conflict")).toEqual([
-        { userId: payment.user, amount: "50", txRef: payment.id, provider: "stripe" },
-      ]);
-    }
-    const [entry] = (await tenant.audit("wallet.credited")).slice(-1);
-    expect(entry?.actor).toBe("provider:stripe");
-  });
-
   test("when all events arrive at once", async () => {
     const payment = newPayment(tenant);
     await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? payment.intent() : payment.session())));
@@ -127,33 +112,96 @@ describe("a payment is credited once", () => {
     await payment.intent();
     expect(await payment.wallet()).toBe(usd(50));
   });
+});
 
-  test("never with more than was received", async () => {
-    const sessionLast = newPayment(tenant);
-    await sessionLast.intent({ metadata: {}, amount_received: 4000 });
-    await sessionLast.session();
-    const intentLast = newPayment(tenant);
-    await intentLast.session();
-    await intentLast.intent({ amount_received: 4000 });
-    await intentLast.intent({ amount_received: 4000 });
-    expect([await sessionLast.wallet(), await intentLast.wallet()]).toEqual([usd(40), usd(40)]);
-  });
-
-  test("one that names nobody is on record, and not used up", async () => {
-    const payment = newPayment(tenant);
-    await payment.intent({ metadata: null });
-    await payment.intent({ metadata: { userId: "" } });
-    expect(await payment.entries("payment.conflict")).toHaveLength(2);
-    await payment.session();
-    expect(await payment.wallet()).toBe(usd(50));
-  });
-
-  test("one that names another user later stays where it is", async () => {
+describe("a refund is taken back once", () => {
+  test("several of them add up, in any order and at once", async () => {
     const payment = newPayment(tenant);
     await payment.intent();
-    await payment.session({ client_reference_id: "somebody_else" });
+    const list = { data: [{ id: "re_a", amount: 1000, currency: "usd", status: "succeeded" }] };
+    await Promise.all([
+      payment.charge(3000),
+      payment.refund("re_b", 2000),
+      payment.refund("re_a", 1000),
+      payment.charge(1000, { refunds: list }),
+      payment.refund("re_a", 1000, "succeeded", "refund.updated"),
+    ]);
+    expect(await payment.wallet()).toBe(usd(20));
+    await payment.refund("re_c", 2000, "pending");
+    await payment.charge(5000);
+    expect(await payment.wallet()).toBe(0n);
+  });
+
+  test("together with the payment, in parallel, it still comes out right", async () => {
+    const payment = newPayment(tenant);
+    await Promise.all([
+      payment.refund(`re_${payment.id}`, 2000),
+      payment.intent(),
+      payment.charge(2000),
+      payment.session(),
+    ]);
+    expect(await payment.wallet()).toBe(usd(30));
+  });
+
+  test("the statement shows both under their own entries, and pages between them", async () => {
+    const payment = newPayment(tenant);
+    await payment.refund(`re_${payment.id}`, 2000);
+    await payment.intent();
+    const api = localApi(tenant.services.handlers, { actor: "user", user: { id: payment.user } });
+    const { items } = await api.listStatement({});
+    expect(items.map(({ type, amount, balance }) => [type, amount, balance])).toEqual([
+      ["wallet.debited", -20, 30],
+      ["wallet.credited", 50, 50],
+    ]);
+    const first = await api.listStatement({ limit: 1 });
+    const rest = await api.listStatement({ limit: 1, cursor: first.nextCursor ?? "" });
+    expect([...first.items, ...rest.items]).toEqual(items);
+  });
+
+  test("two lines of one entry keep their order and are paged apart", async () => {
+    const payment = newPayment(tenant);
+    await payment.refund(`re_${payment.id}`, 2000);
+    await payment.intent();
+    await tenant.backend.sql`
+      update transfer t
+         set seq = t.seq - 1
+       where t.debit = ${`wallet:${payment.user}`}`;
+    const api = localApi(tenant.services.handlers, { actor: "user", user: { id: payment.user } });
+    const { items } = await api.listStatement({});
+    expect(items.map(({ amount, balance }) => [amount, balance])).toEqual([
+      [-20, 30],
+      [50, 50],
+    ]);
+    const first = await api.listStatement({ limit: 1 });
+    const rest = await api.listStatement({ limit: 1, cursor: first.nextCursor ?? "" });
+    expect([...first.items, ...rest.items]).toEqual(items);
+  });
+});
+
+describe("a dispute", () => {
+  test("takes the money when it is opened, and gives it back once when it is won", async () => {
+    const payment = newPayment(tenant);
+    await payment.intent();
+    await payment.dispute("created", "needs_response", 3000);
+    await payment.dispute("funds_withdrawn", "needs_response", 3000);
+    expect(await payment.wallet()).toBe(usd(20));
+    await payment.dispute("closed", "won", 3000);
+    await payment.dispute("funds_reinstated", "won", 3000);
     expect(await payment.wallet()).toBe(usd(50));
-    expect(await tenant.balance("wallet:somebody_else")).toBe(0n);
-    expect(await payment.entries("payment.conflict")).toMatchObject([{ problem: "credited to another user" }]);
+    expect((await payment.entries("wallet.debited", "wallet.credited")).map(({ cause }) => cause)).toEqual([
+      undefined,
+      "dispute",
+      "dispute won",
+    ]);
+  });
+
+  test("that is lost, or only an inquiry, changes nothing more", async () => {
+    const payment = newPayment(tenant);
+    await payment.intent();
+    await payment.dispute("created", "warning_needs_response", 3000);
+    expect(await payment.wallet()).toBe(usd(50));
+    await payment.dispute("updated", "needs_response", 3000);
+    await payment.dispute("closed", "lost", 3000);
+    expect(await payment.wallet()).toBe(usd(20));
   });
 });

@@ -1,11 +1,10 @@
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { operations } from "../../src/contract/operations.ts";
 import { kycProvider } from "../../src/providers/kyc.ts";
 import { signBody } from "../../src/providers/signature.ts";
-import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { type Backend, openBackend, serve } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
 import { expectRefusal } from "./support/requests.ts";
 
 const secretOf = (fill: number) => `whsec_${Buffer.alloc(32, fill).toString("base64")}`;
@@ -21,30 +20,21 @@ const EVENTS: Record<Endpoint, object> = {
 };
 const ENDPOINTS = Object.keys(SECRETS) as Endpoint[];
 
-let backend: Backend;
-let server: RunningServer;
 const reached: string[] = [];
-beforeAll(async () => {
-  backend = await openBackend();
-  const handler = (id: string) => async () => {
-    reached.push(id);
-    return { received: true };
-  };
-  const handlers = Object.fromEntries(
-    ["receiveKyc", "receivePayment", "receivePrice"].map((id) => [id, handler(id)]),
-  ) as unknown as Handlers;
-  server = await serve(backend, handlers, {
-    webhookSecrets: {
-      kyc: { secrets: [SECRETS.kyc], scheme: "any" },
-      payments: { secrets: [SECRETS.payments], scheme: "v2" },
-      oracle: { secrets: [OLD_ORACLE, SECRETS.oracle], scheme: "any" },
-    },
-    kycProvider: kycProvider({ provider: "veriff", secrets: [PROVIDER_SECRET] }),
-  });
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
+const handler = (id: string) => async () => {
+  reached.push(id);
+  return { received: true };
+};
+const handlers = Object.fromEntries(
+  ["receiveKyc", "receivePayment", "receivePrice"].map((id) => [id, handler(id)]),
+) as unknown as Handlers;
+const { server } = serverOfTests(handlers, {
+  webhookSecrets: {
+    kyc: { secrets: [SECRETS.kyc], scheme: "any" },
+    payments: { secrets: [SECRETS.payments], scheme: "v2" },
+    oracle: { secrets: [OLD_ORACLE, SECRETS.oracle], scheme: "any" },
+  },
+  kycProvider: kycProvider({ provider: "veriff", secrets: [PROVIDER_SECRET] }),
 });
 beforeEach(() => {
   reached.length = 0;

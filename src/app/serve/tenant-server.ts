@@ -24,7 +24,7 @@ import { Leases } from "../../services/leases.ts";
 import { SYSTEM_ACTOR, startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
 import { SERVER_ID } from "../../services/tenant/server-id.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import { languagesFor } from "../embed/languages.ts";
+import { languagesFor } from "../embed/check-embed.ts";
 import { logsFolder } from "../logs/read-logs.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
 import { formatPath } from "../../config/config-error.ts";
-import { inboundSecretsOf, type SecretList, sharedInboundSecrets } from "../../config/secrets/inbound-secrets.ts";
 import { destinationName } from "../../config/secrets/secret-destinations.ts";
+import { inboundSecretsOf, type SecretList, sharedInboundSecrets } from "../../config/secrets/secret-places.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";

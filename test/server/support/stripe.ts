@@ -42,7 +42,6 @@ export function newPayment(tenant: ServedTenant, cents = 5000) {
     id,
     user,
     wallet: () => tenant.balance(`wallet:${user}`),
-    owed: async () => -(await tenant.balance(`receivable:${user}`)),
     intent: (change: object = {}) =>
       send("payment_intent.succeeded", {
         id,
