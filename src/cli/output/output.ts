@@ -39,7 +39,7 @@ export type View<Value, Row extends object> = Shape<Value, Row> & {
   /** What it says about places of files: all that `-o github` and `-o sarif` print. */
   annotations?: (value: Value) => readonly Annotation[];
   /** What `csv` and `tsv` have a line for, unless the list's rows or the record. */
-  lines?: (value: Value) => readonly object[];
+  lines?: (value: Value) => readonly { readonly [name: string]: unknown }[];
 };
 
 type Shape<Value, Row extends object> =
@@ -231,7 +231,6 @@ export class Output {
     if (view.kind === "text" && !this.#asked) return this.#table(value, view);
     const rows = (view.kind === "list" ? view.rows(value) : [value]) as readonly Readonly<Record<string, unknown>>[];
     const picked = fields ? pickFields(rows, fields) : rows;
-    const lines = fields ? picked : ((view.lines?.(value) ?? rows) as typeof rows);
     const whole = fields ? (view.kind === "list" ? picked : picked[0]) : value;
     switch (this.format) {
       case "json":
@@ -239,9 +238,8 @@ export class Output {
       case "yaml":
         return toYaml(whole);
       case "csv":
-        return toCsv(lines);
       case "tsv":
-        return toTsv(lines);
+        return (this.format === "csv" ? toCsv : toTsv)(fields ? picked : (view.lines?.(value) ?? rows));
       case "ndjson":
         return toNdjson(picked);
       case "markdown":
