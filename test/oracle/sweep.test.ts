@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findFinalValue } from "../../src/queries/markets/final-value.ts";
+import { findFinalValue } from "../../src/queries/markets/market-views.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const SEC = 1000;

@@ -1,4 +1,4 @@
-import { everyPage } from "../../client/every-page.ts";
+import { everyPage } from "../../client/pages.ts";
 import { anchorWarnings } from "../../config/anchor-files.ts";
 import { ConfigError, headlineOf } from "../../config/config-error.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";

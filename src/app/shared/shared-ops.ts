@@ -1,7 +1,7 @@
 import type { ConnectionLender } from "../../postgres/lending.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import { type OpsPage, tenantOps } from "../../server/observe/ops-listener.ts";
-import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import type { SharedTenant, TenantStatus } from "./shared-tenant.ts";
 
 interface SharedOpsOptions {

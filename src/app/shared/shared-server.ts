@@ -27,7 +27,7 @@ import { Metrics } from "../../server/observe/metrics.ts";
 import { createOpsListener } from "../../server/observe/ops-listener.ts";
 import { refusal, securityHead, send } from "../../server/responses.ts";
 import { finishRequests, opsLimits, urlOf } from "../../server/server.ts";
-import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import { selfSigned } from "../serve/self-signed.ts";
 import { Certificates } from "./certificates.ts";
 import { DueWork } from "./due-work.ts";

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { INBOX_KINDS } from "../../app/checks/inbox-item.ts";
+import type { TenantLook } from "../../app/checks/look.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -13,12 +14,10 @@ import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
 
 /** How a tenant stands. */
-interface TenantStatus {
+interface TenantStatus extends Pick<TenantLook, "lastTradeAt" | "lastBackupAt"> {
   tenant: string;
   /** Where its servers of this directory listen for traders, the newest process first. */
-  servers: { url: string; pid: number; version: string; since: string }[];
-  lastTradeAt: string | null;
-  lastBackupAt: string | null;
+  servers: Pick<TenantLook["servers"][number], "url" | "pid" | "version" | "since">[];
   /** How much waits for a person; `pmctl inbox` lists it. */
   waiting: number;
   /** The first of what is critical; null when nothing is. */
