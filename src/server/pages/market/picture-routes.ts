@@ -1,9 +1,9 @@
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
-import { unlessKnown } from "../conditional.ts";
+import { FOR_ALL, unlessKnown } from "../conditional.ts";
 import { marketDrawing } from "./market-drawing.ts";
-import { FOR_ALL, routeForAll } from "./page-route.ts";
+import { routeForAll } from "./page-route.ts";
 import { Painter } from "./picture/painter.ts";
 import type { Drawing } from "./picture/svg.ts";
 import { type MarketSite, readMarket, readPrices } from "./site.ts";
