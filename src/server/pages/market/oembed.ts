@@ -4,8 +4,7 @@ import type { Answer } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
 import { FOR_ALL, tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
-import { routeForAll } from "./page-route.ts";
-import { absolute, type MarketSite, marketById, marketPath } from "./site.ts";
+import { absolute, type MarketSite, marketById, marketPath, routeForAll } from "./site.ts";
 
 /** Of the frame, in CSS pixels, unless the consumer has less room. */
 const FRAME = { width: 640, height: 640 };
