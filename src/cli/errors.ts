@@ -3,17 +3,37 @@ import { Fault, faultFacts } from "../domain/fault.ts";
 import { nearest } from "../domain/nearest.ts";
 import { connectionFailure } from "../domain/unreachable.ts";
 
-/** Exit codes that no Fault stands for. */
+/** Exit codes. Those between 3 and 8 are as a rule what the code of a Fault says. */
 export const EXIT = {
   ok: 0,
   unexpected: 1,
   planned: 2,
+  refused: 3,
+  denied: 4,
+  notFound: 5,
   usage: 6,
+  domain: 7,
   integrity: 8,
   unreachable: 9,
   partly: 10,
   interrupted: 130,
 } as const;
+
+/** What each of them means, as help shows it. */
+export const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> = {
+  0: "done, or nothing to do",
+  1: "unexpected error; of `doctor`: a check failed",
+  2: "changes are planned (`plan --detailed-exitcode` only)",
+  3: "refused: drift, conflict or a stale plan; nothing was written",
+  4: "not authenticated or not allowed",
+  5: "not found",
+  6: "bad usage, invalid file, or input needed without a terminal",
+  7: "the domain refused: closed, over a limit, expectation not met",
+  8: "INTEGRITY: chain broken or ledger discrepancy; page on this one",
+  9: "unreachable, timed out, or still rate limited",
+  10: "done for some tenants only",
+  130: "interrupted",
+};
 
 /** What a process ends with. */
 export type ExitCode = number;
@@ -115,7 +135,7 @@ const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", 
 
 /** The id under which a server remembers why it refused; undefined for what has no rule behind it. */
 function refusedRequest(error: unknown): string | undefined {
-  if (!(error instanceof Fault) || (error.exitCode !== 7 && !STANDING.includes(error.code))) return undefined;
+  if (!(error instanceof Fault) || (error.exitCode !== EXIT.domain && !STANDING.includes(error.code))) return undefined;
   const { requestId } = error.detail;
   return typeof requestId === "string" ? requestId : undefined;
 }

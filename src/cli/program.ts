@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { Command, Help } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment, usualFormat } from "../config/environment.ts";
 import { packageVersion, versionLine } from "../config/package-version.ts";
-import { stateDirectory } from "../config/selection/operator-directory.ts";
+import { takeDirectory } from "../config/selection/operator-directory.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode, isUnknownCommand, type Subject, unknownCommand } from "./errors.ts";
@@ -48,7 +48,7 @@ export async function main(
     // Before the hooks of commands, one of which replaces the process.
     program.hook("preAction", async (_, command) => {
       const options = command.optsWithGlobals<Globals>();
-      stateDirectory(options.directory);
+      takeDirectory(options.directory);
       requireFormat(options);
       await host.requireFields(command);
       await host.requireRepeatable(command);
@@ -208,7 +208,7 @@ async function severally<Options extends object>(
   outputOptions: OutputOptions,
   work: Action<Options>,
 ): Promise<Action<Options>> {
-  const { forEachTenant } = await import("./input/several-tenants.ts");
+  const { forEachTenant } = await import("./input/tenants.ts");
   return (context) => forEachTenant(context, prints, outputOptions, work);
 }
 

@@ -39,18 +39,17 @@ function withoutRenamed(findings: readonly Finding[]): Finding[] {
 function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide): Finding[] {
   const path = [...base, ...issue.path.map((step) => (typeof step === "symbol" ? String(step) : step))];
   const value = valueAt(root, path);
-  if (issue.code === "unrecognized_keys")
+  if (issue.code === "unrecognized_keys") {
+    const known = guide.knownKeys(path);
     return issue.keys.map((key) => {
-      const known = guide.knownKeys(path);
-      const isMisplaced = known.includes(key);
-      const message = isMisplaced
-        ? misplacedKey(key, path, value, guide)
-        : unknownKey(key, known, guide.mayShowKey(path, key));
-      const near = isMisplaced ? undefined : nearest(key, known);
+      const at = { path: [...path, key], atKey: true, code: "UNKNOWN_KEY" } as const;
+      if (known.includes(key)) return { ...at, message: misplacedKey(key, path, value, guide) };
+      const near = nearest(key, known);
+      const message = unknownKey(known, near, guide.mayShowKey(path, key));
       // In place of this key, one that stands beside it would be stated twice.
-      const meant = near !== undefined && Object.hasOwn(Object(value), near) ? undefined : near;
-      return { path: [...path, key], message, atKey: true, code: "UNKNOWN_KEY", meant };
+      return { ...at, message, meant: near !== undefined && Object.hasOwn(Object(value), near) ? undefined : near };
     });
+  }
   if (issue.code === "invalid_key") return [{ path, message: issue.message, atKey: true }];
   if (issue.code === "invalid_union") {
     const branch = likeliestBranch(issue.errors, value);
@@ -126,9 +125,8 @@ function misplacedKey(key: string, path: Path, value: unknown, guide: SchemaGuid
 }
 
 /** The sentence follows the path of the key, or of the mapping where the key may not be shown. */
-function unknownKey(key: string, known: readonly string[], isShown: boolean): string {
+function unknownKey(known: readonly string[], meant: string | undefined, isShown: boolean): string {
   const unknown = isShown ? "unknown key" : "holds an unknown key";
-  const meant = nearest(key, known);
   if (meant !== undefined) return `${unknown}; did you mean "${meant}"?`;
   return known.length > 0 ? `${unknown}; known here: ${known.join(", ")}` : unknown;
 }

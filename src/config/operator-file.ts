@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { nearest } from "../domain/nearest.ts";
+import { displayPath, readConfigFile } from "./bounded-file.ts";
 import { ConfigError, fileProblem } from "./config-error.ts";
-import { displayPath, readConfigFile } from "./config-file.ts";
 import { decode } from "./issues.ts";
-import { guideTo } from "./schema/json-schema.ts";
 import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./schema/operator-schema.ts";
+import { guideTo } from "./schema/schema-guide.ts";
 import { openWorkspace, tenantPath } from "./workspace.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 

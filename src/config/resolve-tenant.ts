@@ -8,8 +8,7 @@ import { type StatedTarget, statedTargets } from "./schema/audit-schema.ts";
 import type { StatedDatabaseUrl } from "./schema/database-schema.ts";
 import type { SecretReference } from "./schema/scalars.ts";
 import { databaseUrl } from "./secrets/database-url.ts";
-import { inboundSecretsOf } from "./secrets/inbound-secrets.ts";
-import { resolutionSecretsOf, secretPlaces } from "./secrets/secret-places.ts";
+import { inboundSecretsOf, resolutionSecretsOf, secretPlaces } from "./secrets/secret-places.ts";
 import { programEnvironment } from "./secrets/secret-programs.ts";
 import {
   type DirectorySecrets,

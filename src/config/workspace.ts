@@ -3,8 +3,13 @@ import { join, resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
 import { defaultTenant } from "./environment.ts";
 import { TenantId } from "./schema/scalars.ts";
-import { folderNames, operatorDirectory } from "./selection/operator-directory.ts";
-import { DEMO_TENANT, demoRuns, PACKAGED_DEMO } from "./selection/running-demo.ts";
+import {
+  DEMO_TENANT,
+  demoRuns,
+  folderNames,
+  operatorDirectory,
+  PACKAGED_DEMO,
+} from "./selection/operator-directory.ts";
 
 /** The operator's directory: `.env`, and `tenants/<id>/tenant.yaml` for each tenant. */
 export interface Workspace {

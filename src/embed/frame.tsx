@@ -17,6 +17,7 @@ import { CompareView } from "./views/compare-view.tsx";
 import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
+import { useSecondsUntil } from "./views/problem.tsx";
 import { sayWords, wordsForReading } from "./words.ts";
 
 /** The document's one script: shows what its first data say, and whatever the reader and the page around want after it. */
@@ -132,18 +133,6 @@ function Unavailable({ router }: { router: Router }) {
       </p>
     </main>
   );
-}
-
-/** Whole seconds; 0 for a moment that has passed, or none. */
-function useSecondsUntil(atMs = 0): number {
-  const secondsLeft = (): number => Math.max(0, Math.ceil((atMs - performance.now()) / 1000));
-  const [left, setLeft] = useState(secondsLeft);
-  useEffect(() => {
-    setLeft(secondsLeft());
-    const timer = setInterval(() => setLeft(secondsLeft()), 250);
-    return () => clearInterval(timer);
-  }, [atMs]);
-  return left;
 }
 
 const place = document.getElementById("app");

@@ -1,5 +1,6 @@
-import type { Draft } from "./draft.ts";
-import { type Need, SINGLE, type Table } from "./rows.ts";
+import { Fault } from "../domain/fault.ts";
+import type { Draft, Reader } from "./draft.ts";
+import { type Market, type MarketState, type Need, SINGLE, type Table, type Tenant } from "./rows.ts";
 
 /**
  * One kind of change of a tenant. Its name in `commands.ts` is the `type` of its commands. What moves money or creates
@@ -33,4 +34,19 @@ export const KEYRING = need("keyring", SINGLE);
 /** A market and its state. */
 export function marketNeeds(marketId: string): Need[] {
   return [need("market", marketId), need("marketState", marketId)];
+}
+
+/** @throws Fault MARKET_NOT_FOUND */
+export function requireMarket(state: Reader, id: string): { market: Market; marketState: MarketState } {
+  const market = state.get("market", id);
+  const marketState = state.get("marketState", id);
+  if (!market || !marketState) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+  return { market, marketState };
+}
+
+/** @throws Fault REFUSED before the first apply */
+export function requireTenant(state: Reader): Tenant {
+  const tenant = state.get("tenant", SINGLE);
+  if (!tenant) throw new Fault("REFUSED", "The tenant has not been applied yet: run pmctl apply");
+  return tenant;
 }

@@ -1,5 +1,6 @@
 import { keepAnswer, keepWebhook } from "./arrived-webhooks.ts";
 import type { CommandKind } from "./command.ts";
+import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
 import { createKey, revokeKey, rotateKey } from "./keys.ts";
@@ -62,7 +63,7 @@ export type Command<T extends Type = Type> = Commands[T];
 export type Results = { [T in Type]: ReturnType<Kinds[T]["decide"]> };
 
 /** The kinds by type. */
-export const COMMANDS: { readonly [T in Type]: CommandKind<Commands[T], Results[T]> } = KINDS;
+const COMMANDS: { readonly [T in Type]: CommandKind<Commands[T], Results[T]> } = KINDS;
 
 /** The rows that a command may read: they are loaded before it executes. */
 export function needsOf<T extends Type>(command: Command<T>): Need[] {
@@ -72,4 +73,26 @@ export function needsOf<T extends Type>(command: Command<T>): Need[] {
 /** Whether a command shares its commit with no other one. */
 export function needsOwnBatch({ type }: Command): boolean {
   return COMMANDS[type].ownBatch === true;
+}
+
+/** A command's result and everything that must be committed for the result to be true. */
+export interface Decision {
+  result: Results[Command["type"]];
+  draft: Draft;
+}
+
+/**
+ * Decides one command. Pure: it reads `state`, never changes it, and knows the time only as it is given.
+ * @param now milliseconds since the epoch, by the database's clock: what is decided depends on it alone.
+ * @param ts milliseconds since the epoch, at which the audit entries will be dated: `now`, or later if the clock stepped back.
+ * @throws Fault when the command is refused; then there is nothing to commit.
+ */
+export function execute<T extends Command["type"]>(
+  state: Reader,
+  command: Command<T>,
+  now: number,
+  ts: number,
+): Decision {
+  const draft = new Draft(state, ts);
+  return { result: COMMANDS[command.type].decide(draft, command, now), draft };
 }

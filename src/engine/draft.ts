@@ -6,7 +6,7 @@ import type { HedgeRef } from "../domain/market/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
 import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { type RowWrite, RowWrites } from "./row-writes.ts";
+import { type RowWrite, RowWrites } from "./row-map.ts";
 import type { Account, Table, Tables } from "./rows.ts";
 
 export type { RowWrite };

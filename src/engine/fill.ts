@@ -22,8 +22,8 @@ import {
 } from "../domain/money.ts";
 import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
+import { requireMarket, requireTenant } from "./command.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";
-import { requireMarket, requireTenant } from "./required.ts";
 import { type Market, type MarketState, type Portfolio, positionKey, type Trader } from "./rows.ts";
 import { newTrader } from "./traders.ts";
 

@@ -3,9 +3,8 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { decimalFromMicro, limitFromUsd } from "../domain/money.ts";
 import { policyAt } from "../domain/policy/policy.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
-import { type CommandKind, need, TENANT } from "./command.ts";
+import { type CommandKind, need, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { requireTenant } from "./required.ts";
 import { referenceKey, type Withdrawal } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 

@@ -4,10 +4,9 @@ import { type MarketKind, openPool, pricesOf, statusAt } from "../domain/market/
 import { NO_HOUR } from "../domain/market/running-sums.ts";
 import { encodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
+import { type CommandKind, marketNeeds, need, requireMarket, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { watchMarket } from "./oracle.ts";
-import { requireMarket, requireTenant } from "./required.ts";
 import type { Market, MarketState, Need } from "./rows.ts";
 
 export interface CreateMarket {

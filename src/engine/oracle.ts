@@ -2,9 +2,8 @@ import type { ResolutionEvidence } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
 import { type Side, statusAt } from "../domain/market/market.ts";
-import { type CommandKind, marketNeeds, need } from "./command.ts";
+import { type CommandKind, marketNeeds, need, requireMarket } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { requireMarket } from "./required.ts";
 import { type Market, type MarketState, SINGLE, type Watch } from "./rows.ts";
 
 /** Why an oracle settles a market as it does, as `oracle.resolved` states it. */

@@ -6,9 +6,8 @@ import { Fault } from "../domain/fault.ts";
 import { mergePolicy, type Override, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
 import { tierProblems } from "../domain/policy/suitability.ts";
 import { statedFields } from "../domain/policy/values.ts";
-import { type CommandKind, TENANT_TO_WRITE } from "./command.ts";
+import { type CommandKind, requireTenant, TENANT_TO_WRITE } from "./command.ts";
 import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
-import { requireTenant } from "./required.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
 
 interface UpdatePolicy {

@@ -2,10 +2,9 @@ import { escrowOf, TREASURY, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
+import { type CommandKind, marketNeeds, need, requireMarket, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type Resolution, recordResolution, requireOracleMaySettle } from "./oracle.ts";
-import { requireMarket } from "./required.ts";
 import type { Market, MarketState, Position } from "./rows.ts";
 
 interface SettleMarket extends Resolution {

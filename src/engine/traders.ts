@@ -12,9 +12,8 @@ import {
   traderStateOf,
 } from "../domain/trader.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
-import { type CommandKind, need, TENANT } from "./command.ts";
+import { type CommandKind, need, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { requireTenant } from "./required.ts";
 import type { Trader } from "./rows.ts";
 
 interface RecordKyc {

@@ -1,7 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
 import type { OracleEvidence } from "../engine/oracle.ts";
-import { SYSTEM_ACTOR } from "../services/sweepers.ts";
+import { SYSTEM_ACTOR } from "../services/background/sweepers.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { FetchContext } from "./fetch.ts";
 

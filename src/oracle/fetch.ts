@@ -3,6 +3,7 @@ import pMap from "p-map";
 import { type Decimal, parseDecimal } from "../domain/decimal.ts";
 import { invariant } from "../domain/fault.ts";
 import type { CandleList, HttpSource, SimulatedSource, Source, TradeList } from "../domain/feeds/source.ts";
+import { spreadHash } from "../domain/text.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { OutgoingFailure, type OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";
@@ -210,7 +211,7 @@ function addressOf({ batch, query = {} }: HttpSource, template: string, symbols:
 const pasts = new WeakMap<HttpSource, { times: number[]; lastBySymbol: Map<string, number> }>();
 
 /** Counts a request against the source's limit; false when it is used up. Each process counts its own requests. */
-export function mayAsk(source: HttpSource, symbols: readonly string[], now: number): boolean {
+function mayAsk(source: HttpSource, symbols: readonly string[], now: number): boolean {
   const { limit } = source;
   if (!limit) return true;
   const past = pasts.get(source) ?? { times: [], lastBySymbol: new Map() };
@@ -223,7 +224,7 @@ export function mayAsk(source: HttpSource, symbols: readonly string[], now: numb
 }
 
 /** When the source was last asked for a symbol; 0 for never. The symbol that has waited longest goes first. */
-export function lastAsked(source: HttpSource, symbol: string): number {
+function lastAsked(source: HttpSource, symbol: string): number {
   return pasts.get(source)?.lastBySymbol.get(symbol) ?? 0;
 }
 
@@ -232,19 +233,12 @@ const PERIODS_MS = [DAY_MS, DAY_MS / 7, DAY_MS / 41, DAY_MS / 233] as const;
 const PLACES = 6;
 
 /** The invented price at any instant, past or future: the same for the same seed and symbol on every machine. */
-export function simulatedPrice({ start, volatility, seed }: SimulatedSource, symbol: string, instant: number): Decimal {
+function simulatedPrice({ start, volatility, seed }: SimulatedSource, symbol: string, instant: number): Decimal {
   const wave = PERIODS_MS.reduce((sum, period, index) => {
-    const phase = mix(`${seed}/${symbol}/${index}`);
+    const phase = spreadHash(`${seed}/${symbol}/${index}`) / 2 ** 32;
     return sum + Math.sin((instant / period + phase) * 2 * Math.PI) / (index + 1);
   }, 0);
   const price = parseDecimal((start * Math.exp((volatility * wave) / 2)).toFixed(PLACES));
   invariant(price, "a simulated price is a decimal");
   return price;
-}
-
-/** A number from 0 to 1 that depends on every character (FNV-1a, 32 bits). */
-function mix(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return (hash >>> 0) / 2 ** 32;
 }

@@ -1,4 +1,4 @@
-import type { ReadSql } from "./connect.ts";
+import type { ReadSql, Sql } from "./connect.ts";
 
 /**
  * An expression for the `synchronous_commit` of what pmctl acknowledges: the session's own, and `on` where that is `off`. So
@@ -16,4 +16,15 @@ export const COMMITS_TO_DISK = `set_config('synchronous_commit', ${COMMIT_SETTIN
 
 export function commitsToDisk(sql: ReadSql) {
   return sql.unsafe(COMMITS_TO_DISK);
+}
+
+/**
+ * A condition that always holds, and by which the statement's commit waits for this server's own disk and for no standby: for
+ * notes that no caller is promised, such as counts and leases. They go on while a synchronous standby is away, and no session
+ * stays behind waiting for it. It holds for the one transaction, so that a pooler of transactions needs no other setting.
+ */
+export const COMMITS_LOCALLY = "set_config('synchronous_commit', 'local', true) is not null";
+
+export function commitsLocally(sql: Sql) {
+  return sql.unsafe(COMMITS_LOCALLY);
 }

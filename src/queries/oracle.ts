@@ -1,4 +1,5 @@
 import type { AuditKey } from "../domain/audit/seal.ts";
+import { DAY_MS } from "../domain/time/units.ts";
 import { nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { isSealedTick, type TickRow, toTick } from "../ledger/unchained/oracle-ticks.ts";
 import { textArray } from "../postgres/arrays.ts";
@@ -84,7 +85,7 @@ export async function readOracleGauges(
     sql<{ source: string; symbol: string; ageSec: number }[]>`
       select source, symbol, (extract(epoch from now()) - max(observed_at) / 1000.0)::float8 as "ageSec"
         from oracle_tick
-       where received_at > ${nowMs(sql)} - 86400000
+       where received_at > ${nowMs(sql)} - ${DAY_MS}::bigint
        group by source, symbol`,
   ]);
   return { held: row?.held ?? 0, symbols: [...symbols] };

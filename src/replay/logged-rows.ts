@@ -1,7 +1,6 @@
 import { type AuditContent, parsedContent } from "../domain/audit/audit-payloads.ts";
 import type { Reader } from "../engine/draft.ts";
-import { RowMap } from "../engine/row-map.ts";
-import type { RowWrite } from "../engine/row-writes.ts";
+import { RowMap, type RowWrite } from "../engine/row-map.ts";
 import type { Position, Table, Tables } from "../engine/rows.ts";
 
 /** What an entry says, with its instants in milliseconds since 1970. */

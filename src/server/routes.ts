@@ -8,7 +8,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { wallClockMs } from "../domain/time/clock.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import { type EndpointSecrets, verifyInbound } from "../providers/endpoint.ts";
-import type { InboundProvider, KycFinding } from "../providers/provider.ts";
+import type { InboundProvider, KycFinding } from "../providers/kyc.ts";
 import { verifyStripeSignature } from "../providers/stripe/verify.ts";
 import { keepNews } from "../services/inbound.ts";
 import { type Caller, decodeInput, type Handlers, invoke, perform } from "../services/invoke.ts";

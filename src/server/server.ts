@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionLimits } from "../domain/access/connection-limits.ts";
 import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
-import { SERVER_ID } from "../services/tenant/server-id.ts";
+import { SERVER_ID } from "../services/tenant/identifiers.ts";
 import { listenForCommands } from "./command-socket.ts";
 import { Connections } from "./connections/connections.ts";
 import { descriptorLimit } from "./connections/descriptors.ts";

@@ -3,8 +3,14 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { carryOut } from "../../src/app/fleet/carry-out.ts";
-import { type FleetRun, newRun, type Outcome, type Steps, type WavePlan } from "../../src/app/fleet/fleet-run.ts";
+import {
+  carryOut,
+  type FleetRun,
+  newRun,
+  type Outcome,
+  type Steps,
+  type WavePlan,
+} from "../../src/app/fleet/fleet-run.ts";
 import { currentRun, readRun, runFile, whileAlone, writeRun } from "../../src/app/fleet/kept-run.ts";
 
 // In memory where there is such a folder: thousands of states are kept, each with two flushes.

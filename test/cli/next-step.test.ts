@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { completedCommands } from "../../src/cli/completion/tree.ts";
+import { completedCommands } from "../../src/cli/completion/shells.ts";
 import { errorRecord, hintsFor } from "../../src/cli/errors.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { FAULT_CODES, Fault, faultFacts } from "../../src/domain/fault.ts";

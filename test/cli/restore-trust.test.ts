@@ -10,7 +10,7 @@ import { administer, atDatabase } from "../../src/postgres/database.ts";
 import { quoted } from "../../src/postgres/embedded/connection.ts";
 import { databaseName } from "../../src/postgres/swap-database.ts";
 import { appendToDirectory } from "../../src/services/anchors/anchor-file.ts";
-import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
+import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/known-anchors.ts";
 import { AUDIT_SECRET, BackupScene, forge, pack, strip, unpacked } from "./support/backups.ts";
 
 let scene: BackupScene;

@@ -145,11 +145,11 @@ describe("arbitrary text", () => {
   });
 
   test.each(["[", "{a: ", "- ", "&a [*a, ", "a: {b: "])(
-    "%j repeated a hundred thousand times is refused in time",
+    "%j repeated forty thousand times is refused in time",
     (piece) => {
       const before = process.cpuUsage();
-      expect(acceptOrRefuse(piece.repeat(100_000))).toBeInstanceOf(ConfigError);
-      expect(workedMs(before)).toBeLessThan(20_000);
+      expect(acceptOrRefuse(piece.repeat(40_000))).toBeInstanceOf(ConfigError);
+      expect(workedMs(before)).toBeLessThan(5000);
     },
   );
 

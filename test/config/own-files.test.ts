@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { SeenValues } from "../../src/app/tenant/seen-values.ts";
 import { loadEnvironment } from "../../src/config/environment.ts";
-import { demoRuns } from "../../src/config/selection/running-demo.ts";
+import { demoRuns } from "../../src/config/selection/operator-directory.ts";
 import { directoryWith } from "./support.ts";
 
 const STRANGER = 12345;

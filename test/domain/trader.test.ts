@@ -25,26 +25,6 @@ function refusal(
   }
 }
 
-describe("who may trade, in the documented order", () => {
-  const broken = { kyc: "unverified", restricted: true, jurisdiction: "US", suitabilityScore: null } as const;
-
-  test("everything wrong: KYC is named first", () => {
-    expect(refusal(broken)).toBe("KYC_REQUIRED");
-  });
-  test("KYC passed: then the restriction", () => {
-    expect(refusal({ ...broken, kyc: "verified" })).toBe("ACCOUNT_RESTRICTED");
-  });
-  test("released too: then the jurisdiction", () => {
-    expect(refusal({ ...broken, kyc: "verified", restricted: false })).toBe("JURISDICTION_BLOCKED");
-  });
-  test("from an allowed place too: then suitability", () => {
-    expect(refusal({ ...broken, kyc: "verified", restricted: false, jurisdiction: "AE" })).toBe("SUITABILITY_REQUIRED");
-  });
-  test("nothing wrong: may trade", () => {
-    expect(refusal({})).toBe("may trade");
-  });
-});
-
 describe("KYC", () => {
   test.each(["unverified", "rejected"] as const)("%s may not trade", (kyc) => {
     expect(refusal({ kyc })).toBe("KYC_REQUIRED");

@@ -48,6 +48,13 @@ beforeAll(async () => {
   const logo = { url: `http://127.0.0.1:${port}/logo.svg`, alt: "Acme", href: "https://acme.example/" };
   stage = await openStage({ embed: { theme: { ...THEME, logo } } });
   await fillTenant(stage.tenant, "usr_1");
+  await stage.tenant.deposit("usr_rich", 80_000_000);
+  const closeAt = Date.now() + 40 * 86_400_000;
+  await stage.tenant.openMarket("mkt_arabic", {
+    closeAt,
+    question: "هل ستتجاوز Bitcoin سعر 200,000$ قبل نهاية عام 2030؟",
+  });
+  await stage.tenant.openMarket("mkt_long", { closeAt, question: `${"Will the committee agree? ".repeat(19)}` });
 });
 afterAll(async () => {
   await stage?.close();
@@ -175,5 +182,32 @@ test("a page's brand counts where the tenant allows it, the rest is told; the lo
   expect([await logo.getAttribute("target"), await logo.getAttribute("rel")]).toEqual(["_blank", "noopener"]);
   await expect.poll(() => frame.evaluate<number>(`document.querySelector(".logo img").naturalWidth`)).toBe(120);
   expect(complaints).toEqual([]);
+  await close();
+});
+
+test("a question is read in its own direction, and a long one stretches no card", async () => {
+  const { frame, close } = await stage.open(
+    { view: "markets", autoHeight: true },
+    { viewport: { width: 1100, height: 800 } },
+  );
+  const direction = `getComputedStyle([...document.querySelectorAll(".card .question")].find((each) => /Bitcoin/.test(each.textContent) && /عام/.test(each.textContent))).direction`;
+  expect(await frame.evaluate(direction)).toBe("rtl");
+  const heights = await frame.evaluate<number[]>(
+    `[...document.querySelectorAll(".card")].map((each) => each.offsetHeight)`,
+  );
+  expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(60);
+  await close();
+});
+
+test("a large wallet is readable in full on a small screen", async () => {
+  const token = await userToken({ sub: "usr_rich" });
+  const { page, frame, close } = await stage.open(
+    { view: "portfolio", token, autoHeight: true },
+    { viewport: { width: 320, height: 640 } },
+  );
+  await frame.getByText("$80,000,000.00").waitFor();
+  const clipped = `[...document.querySelectorAll(".tiles > div")].filter((each) => each.scrollWidth > each.clientWidth).length`;
+  expect(await frame.evaluate(clipped)).toBe(0);
+  await page.screenshot({ path: `${OUTPUT}embed-portfolio-large-320.png`, fullPage: true });
   await close();
 });

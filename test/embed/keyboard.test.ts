@@ -10,34 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-test("a trade from the keyboard alone", async () => {
-  const { page, frame, close } = await stage.open({ view: "market", marketId: "mkt_0", token: await userToken() });
-  await frame.getByText("live", { exact: true }).waitFor();
-  await frame.locator('[data-pm="side-yes"]').focus();
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
-  expect(await frame.locator('[data-pm="side-no"]').getAttribute("aria-pressed")).toBe("true");
-  // Past the choice between buying and selling.
-  for (let count = 0; count < 3; count += 1) await page.keyboard.press("Tab");
-  await page.keyboard.press("ControlOrMeta+a");
-  await page.keyboard.type("12.5");
-  // Enter in the field asks, and so does Enter on the button.
-  await page.keyboard.down("Enter");
-  await frame.getByRole("button", { name: "Confirm: buy No for $12.50" }).waitFor();
-  // A key that is held down repeats, and confirms nothing.
-  await page.keyboard.down("Enter");
-  await page.keyboard.up("Enter");
-  await frame.locator('[data-pm="change-order"]').waitFor();
-  await page.keyboard.press("Enter");
-  const done = frame.getByRole("heading", { name: /You bought .* No/ });
-  await expect.poll(() => done.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
-  await frame.getByRole("button", { name: "Buy No for $12.50" }).waitFor();
-  await expect.poll(() => frame.evaluate("document.activeElement.dataset.pm")).toBe("amount");
-  await close();
-});
-
 test("a double click asks, and does not buy", async () => {
   const { frame, events, close } = await stage.open({ view: "market", marketId: "mkt_0", token: await userToken() });
   await frame.getByText("live", { exact: true }).waitFor();

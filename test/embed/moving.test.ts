@@ -125,12 +125,13 @@ test("the page around changes market, view and language in place", async () => {
   await close();
 });
 
-test("what belongs to a user ends with them: a receipt, a portfolio, and answers that come too late", async () => {
+test("what belongs to a user ends with them: a receipt, a portfolio, a typed amount, and answers that come too late", async () => {
   const [ann, ben] = await Promise.all([userToken({ sub: "usr_1" }), userToken({ sub: "usr_2" })]);
   const { page, frame, events, close } = await stage.open({ view: "market", marketId: "mkt_5", token: ann });
   const become = (token: string | null) =>
     page.evaluate(`window.token = ${JSON.stringify(token)}; embeds[0].refreshToken()`);
   const part = (name: string) => frame.locator(`[data-pm="${name}"]`);
+  await part("amount").fill("12.5");
   await confirmed(frame);
   await part("position").waitFor();
   await become(ben);
@@ -157,7 +158,8 @@ test("what belongs to a user ends with them: a receipt, a portfolio, and answers
   await answered.finished();
   await become(null);
   await frame.locator('[data-action="signin"]').waitFor();
-  expect((await part("position").count()) + (await part("receipt").count())).toBe(0);
+  for (const name of ["position", "receipt", "submit"]) expect(await part(name).count()).toBe(0);
+  expect(await part("amount").inputValue()).toBe("25");
   expect((await events()).filter(({ name }) => name === "trade").length).toBe(trades);
   const kept =
     await frame.evaluate<string>(`(async () => JSON.stringify([location.href, history.state, { ...localStorage },

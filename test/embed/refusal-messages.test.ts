@@ -4,7 +4,7 @@ import { readAssets } from "../../src/server/pages/assets.ts";
 import { configOf } from "../engine/world.ts";
 import { userToken } from "../server/support/harness.ts";
 import { type OpenEmbed, openStage, type Stage } from "./support/stage.ts";
-import { ask, confirmed, part } from "./support/ticket.ts";
+import { ask, part } from "./support/ticket.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -206,22 +206,6 @@ describe("when the network fails", () => {
     expect(before - (await stage.tenant.balance("wallet:usr_1"))).toBe(25_000_000n);
     await close();
   });
-});
-
-test("what belongs to a user ends with their session: receipt, refusal and typed amount", async () => {
-  const { page, frame, close } = await openMarket();
-  await part(frame, "amount").fill("12.5");
-  expect(await confirmed(frame)).toMatch(/You bought/);
-  await page.evaluate("window.token = null; embeds[0].refreshToken()");
-  await frame.locator('[data-pm="way-out"][data-action="signin"]').waitFor();
-  expect(await part(frame, "receipt").count()).toBe(0);
-  expect(await part(frame, "position").count()).toBe(0);
-  expect(await part(frame, "submit").count()).toBe(0);
-  expect(await part(frame, "amount").inputValue()).toBe("25");
-  await page.evaluate(`window.token = ${JSON.stringify(await userToken({ sub: "usr_2" }))}; embeds[0].refreshToken()`);
-  await part(frame, "submit").waitFor();
-  expect(await part(frame, "receipt").count()).toBe(0);
-  await close();
 });
 
 test("too many requests: the form counts down and takes nothing until then, and a new frame does the same", async () => {

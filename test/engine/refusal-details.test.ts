@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { Fault } from "../../src/domain/fault.ts";
-import { execute } from "../../src/engine/execute.ts";
+import { execute } from "../../src/engine/commands.ts";
 import { CLOSE, marketOf, NOW, openWorld, saleOf, tradeOf, usd, type World } from "./world.ts";
 
 let world: World;

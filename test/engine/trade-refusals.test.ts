@@ -89,15 +89,6 @@ describe("refusals of a trade", () => {
     expect(refusalWith([obstacle])).toBe(obstacle.code);
   });
 
-  const pairs = OBSTACLES.slice(1).flatMap((second, index) => {
-    const first = OBSTACLES[index];
-    return first ? [{ first, second, name: `${first.code} comes before ${second.code}` }] : [];
-  });
-  test.each(pairs)("$name", ({ first, second }) => {
-    // Settled and suspended are values of one field: the obstacle that is put last is there for certain.
-    expect(refusalWith([second, first])).toBe(first.code);
-  });
-
   test.each(OBSTACLES.map((obstacle, index) => ({ ...obstacle, later: OBSTACLES.slice(index + 1) })))(
     "$code comes before everything that is documented after it",
     ({ code, what, put, later }) => {

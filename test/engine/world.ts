@@ -1,9 +1,8 @@
 import { walletOf } from "../../src/domain/accounts.ts";
 import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
-import type { Command, Results } from "../../src/engine/commands.ts";
+import { type Command, execute, type Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
-import { execute } from "../../src/engine/execute.ts";
 import { type Position, SINGLE, type Table, type Tables, type Trader } from "../../src/engine/rows.ts";
 
 /** The instant at which tests begin, and a closing time an hour later. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { confirmLog } from "../../src/ledger/confirm-log.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { OutcomeUnknown, openPool } from "../../src/postgres/pool.ts";
-import { readVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
+import { readVerifiedPoint } from "../../src/services/anchors/known-anchors.ts";
 import { DurabilityWatch } from "../../src/services/tenant/durability-watch.ts";
 import { withoutVainWrites } from "../../src/services/tenant/standby-guards.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";

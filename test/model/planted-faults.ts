@@ -23,9 +23,9 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "an answer in memory outlives the commit that changes it",
-    file: "src/services/views/shelf.ts",
-    right: "view.touchedAt = position;",
-    wrong: "view.touchedAt = position + 1;",
+    file: "src/services/views/commit-order.ts",
+    right: "this.#touched.set(tag, position);",
+    wrong: "this.#touched.set(tag, position - 1);",
   },
   {
     name: "a payout is doubled",

@@ -3,7 +3,7 @@ import { evaluatePromises } from "../../src/app/checks/oracle.ts";
 import { type FeedDefinition, feedFingerprintText } from "../../src/domain/feeds/feed.ts";
 import type { CandleList, HttpSource } from "../../src/domain/feeds/source.ts";
 import type { OracleContext } from "../../src/oracle/context.ts";
-import { sweep } from "../../src/oracle/sweep.ts";
+import { sweep } from "../../src/oracle/worker.ts";
 import { listPromises } from "../../src/queries/oracle.ts";
 import { openStage, type Stage } from "./stage.ts";
 

@@ -5,7 +5,7 @@ import type { Venues } from "../../src/domain/feeds/feed.ts";
 import type { SourceOverride } from "../../src/domain/feeds/source.ts";
 import { newMemory, type OracleContext, type SweepReport } from "../../src/oracle/context.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
-import { sweep } from "../../src/oracle/sweep.ts";
+import { sweep } from "../../src/oracle/worker.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { readClock } from "../../src/postgres/database-time.ts";
 import { oracleSetup } from "../../src/services/feeds.ts";

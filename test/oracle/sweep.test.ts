@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findFinalValue } from "../../src/queries/markets/final-value.ts";
+import { findFinalValue } from "../../src/queries/markets/market-views.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const SEC = 1000;
@@ -301,7 +301,7 @@ describe("the sweep", () => {
     if (!a || !b) throw new Error("two processes");
     stage.clock.now = closeAt + 10 * SEC;
     const gone = new Error("the process ended here");
-    const { sweep } = await import("../../src/oracle/sweep.ts");
+    const { sweep } = await import("../../src/oracle/worker.ts");
     const sequencer = { submit: () => Promise.reject(gone) } as never;
     const report = await sweep({ ...a, services: { ...a.services, sequencer } });
     expect(report.failures).toEqual([gone]);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { applyInputOf, liveConfigOf } from "../../src/app/apply/live-config.ts";
+import type { TenantConfig } from "../../src/config/tenant-config.ts";
 import type { PlacedMarket } from "../../src/config/tenant-files/market-files.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { keyFingerprint } from "../../src/domain/access/api-key.ts";
@@ -39,6 +40,15 @@ const market: PlacedMarket = {
   source: { file: "markets/rain.yaml", line: 1, column: 1 },
 };
 
+/** By its text: a property plans and applies one file several times. */
+const read = new Map<string, TenantConfig>();
+
+function configOf(text: string): TenantConfig {
+  const config = read.get(text) ?? parse(text);
+  read.set(text, config);
+  return config;
+}
+
 export function desiredOf({ sections = {}, markets = [], keys = { ops: "k1" }, kept = {} }: Files = {}): Desired {
   const wanted = Object.entries(keys).map(([name, value]) => {
     const hash = createHash("sha256").update(value).digest("hex");
@@ -47,7 +57,7 @@ export function desiredOf({ sections = {}, markets = [], keys = { ops: "k1" }, k
   });
   const declared = markets.map((change) => ({ ...market, ...change }));
   return {
-    document: documentOf(parse(tenantText(sections)), declared, wanted),
+    document: documentOf(configOf(tenantText(sections)), declared, wanted),
     keys: wanted,
     moved: movedOf(declared),
     imports: importsOf(declared),

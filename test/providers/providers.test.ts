@@ -1,12 +1,14 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { KycEvent } from "../../src/contract/resources/inbound.ts";
-import { kycProvider } from "../../src/providers/kyc.ts";
-import { readOnfido } from "../../src/providers/onfido.ts";
-import { readPersona } from "../../src/providers/persona.ts";
-import type { KycFinding } from "../../src/providers/provider.ts";
-import { readSumsub } from "../../src/providers/sumsub.ts";
-import { readVeriff } from "../../src/providers/veriff.ts";
+import {
+  type KycFinding,
+  kycProvider,
+  readOnfido,
+  readPersona,
+  readSumsub,
+  readVeriff,
+} from "../../src/providers/kyc.ts";
 import {
   onfidoCheck,
   onfidoRun,

@@ -184,6 +184,7 @@ describe("API keys over HTTP", () => {
       from: [],
       createdAt: expect.any(String),
       expiresAt: null,
+      leaked: false,
       // Uses are written every 15 s, so a slow run may already know one of the list itself.
       lastUsedAt: expect.toBeOneOf([null, expect.any(String)]),
     });
@@ -194,6 +195,7 @@ describe("API keys over HTTP", () => {
       "fingerprint",
       "from",
       "lastUsedAt",
+      "leaked",
       "name",
       "onRecord",
       "scopes",

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
-import { startClosingSweeper, sweepClosings } from "../../src/services/sweepers.ts";
+import { sweepClosings } from "../../src/services/background/sweepers.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 
@@ -57,18 +56,5 @@ describe("the closing sweeper", () => {
     expect(await scene.api().getAuditStatus({})).toMatchObject({ verified: true });
     // Nothing but the closing times that the test moved, which the record has otherwise.
     expect(await scene.faults()).toEqual(["markets", "record"]);
-  });
-
-  test("the running sweeper records a closing by itself, and stops", async () => {
-    const before = (await closings()).length;
-    const { processes } = await passClosing(await scene.market({ question: "Swept?", liquidityUsd: 10 }));
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const errors: unknown[] = [];
-    const sweeper = startClosingSweeper(processes[0] as TenantServices, (error) => errors.push(error));
-    vi.advanceTimersByTime(2000);
-    while ((await closings()).length === before) await delay(50);
-    await sweeper.stop();
-    expect(errors).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newId } from "../../src/services/tenant/new-id.ts";
+import { newId } from "../../src/services/tenant/identifiers.ts";
 
 test("identifiers of one millisecond sort by its fraction, and their length never changes", () => {
   const ids = [0, 0.25, 0.5, 0.999, 1].map((fraction) => newId("wdr", 1_800_000_000_000 + fraction));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { WORKS, type Work } from "../../src/ledger/unchained/leases.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { openPool, type Pool } from "../../src/postgres/pool.ts";
-import { Leases } from "../../src/services/leases.ts";
+import { Leases } from "../../src/services/background/leases.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 let database: TestDatabase;

@@ -18,8 +18,14 @@ export const OUTPUT = new URL("../output/", import.meta.url).pathname;
 
 const version = manifest.devDependencies["@sparticuz/chromium"];
 
-/** What would hide the very faults that tests in a browser are for, or keep pages from being isolated. */
-const UNWANTED = ["--disable-web-security", "--allow-running-insecure-content", "--single-process"];
+/**
+ * What would hide the very faults that tests in a browser are for, keep pages from being isolated, or make each page dearer: a
+ * program started anew for each instead of a copy of one, and three dimensions drawn by the processor.
+ */
+const UNWANTED = [
+  ...["--disable-web-security", "--allow-running-insecure-content", "--single-process"],
+  ...["--no-zygote", "--use-gl", "--use-angle", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"],
+];
 
 const held = globalThis as { pmctlBrowser?: Promise<Browser> };
 
@@ -34,7 +40,8 @@ export function openBrowser(): Promise<Browser> {
 }
 
 async function launch(): Promise<Browser> {
-  const args = chromium.args.filter((arg) => !UNWANTED.includes(arg) && !arg.includes("isolat"));
+  const isUnwanted = (arg: string) => arg.includes("isolat") || UNWANTED.some((each) => arg.startsWith(each));
+  const args = chromium.args.filter((arg) => !isUnwanted(arg)).concat("--disable-gpu", "--disable-software-rasterizer");
   return playwright.launch({
     executablePath: await extract(),
     headless: true,

@@ -8,7 +8,7 @@ import { Fault, invariant } from "../../domain/fault.ts";
 import { recomputeLedger } from "../../queries/reconcile/reconcile.ts";
 import { describeFinding, Recomputation } from "../../replay/recomputation.ts";
 import { type AcceptedRollback, acceptRollback } from "../../services/anchors/accept-rollback.ts";
-import { findSetBack } from "../../services/anchors/set-back.ts";
+import { findSetBack } from "../../services/anchors/known-anchors.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import { operatorActor } from "../tenant/actor.ts";

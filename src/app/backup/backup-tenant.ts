@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { displayPath } from "../../config/config-file.ts";
+import { displayPath } from "../../config/bounded-file.ts";
 import { operatorText, requireOurKeys } from "../../domain/audit/chain-walk.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";

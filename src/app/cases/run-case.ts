@@ -1,5 +1,6 @@
 import { formatPath } from "../../config/config-error.ts";
-import type { Case, Step } from "../../config/schema/case-schema.ts";
+import { type Case, STEP_REFUSALS, type Step } from "../../config/schema/case-schema.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
 import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { FEES, TREASURY, walletOf } from "../../domain/accounts.ts";
@@ -9,12 +10,10 @@ import { usdFromMicro } from "../../domain/money.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { positionKey } from "../../engine/rows.ts";
-import { feedsOf } from "./case-feeds.ts";
+import { documentOf } from "../../plan/plan-document.ts";
 import { loadCases, type PlacedCase } from "./case-files.ts";
-import type { CaseTenant } from "./case-tenant.ts";
-import { type Difference, differences } from "./compare.ts";
-import { perform } from "./perform.ts";
-import { micro, setUp, type TenantOfCases } from "./set-up.ts";
+import { type CaseTenant, feedsOf } from "./case-tenant.ts";
+import { type Difference, differences, micro, perform, setUp, type TenantOfCases } from "./set-up.ts";
 
 /** A place in a case at which something else came out than was expected. */
 export interface Failure {
@@ -46,7 +45,7 @@ export interface RanCase {
 }
 
 /** Runs a case from its beginning: nothing is left of one when the next one begins. */
-export function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
+function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
   const { spec, source } = placed;
   const startedAt = monotonicMs();
   const { tenant, refusals } = setUp(context, placed);
@@ -171,4 +170,47 @@ export function readTestedTenant(tenant: string, file: string): TestedTenant {
 /** Runs the cases whose names match. */
 export function runCases(tested: TestedTenant, matches: (name: string) => boolean): RanCase[] {
   return tested.cases.filter(({ spec }) => matches(spec.name)).map((placed) => runCase(tested, placed));
+}
+
+/** What cases have met of what there is. */
+export interface Coverage {
+  /** Every code that a step of a case can be refused with, and the names of the cases in which one was. */
+  refusals: { code: FaultCode; cases: string[] }[];
+  /** The rules of the tenant files, and how often one was evaluated: over each policy that a case set. */
+  rules: { name: string; evaluated: number }[];
+}
+
+export function refusalsMet(cases: readonly RanCase[]): Coverage["refusals"] {
+  return STEP_REFUSALS.map((code) => ({
+    code,
+    cases: cases.flatMap(({ result, refused }) => (refused.has(code) ? [result.name] : [])),
+  }));
+}
+
+/** Rules that ask about a plan are not evaluated: a case has none. */
+export async function rulesMet(
+  { config, markets }: { config: TenantConfig; markets: readonly PlacedMarket[] },
+  cases: readonly RanCase[],
+): Promise<Coverage["rules"]> {
+  if (config.rules.length === 0) return [];
+  const [{ factsOfFiles }, { evaluate }] = await Promise.all([
+    import("../../plan/rules/rules.ts"),
+    import("../../plan/rules/rules.ts"),
+  ]);
+  const document = documentOf(config, markets, []);
+  const met = cases.flatMap(({ policies }) =>
+    policies.map(({ policy, now }) => ({ ...factsOfFiles(document, config.labels, now), ...policy })),
+  );
+  let isLate = false;
+  const isEvaluated = (expr: string, facts: (typeof met)[number]): boolean => {
+    if (isLate) return false;
+    const outcome = evaluate(expr, facts) ?? {};
+    // Of hundreds of policies each would wait for its deadline anew.
+    isLate = "isLate" in outcome;
+    return "value" in outcome;
+  };
+  return config.rules.map(({ name, expr }) => ({
+    name,
+    evaluated: met.filter((facts) => isEvaluated(expr, facts)).length,
+  }));
 }

@@ -1,19 +1,23 @@
 import type { Path } from "../../config/config-error.ts";
-import type { Case } from "../../config/schema/case-schema.ts";
+import type { Case, Step } from "../../config/schema/case-schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import type { Input } from "../../contract/operations.ts";
+import type { OutgoingRules } from "../../domain/access/networks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
 import { microFromUsd } from "../../domain/money.ts";
 import { overlay } from "../../domain/overlay.ts";
 import { DEFAULT_POLICY, mergePolicy } from "../../domain/policy/policy.ts";
-import { parseTime } from "../../domain/time/time-grammar.ts";
+import { parseDuration, parseTime } from "../../domain/time/time-grammar.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
-import { marketCommand } from "../../services/markets/markets.ts";
-import type { TenantFeeds } from "./case-feeds.ts";
+import { encodeResult } from "../../services/answers.ts";
+import { checkOracleAddress } from "../../services/configuration/policy.ts";
+import { decodeInput } from "../../services/invoke.ts";
+import { marketCommand, settlementCommand, settlementView } from "../../services/markets/markets.ts";
+import { tradeCommand, tradeView } from "../../services/markets/trading.ts";
 import type { PlacedCase } from "./case-files.ts";
-import { CaseTenant } from "./case-tenant.ts";
-import type { Difference } from "./compare.ts";
+import { CaseTenant, type TenantFeeds } from "./case-tenant.ts";
 
 /** A tenant's configuration as cases begin with it. */
 export interface TenantOfCases {
@@ -103,4 +107,73 @@ function termsOf({ given, now }: Case, name: string, file: PlacedMarket | undefi
   const { closeAt, file: _, ...stated } = given.markets[name] ?? {};
   const terms = overlay(file ? termsOfFile(file) : someMarket(name, now), stated);
   return closeAt === undefined ? terms : { ...terms, closeAt: parseTime(closeAt, now, "ahead") };
+}
+
+/** What a step needs besides the tenant. */
+interface StepContext {
+  /** Stands in the ids that it gives. */
+  index: number;
+  /** Where the policy's oracle may be. */
+  network: OutgoingRules;
+  /** What a user's token says of the jurisdiction. */
+  claimedBy: (userId: string) => string | undefined;
+}
+
+/**
+ * Does a step as the service would on a request: validated by the same schema, decided by the engine.
+ * @returns the answer in wire form
+ * @throws Fault when it is refused
+ */
+export function perform(tenant: CaseTenant, step: Step, context: StepContext): unknown {
+  const { trade, wait, suspend, resume, policy, sweep, price, settle } = step;
+  if (trade) return place(tenant, trade, context);
+  if (suspend !== undefined)
+    return encodeResult("suspendMarket", tenant.run({ type: "suspendMarket", marketId: suspend }));
+  if (resume !== undefined) return encodeResult("resumeMarket", tenant.run({ type: "resumeMarket", marketId: resume }));
+  if (policy) {
+    checkOracleAddress(policy.resolution_url, context.network);
+    const { policy: now, updatedAt } = tenant.run({ type: "updatePolicy", patch: policy });
+    return encodeResult("updatePolicy", { ...now, updatedAt });
+  }
+  if (sweep) return encodeResult("sweepOracle", tenant.sweep());
+  if (settle) {
+    const { market: marketId, ...terms } = settle;
+    const result = tenant.run(settlementCommand(decodeInput("settleMarket", { marketId, ...terms })));
+    return encodeResult("settleMarket", settlementView(result));
+  }
+  if (price) tenant.statePrice(price.feed, price.value);
+  if (wait !== undefined) tenant.wait(parseDuration(wait) ?? 0);
+  return {};
+}
+
+function place(tenant: CaseTenant, trade: NonNullable<Step["trade"]>, { index, claimedBy }: StepContext): unknown {
+  const { user: id, market: marketId, side, action, amountUsd: amount, ...terms } = trade;
+  const input = decodeInput("placeTrade", { marketId, selection: { side, action }, amount, ...terms });
+  const user = { id, jurisdiction: claimedBy(id) };
+  return encodeResult("placeTrade", tradeView(tenant.run(tradeCommand(`trd_${index}`, input, side, user))));
+}
+
+/** What a case expected at a place and did not find. */
+export interface Difference {
+  path: Path;
+  expected: unknown;
+  /** Null where there is nothing. */
+  actual: unknown;
+}
+
+/** Numbers that are nearer to each other are the same: a micro-dollar, and what doubles lose of it. */
+const TOLERANCE = 1e-6 + 1e-9;
+
+/** Where a value departs from what was expected of it. What an expected mapping does not name is not compared. */
+export function differences(expected: unknown, actual: unknown, path: Path): Difference[] {
+  if (isMapping(expected) && isMapping(actual))
+    return Object.entries(expected).flatMap(([name, value]) => differences(value, actual[name], [...path, name]));
+  if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length)
+    return expected.flatMap((value, index) => differences(value, actual[index], [...path, index]));
+  return isSame(expected, actual) ? [] : [{ path, expected, actual: actual ?? null }];
+}
+
+function isSame(expected: unknown, actual: unknown): boolean {
+  if (typeof expected === "number" && typeof actual === "number") return Math.abs(expected - actual) <= TOLERANCE;
+  return expected === (actual ?? null);
 }

@@ -1,10 +1,10 @@
-import { everyPage } from "../../client/every-page.ts";
+import { everyPage } from "../../client/pages.ts";
 import { readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { requiredStandbys } from "../../config/tenant-config.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { promisesOf } from "../../domain/durability.ts";
-import { countUnsettled } from "../../queries/closings.ts";
+import { countUnsettled } from "../../queries/due-work.ts";
 import { readDurability } from "../../queries/server.ts";
 import { countVerifiedOfUnknownPlace } from "../../queries/traders/list-traders.ts";
 import { readPolicy } from "../../services/configuration/policy.ts";

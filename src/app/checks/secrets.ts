@@ -2,8 +2,7 @@ import { ConfigError, formatPath, type Problem } from "../../config/config-error
 import type { Environment } from "../../config/environment.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
-import { inboundSecretsOf } from "../../config/secrets/inbound-secrets.ts";
-import { secretPlaces } from "../../config/secrets/secret-places.ts";
+import { inboundSecretsOf, secretPlaces } from "../../config/secrets/secret-places.ts";
 import { fingerprint, resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";

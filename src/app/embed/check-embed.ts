@@ -1,4 +1,7 @@
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import { readMessageFiles } from "../../config/tenant-files/message-files.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
+import { Languages } from "../../locales/languages.ts";
 import { LOADER_PATH, readAssets } from "../../server/pages/assets.ts";
 import { verifyingFetch } from "../tenant/door.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
@@ -160,4 +163,13 @@ function checkAncestors(origin: string, answer: Answer | string): Check {
       ? sources
       : `${sources ? `the server lets only ${sources}` : "the server lets no site"} show it: is it running with the new file?`,
   };
+}
+
+/**
+ * The languages of a tenant's readers: those that come along, and those of its files.
+ * @throws ConfigError with what is wrong with the files
+ */
+export function languagesFor(config: TenantConfig): Languages {
+  const { locale, categories, theme } = config.embed;
+  return new Languages({ locale, categories, words: theme.words, messages: readMessageFiles(config) });
 }

@@ -3,7 +3,7 @@ import { type OracleSecrets, resolveOracleSecrets } from "../../config/resolve-t
 import type { WireResult } from "../../contract/operations.ts";
 import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
-import { sweep } from "../../oracle/sweep.ts";
+import { sweep } from "../../oracle/worker.ts";
 import { feedLines, namedFeeds } from "../../services/feeds.ts";
 import { chooseDoor, type DoorOptions } from "../tenant/door.ts";
 import { type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";

@@ -1,8 +1,7 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
 import { checkFeeds } from "../../oracle/check.ts";
 import type { OracleContext } from "../../oracle/context.ts";
-import { sweep } from "../../oracle/sweep.ts";
-import { type OracleWorker, startOracle } from "../../oracle/worker.ts";
+import { type OracleWorker, startOracle, sweep } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";

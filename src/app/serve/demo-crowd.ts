@@ -4,7 +4,7 @@ import type { Api } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { type Sweeper, startSweeper } from "../../services/sweepers.ts";
+import { type Repeated, repeat } from "../../services/background/repeat.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 
 /** Programs that trade invented money; the demo says so wherever it names them. */
@@ -116,12 +116,9 @@ export class Crowd {
   }
 
   /** Keeps trading on these markets until it is stopped. */
-  start(marketIds: readonly string[], onError: (error: unknown) => void): Sweeper {
-    return startSweeper(
-      async () => this.#random() < CHANCE_PER_STEP && (await this.trade(marketIds)),
-      STEP_MS,
-      onError,
-    );
+  start(marketIds: readonly string[], onError: (error: unknown) => void): Repeated {
+    const step = async () => this.#random() < CHANCE_PER_STEP && (await this.trade(marketIds));
+    return repeat(step, { pauseMs: STEP_MS, onError });
   }
 
   #pick<Item>(items: readonly Item[]): Item | undefined {

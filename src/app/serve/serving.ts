@@ -6,7 +6,7 @@ import type { Readiness } from "../../server/observe/ops-listener.ts";
 import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
 import type { startServer } from "../../server/server.ts";
 import type { ChainMemory } from "../../services/audit/chain-check.ts";
-import type { Leases } from "../../services/leases.ts";
+import type { Leases } from "../../services/background/leases.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { lastBackupAt } from "../backup/last-backup.ts";
 import type { ReadyTenant } from "../tenant/tenant-database.ts";

@@ -20,11 +20,11 @@ import { type RunningServer, startServer } from "../../server/server.ts";
 import type { StrictTransport } from "../../server/tenant-options.ts";
 import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
-import { Leases } from "../../services/leases.ts";
-import { SYSTEM_ACTOR, startClosingSweeper, startOverrideSweeper } from "../../services/sweepers.ts";
-import { SERVER_ID } from "../../services/tenant/server-id.ts";
+import { Leases } from "../../services/background/leases.ts";
+import { SYSTEM_ACTOR, startSweeper, sweepClosings, sweepOverrides } from "../../services/background/sweepers.ts";
+import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import { languagesFor } from "../embed/languages.ts";
+import { languagesFor } from "../embed/check-embed.ts";
 import { logsFolder } from "../logs/read-logs.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
@@ -114,15 +114,13 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     (error) => log.error({ err: error }, "The certificate was changed and cannot be used; the old one is still shown"),
   );
   await leases.start();
-  const closing = startClosingSweeper(
-    services,
+  const closing = startSweeper(
+    async () => leases.holds("closing") && sweepClosings(services),
     (error) => log.error({ err: error }, "Closed markets cannot be recorded"),
-    () => leases.holds("closing"),
   );
-  const overrides = startOverrideSweeper(
-    services,
+  const overrides = startSweeper(
+    async () => leases.holds("overrides") && sweepOverrides(services),
     (error) => log.error({ err: error }, "Ended overrides cannot be recorded"),
-    () => leases.holds("overrides"),
   );
   watchRecord(serving, anchoring.writer);
   const deliveries = createDeliveries(serving);

@@ -12,7 +12,7 @@ import type { ConnectionLender } from "../../postgres/lending.ts";
 import type { startServer } from "../../server/server.ts";
 import { createTenant, type HttpTenant, type Reach } from "../../server/tenant.ts";
 import { ChainMemory } from "../../services/audit/chain-check.ts";
-import { unready } from "../../services/tenant/readiness.ts";
+import { unready } from "../../services/tenant/tenant.ts";
 import { describeCertificate, type ServedCertificate } from "../serve/served-certificate.ts";
 import { serveTenant, type TenantServer } from "../serve/tenant-server.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { askFacts } from "../../client/server-by-socket.ts";
-import { isAlive } from "../../config/selection/running-demo.ts";
+import { isAlive } from "../../config/selection/operator-directory.ts";
 import type { ServerFacts } from "../../contract/server-facts.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";

@@ -1,8 +1,7 @@
 import { formatPath, type Path } from "../../config/config-error.ts";
 import { environmentPrefix } from "../../config/environment.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
-import { inboundSecretsOf, sharedInboundSecrets } from "../../config/secrets/inbound-secrets.ts";
-import { kindOf, secretPlaces } from "../../config/secrets/secret-places.ts";
+import { inboundSecretsOf, kindOf, secretPlaces, sharedInboundSecrets } from "../../config/secrets/secret-places.ts";
 import { describeReference, fingerprint } from "../../config/secrets/secrets.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";

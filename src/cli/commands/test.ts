@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
-import type { Coverage } from "../../app/cases/coverage.ts";
-import type { CaseResult, Failure, RanCase, TestedTenant } from "../../app/cases/run-case.ts";
+import type { CaseResult, Coverage, Failure, RanCase, TestedTenant } from "../../app/cases/run-case.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { matcher, Unusable } from "../../config/wildcards.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -102,7 +101,7 @@ async function soundOrAnnotated<Value>({ output }: Pick<Io, "output">, read: () 
 }
 
 async function coverageOf(tested: readonly (TestedTenant & { ran: readonly RanCase[] })[]): Promise<Coverage> {
-  const { refusalsMet, rulesMet } = await import("../../app/cases/coverage.ts");
+  const { refusalsMet, rulesMet } = await import("../../app/cases/run-case.ts");
   const rules = await Promise.all(tested.map((each) => rulesMet(each, each.ran)));
   // Tenants that extend one base have its rules in common.
   const byName = Map.groupBy(rules.flat(), ({ name }) => name);

@@ -2,8 +2,7 @@ import { Argument, type Command } from "commander";
 import type { CommandContext, Host } from "../command.ts";
 import { withSession } from "../command.ts";
 import type { View } from "../output/output.ts";
-import { completionScript, SHELLS, type Shell } from "./shells.ts";
-import { completedCommands } from "./tree.ts";
+import { completedCommands, completionScript, SHELLS, type Shell } from "./shells.ts";
 import { VALUE_KINDS, type ValueKind, valuesOf } from "./values.ts";
 
 interface Completion {

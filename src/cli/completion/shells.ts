@@ -1,4 +1,71 @@
-import type { CompletedCommand, CompletedOption, Values } from "./tree.ts";
+import type { Argument, Command, Option } from "commander";
+import type { ValueKind } from "./values.ts";
+
+/** What may stand somewhere: fixed words, or something that the shell looks up. */
+type Values = readonly string[] | { live: ValueKind } | "files" | "nothing";
+
+interface CompletedOption {
+  /** The long one first. */
+  flags: string[];
+  description: string;
+  /** Undefined for an option that takes no value. */
+  values: Values | undefined;
+}
+
+/** One command as completion sees it. */
+interface CompletedCommand {
+  /** The words that lead to it, such as `market settle`; empty for the program itself. */
+  path: string;
+  verbs: { name: string; description: string }[];
+  /** The program's own are the global ones. */
+  options: CompletedOption[];
+  arguments: { values: Values; variadic: boolean }[];
+}
+
+const HELP: CompletedOption = { flags: ["--help", "-h"], description: "show help", values: undefined };
+
+/** The program and every command below it, flat. */
+export function completedCommands(command: Command, path = ""): CompletedCommand[] {
+  const named = command.commands.flatMap((verb) => [verb.name(), ...verb.aliases()].map((name) => ({ verb, name })));
+  const verbs = named.map(({ verb, name }) => ({ name, description: verb.description() }));
+  const options = command.options.map((option) => completedOption(option, path));
+  return [
+    {
+      path,
+      verbs,
+      options: path === "" ? [...options, HELP] : options,
+      arguments: command.registeredArguments.map((argument) => ({
+        values: valuesOf(argument, argument.name(), path),
+        variadic: argument.variadic,
+      })),
+    },
+    ...named.flatMap(({ verb, name }) => completedCommands(verb, `${path} ${name}`.trim())),
+  ];
+}
+
+function completedOption(option: Option, path: string): CompletedOption {
+  const { short, long, description, required, optional } = option;
+  const flags = [long, short].filter((flag) => typeof flag === "string");
+  return { flags, description, values: required || optional ? valuesOf(option, option.name(), path) : undefined };
+}
+
+/** By the name that an option or argument has everywhere: for an amount there is nothing to look up. */
+function valuesOf({ argChoices }: Pick<Option | Argument, "argChoices">, name: string, path: string): Values {
+  if (argChoices) return argChoices;
+  const live = LIVE.find(([at]) => at.test(`${path} ${name}`));
+  if (live) return { live: live[1] };
+  return /^(file|out|body|dir|directory)$/.test(name) ? "files" : "nothing";
+}
+
+/** What is looked up when it is completed, by a command's path and the name of its option or argument. */
+const LIVE: readonly (readonly [RegExp, ValueKind])[] = [
+  [/ tenants?$/, "tenants"],
+  [/^market .*\bid$|^(?!market create).* market$/, "markets"],
+  [/^user .*\b(id|user)$| user$/, "users"],
+  [/^key \w+ name$|^ key$/, "keys"],
+  [/^policy set key=value$/, "policy"],
+  [/^webhook send event$/, "events"],
+];
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -6,56 +73,38 @@ export type Shell = (typeof SHELLS)[number];
 /** The completion script of a shell. It holds all fixed words itself, and asks pmctl for what is looked up. */
 export function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {
   if (shell === "fish") return fishScript(commands);
-  const tables = [verbTable(commands), optionTable(commands), valueTable(commands), argumentTable(commands)].join("\n");
-  return shell === "bash" ? `${BASH_HEAD}\n${tables}\n${BASH_TAIL}` : `${ZSH_HEAD}\n${tables}\n${ZSH_TAIL}`;
+  const rows = tableRows(commands).map(([patterns, answer]) => `    ${patterns.join(" | ")}) echo "${answer}" ;;`);
+  const table = `_pmctl_table() {\n  case "$*" in\n${rows.join("\n")}\n    *) return 1 ;;\n  esac\n}\n`;
+  const about = "# What may stand at a place of a line: the verbs and options of a command, or values by kind.";
+  const [head, tail] = shell === "bash" ? [BASH_HEAD, BASH_TAIL] : [ZSH_HEAD, ZSH_TAIL];
+  return [head, about, table, tail].join("\n");
 }
 
-function verbTable(commands: readonly CompletedCommand[]): string {
-  const rows = commands
-    .filter(({ verbs }) => verbs.length > 0)
-    .map(({ path, verbs }) => `    "${path}") echo "${verbs.map(({ name }) => name).join(" ")}" ;;`);
-  return shellFunction("verbs", '"$1"', rows, "The words that may follow a command.");
-}
-
-function optionTable([program, ...commands]: readonly CompletedCommand[]): string {
-  const flagsOf = (options: readonly CompletedOption[]) => options.flatMap(({ flags }) => flags).join(" ");
-  const rows = commands
-    .filter(({ options }) => options.length > 0)
-    .map(({ path, options }) => `    "${path}") echo "${flagsOf(options)}" ;;`);
-  const table = shellFunction("options", '"$1"', rows, "A command's options, the global ones last.");
-  return table.replace(/\n}\n$/, `\n  echo "${flagsOf(program?.options ?? [])}"\n}\n`);
-}
-
-function valueTable([program, ...commands]: readonly CompletedCommand[]): string {
-  const rows = commands.flatMap(({ path, options }) =>
-    options.flatMap(({ flags, values }) => {
-      const at = flags.map((flag) => `"${path} ${flag}"`).join(" | ");
-      return values === undefined ? [] : `    ${at}) echo "${answer(values)}" ;;`;
-    }),
-  );
-  const global = (program?.options ?? []).flatMap(({ flags, values }) => {
-    const at = flags.map((flag) => `*" ${flag}"`).join(" | ");
-    return values === undefined ? [] : `    ${at}) echo "${answer(values)}" ;;`;
-  });
-  const last = "    *) return 1 ;;";
-  const about = "What an option's value may be; fails for an option that takes none.";
-  return shellFunction("values", '"$1 $2"', [...rows, ...global, last], about);
-}
-
-function argumentTable(commands: readonly CompletedCommand[]): string {
-  const rows = commands.flatMap(({ path, arguments: args }) =>
-    args.map(({ values, variadic }, index) => `    "${path} "${variadic ? "*" : index}) echo "${answer(values)}" ;;`),
-  );
-  return shellFunction("arguments", '"$1 $2"', rows, "What the argument at a place, counted from 0, may be.");
+/**
+ * Rows such as `verbs market`, `options market list`, `value market list --status` and `argument market show 0`. What an
+ * option of the program takes is behind what a command's own of the same name does.
+ */
+function tableRows(commands: readonly CompletedCommand[]): [patterns: string[], answer: string][] {
+  const ofOptions = (options: readonly CompletedOption[], placed: (flag: string) => string) =>
+    options.flatMap(({ flags, values }): [string[], string][] =>
+      values === undefined ? [] : [[flags.map(placed), answer(values)]],
+    );
+  const rows = commands.flatMap(({ path, verbs, options, arguments: args }): [string[], string][] => [
+    [[`"verbs ${path}"`], verbs.map(({ name }) => name).join(" ")],
+    [[`"options ${path}"`], options.flatMap(({ flags }) => flags).join(" ")],
+    ...(path === "" ? [] : ofOptions(options, (flag) => `"value ${path} ${flag}"`)),
+    ...args.map(({ values, variadic }, index): [string[], string] => [
+      [`"argument ${path} "${variadic ? "*" : index}`],
+      answer(values),
+    ]),
+  ]);
+  const isFilled = ([, text]: [string[], string]) => text !== "";
+  return [...rows.filter(isFilled), ...ofOptions(commands[0]?.options ?? [], (flag) => `"value "*" ${flag}"`)];
 }
 
 function answer(values: Values): string {
   if (typeof values === "string") return values;
   return "live" in values ? `live ${values.live}` : `words ${values.join(" ")}`;
-}
-
-function shellFunction(name: string, subject: string, rows: readonly string[], about: string): string {
-  return `# ${about}\n_pmctl_${name}() {\n  case ${subject} in\n${rows.join("\n")}\n  esac\n}\n`;
 }
 
 const BASH_HEAD = "# Completion of pmctl for bash. Load it with: source <(pmctl completion bash)\n";
@@ -67,20 +116,20 @@ const WALK = `    if [[ -n $option ]]; then
       esac
       option=
     elif [[ $word == -* ]]; then
-      if _pmctl_values "$route" "$word" >/dev/null; then option=$word; fi
-    elif [[ " $(_pmctl_verbs "$route") " == *" $word "* ]]; then
+      if _pmctl_table value "$route" "$word" >/dev/null; then option=$word; fi
+    elif [[ " $(_pmctl_table verbs "$route") " == *" $word "* ]]; then
       route="\${route:+$route }$word"
     else
       ((position += 1))
     fi`;
 
 const CHOICE = `  if [[ -n $option ]]; then
-    kind=$(_pmctl_values "$route" "$option")
+    kind=$(_pmctl_table value "$route" "$option")
   elif [[ $current == -* ]]; then
-    kind="words $(_pmctl_options "$route")"
+    kind="words $(_pmctl_table options "$route") $(_pmctl_table options "")"
   else
-    kind="words $(_pmctl_verbs "$route")"
-    if [[ $kind == "words " ]]; then kind=$(_pmctl_arguments "$route" "$position"); fi
+    kind="words $(_pmctl_table verbs "$route")"
+    if [[ $kind == "words " ]]; then kind=$(_pmctl_table argument "$route" "$position"); fi
   fi`;
 
 const BASH_TAIL = `_pmctl() {

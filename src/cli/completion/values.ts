@@ -3,8 +3,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type SeenKind, SeenValues } from "../../app/tenant/seen-values.ts";
 import { defaultTenant } from "../../config/environment.ts";
-import { folderNames, operatorDirectory, stateDirectory } from "../../config/selection/operator-directory.ts";
-import { DEMO_TENANT, demoRuns } from "../../config/selection/running-demo.ts";
+import {
+  DEMO_TENANT,
+  demoRuns,
+  folderNames,
+  operatorDirectory,
+  takeDirectory,
+} from "../../config/selection/operator-directory.ts";
 import { Fault } from "../../domain/fault.ts";
 
 export const VALUE_KINDS = ["markets", "keys", "users", "policy", "events", "tenants"] as const;
@@ -67,7 +72,7 @@ export async function valuesOf(
     return SAMPLE_EVENTS.filter((event) => event.startsWith(prefix));
   }
   try {
-    if (directory !== undefined) stateDirectory(directory);
+    if (directory !== undefined) takeDirectory(directory);
     const place = operatorDirectory();
     const tenants = tenantsOf(place);
     if (kind === "tenants") return tenants.filter((name) => name.startsWith(prefix));

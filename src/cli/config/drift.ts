@@ -13,8 +13,15 @@ import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
 import { oneByOne } from "./each-tenant.ts";
-import { annotationsAt, annotationsOf } from "./plan-annotations.ts";
-import { ITEM_FIELDS, overrideLine, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
+import {
+  annotationsAt,
+  annotationsOf,
+  ITEM_FIELDS,
+  overrideLine,
+  type ShownItem,
+  shownPlan,
+  shownValue,
+} from "./plan-view.ts";
 
 interface DriftOptions extends SelectorOptions {
   write?: boolean;

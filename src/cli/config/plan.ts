@@ -13,7 +13,6 @@ import type { SelectorOptions } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Annotation } from "../output/annotations.ts";
 import { oneByOne } from "./each-tenant.ts";
-import { annotationsAt, annotationsOf } from "./plan-annotations.ts";
 import {
   type Accepted,
   acceptedBy,
@@ -22,7 +21,16 @@ import {
   takePlanOptions,
   withAccepted,
 } from "./plan-choices.ts";
-import { ITEM_FIELDS, noteRest, planView, refusalLines, refusalsSaid, shownPlan } from "./plan-view.ts";
+import {
+  annotationsAt,
+  annotationsOf,
+  ITEM_FIELDS,
+  noteRest,
+  planView,
+  refusalLines,
+  refusalsSaid,
+  shownPlan,
+} from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
 interface PlanOptions extends SelectorOptions, Omit<ChoiceOptions, "yes"> {

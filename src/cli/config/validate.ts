@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { displayPath } from "../../config/bounded-file.ts";
 import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/config-error.ts";
-import { displayPath } from "../../config/config-file.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
 import { strayGrants } from "../../config/operator-file.ts";

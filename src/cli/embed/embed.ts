@@ -17,10 +17,10 @@ import {
 } from "../../domain/embed/snippet.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isWholeId } from "../../domain/market/short-id.ts";
+import type { Message, Messages } from "../../locales/messages.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { resolveId } from "../input/names.ts";
 import type { View } from "../output/output.ts";
-import { register as registerMessages } from "./messages.ts";
 
 interface SnippetOptions {
   market?: string;
@@ -100,7 +100,7 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
   if (given.length < least) throw new Fault("USAGE", "--view compare needs --market with two markets, by comma");
   if (given.some((text) => !MarketId.safeParse(text).success))
     throw new Fault("USAGE", "--market must be the id or key of a market, as `pmctl market list` shows them");
-  const { languagesFor } = await import("../../app/embed/languages.ts");
+  const { languagesFor } = await import("../../app/embed/check-embed.ts");
   const { origin } = new URL(options.url === undefined ? config.baseUrl : checkUrl(options.url));
   const marketIds = await findMarkets(given, options, io);
   const title = String(languagesFor(config).choose(locale === undefined ? [] : [locale]).messages["page.marketFrame"]);
@@ -183,7 +183,7 @@ function parseOrigin(text: string): string {
 }
 
 /** The HTML that a publisher pastes into a page. */
-export interface Snippet {
+interface Snippet {
   html: string[];
   /** Directives that a strict policy of the page needs. */
   csp: string;
@@ -195,4 +195,62 @@ export function snippetWithPolicy(form: SnippetForm, terms: SnippetTerms): Snipp
   const { html, call } = writeSnippet(form, terms);
   const callHash = call === undefined ? undefined : createHash("sha256").update(call).digest("base64");
   return { html, csp: snippetPolicy(form, terms.origin, callHash), scriptUrl: terms.origin + SCRIPT_PATH };
+}
+
+interface MessagesOptions {
+  locale?: string;
+}
+
+interface Shown {
+  locale: string;
+  messages: Messages;
+}
+
+interface Row {
+  key: string;
+  text: string;
+}
+
+const view: View<Shown, Row> = {
+  kind: "list",
+  rows: ({ messages }) => Object.entries(messages).flatMap(([key, message]) => rowsOf(key, message)),
+  columns: [
+    { title: "KEY", cell: ({ key }) => key, whole: true },
+    { title: "TEXT", cell: ({ text }) => text },
+  ],
+  empty: "",
+};
+
+function registerMessages(noun: Command, host: Host): void {
+  host.add<MessagesOptions>(
+    noun
+      .command("messages")
+      .description(
+        "every word of the widget and the market pages in one language, as a file of embed.messages holds them",
+      )
+      .option("--locale <tag>", "the language, such as pt-BR; embed.locale unless given"),
+    { names: "locale messages key text" },
+    runMessages,
+  );
+}
+
+/** @throws Fault NOT_FOUND for a language that is neither built in nor the tenant's own */
+async function runMessages({ options, io }: CommandContext<MessagesOptions>): Promise<void> {
+  const { config } = readOperatorTenant(options.tenant);
+  const { languagesFor } = await import("../../app/embed/check-embed.ts");
+  const languages = languagesFor(config);
+  const asked = options.locale ?? config.embed.locale;
+  const locale = languages.locales.find((one) => one.toLowerCase() === asked.toLowerCase());
+  if (locale === undefined)
+    throw new Fault(
+      "NOT_FOUND",
+      `There are no messages in ${JSON.stringify(asked)}: there are ${languages.locales.join(", ")}`,
+    );
+  const { messages } = languages.choose([locale]);
+  await io.output.print({ locale, messages }, view);
+}
+
+function rowsOf(key: string, message: Message): Row[] {
+  if (typeof message === "string") return [{ key, text: message }];
+  return Object.entries(message).map(([category, text]) => ({ key: `${key} (${category})`, text }));
 }

@@ -34,7 +34,7 @@ export async function runFleetApply({ options, io, interrupts }: CommandContext<
     throw declined();
   const [{ whileAlone, writeRun }, { carryOut }, { hasWritten }] = await Promise.all([
     import("../../app/fleet/kept-run.ts"),
-    import("../../app/fleet/carry-out.ts"),
+    import("../../app/fleet/fleet-run.ts"),
     import("../../app/fleet/fleet-run.ts"),
   ]);
   const receipts = openReceipts(options, io.output);
@@ -85,7 +85,7 @@ async function runToCarryOut(fleet: Fleet, { restart }: FleetApplyOptions, { out
 }
 
 async function digestOf({ directory, waves }: Fleet): Promise<string> {
-  const { digestOfFiles } = await import("../../app/fleet/fleet-files.ts");
+  const { digestOfFiles } = await import("../../app/fleet/kept-run.ts");
   return digestOfFiles(
     directory,
     waves.flatMap(({ members }) => members.map(({ tenant }) => tenant)),

@@ -9,7 +9,7 @@ import { orDash } from "../output/cells.ts";
 import { markdownTable } from "../output/markdown.ts";
 import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
-import { planEach } from "./plan-each.ts";
+import { planEach } from "./read-fleet.ts";
 
 /** One value that is not what the last apply left. */
 interface FleetDrift {

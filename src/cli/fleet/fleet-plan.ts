@@ -1,5 +1,5 @@
 import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
-import { NONE_LEFT } from "../../app/fleet/carry-out.ts";
+import { NONE_LEFT } from "../../app/fleet/fleet-run.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
@@ -11,7 +11,7 @@ import { EXIT, type ExitCode, failureOf } from "../errors.ts";
 import { orDash } from "../output/cells.ts";
 import { markdownTable } from "../output/markdown.ts";
 import type { View } from "../output/output.ts";
-import { type PlannedMember, planEach } from "./plan-each.ts";
+import { type PlannedMember, planEach } from "./read-fleet.ts";
 
 const STATES = ["changed", "unchanged", "refused", "unreachable"] as const;
 type State = (typeof STATES)[number];

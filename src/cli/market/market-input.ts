@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { readConfigFile } from "../../config/bounded-file.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { readConfigFile } from "../../config/config-file.ts";
 import { checkMarketFile } from "../../config/tenant-files/market-files.ts";
 import type { WireInput } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";

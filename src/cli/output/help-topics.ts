@@ -1,22 +1,6 @@
 import { FAULT_CODES, Fault, type FaultCode } from "../../domain/fault.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT_MEANINGS } from "../errors.ts";
 import { wrap } from "./text-width.ts";
-
-/** What each exit code means. A test compares it with every code that can happen. */
-export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
-  [EXIT.ok]: "done, or nothing to do",
-  [EXIT.unexpected]: "unexpected error; of `doctor`: a check failed",
-  2: "changes are planned (`plan --detailed-exitcode` only)",
-  3: "refused: drift, conflict or a stale plan; nothing was written",
-  4: "not authenticated or not allowed",
-  5: "not found",
-  [EXIT.usage]: "bad usage, invalid file, or input needed without a terminal",
-  7: "the domain refused: closed, over a limit, expectation not met",
-  8: "INTEGRITY: chain broken or ledger discrepancy; page on this one",
-  [EXIT.unreachable]: "unreachable, timed out, or still rate limited",
-  [EXIT.partly]: "done for some tenants only",
-  [EXIT.interrupted]: "interrupted",
-};
 
 /** Pages of `pmctl help` that belong to no command. */
 export const TOPICS: Readonly<Record<string, { summary: string; text: () => string }>> = {

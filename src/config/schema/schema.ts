@@ -6,8 +6,7 @@ import { AuditSection } from "./audit-schema.ts";
 import { DatabaseSection } from "./database-schema.ts";
 import { EmbedSection, PagesSection } from "./embed-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
-import { PolicyBlock } from "./policy-block.ts";
-import { RulesSection } from "./rules-schema.ts";
+import { PolicyBlock, RulesSection } from "./policy-block.ts";
 import {
   BaseUrl,
   Origin,

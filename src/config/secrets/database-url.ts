@@ -15,8 +15,7 @@ import { OPERATOR_FILE, secretBounds } from "../operator-file.ts";
 import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 import type { TenantFile } from "../schema/schema.ts";
-import { plainPasswordHosts, weaklySentToVariables } from "./database-destinations.ts";
-import { destinationName, mayBeSentTo } from "./secret-destinations.ts";
+import { destinationName, mayBeSentTo, plainPasswordHosts, weaklySentToVariables } from "./secret-destinations.ts";
 import { describeReference } from "./secrets.ts";
 
 interface Place {

@@ -1,3 +1,4 @@
+import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { formatPath, type Path } from "../config-error.ts";
 import { isAnchorPlace } from "../schema/audit-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
@@ -40,7 +41,7 @@ function isReference(value: object): value is SecretReference {
 }
 
 /** What a secret at a place of the tenant file must be. */
-export interface PlaceKind {
+interface PlaceKind {
   /** Its name in lists of secrets. */
   type: string;
   /** Places of one group may hold the same value. Undefined: no other place may. */
@@ -109,4 +110,26 @@ function signingSecret(value: string): string | undefined {
   const encoded = /^whsec_([A-Za-z0-9+/]*={0,2})$/.exec(value)?.[1];
   const isLong = encoded === undefined ? Buffer.byteLength(value) >= 32 : Buffer.from(encoded, "base64").length >= 24;
   return isLong ? undefined : "the secret must be whsec_ and base64 of at least 24 bytes, or at least 32 bytes";
+}
+
+/** A list of references, and where it stands in the tenant file. */
+export interface SecretList {
+  references: readonly SecretReference[];
+  path: Path;
+  /** Whether it is the list of all endpoints without secrets of their own. */
+  isShared: boolean;
+}
+
+/** What the generic webhooks of an endpoint are signed with: the endpoint's own secrets, or else the shared ones. */
+export function inboundSecretsOf({ webhooks }: Pick<TenantConfig, "webhooks">, endpoint: InboundEndpoint): SecretList {
+  const { inbound } = webhooks;
+  const field = endpoint === "kyc" && inbound.kyc?.provider ? "genericSecrets" : "secrets";
+  const own = field === "genericSecrets" ? inbound.kyc?.genericSecrets : inbound[endpoint]?.secrets;
+  if (own) return { references: own, path: ["webhooks", "inbound", endpoint, field], isShared: false };
+  return sharedInboundSecrets({ webhooks });
+}
+
+/** The list of all endpoints without secrets of their own. */
+export function sharedInboundSecrets({ webhooks }: Pick<TenantConfig, "webhooks">): SecretList {
+  return { references: webhooks.inbound.secrets, path: ["webhooks", "inbound", "secrets"], isShared: true };
 }

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { Lexer } from "yaml";
+import { readConfigFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, formatPath, type Path } from "../config-error.ts";
-import { readConfigFile } from "../config-file.ts";
 import type { Environment } from "../environment.ts";
 import type { TenantConfig } from "../tenant-config.ts";
 import { loadTenantFile } from "../tenant-file.ts";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { nearest } from "../../domain/nearest.ts";
+import { displayPath, readConfigFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, fileProblem } from "../config-error.ts";
-import { displayPath, readConfigFile } from "../config-file.ts";
 import { decode } from "../issues.ts";
 import { type FleetFile, FleetFileSchema } from "../schema/fleet-schema.ts";
-import { guideTo } from "../schema/json-schema.ts";
+import { guideTo } from "../schema/schema-guide.ts";
 import type { Workspace } from "../workspace.ts";
 import { YamlSource } from "../yaml/yaml-source.ts";
 import { isPattern, namedBy } from "./choose-tenants.ts";

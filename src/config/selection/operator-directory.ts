@@ -1,19 +1,22 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Fault } from "../../domain/fault.ts";
+import { serverPids, serversFolder } from "../../state/server-sockets.ts";
+import { stateDirectory } from "../../state/state-directory.ts";
 import { isErrno } from "../environment.ts";
-import { demoRuns } from "./running-demo.ts";
+import { areOwn } from "./own-files.ts";
 
 /** What `-C` states; undefined where the line leaves the directory to be found. */
 let stated: string | undefined;
 
 /**
- * Takes over the operator's directory of the command line that this process runs. Paths on the line stay relative to the
+ * Sets the operator's directory, as the command line of this process states it. Paths on the line stay relative to the
  * current directory.
  *
  * @throws Fault USAGE when it is no directory
  */
-export function stateDirectory(directory: string | undefined): void {
+export function takeDirectory(directory: string | undefined): void {
   stated = directory === undefined ? undefined : resolve(directory);
   if (stated !== undefined && !statSync(stated, { throwIfNoEntry: false })?.isDirectory())
     throw new Fault("USAGE", `-C ${directory} is not a directory`);
@@ -56,5 +59,29 @@ export function folderNames(directory: string): string[] {
   } catch (error) {
     if (isErrno(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
     throw error;
+  }
+}
+
+export const DEMO_TENANT = "demo";
+
+/** The tenant file that `pmctl demo` serves where the directory has none of its own. */
+export const PACKAGED_DEMO = fileURLToPath(new URL(`../../../tenants/${DEMO_TENANT}/tenant.yaml`, import.meta.url));
+
+/**
+ * Whether a `pmctl demo` of this user runs in the directory. In a folder that everyone may write to another user's files
+ * could say so, and choose the database that is started and the secrets that are used.
+ */
+export function demoRuns(directory: string): boolean {
+  if (!areOwn([stateDirectory(directory), serversFolder(directory, DEMO_TENANT)])) return false;
+  return serverPids(directory, DEMO_TENANT).some(isAlive);
+}
+
+/** Signal 0 checks for the process; EPERM means that it lives and is another user's. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return isErrno(error) && error.code === "EPERM";
   }
 }

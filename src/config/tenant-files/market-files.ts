@@ -1,10 +1,10 @@
 import { nearest } from "../../domain/nearest.ts";
 import { parseReference } from "../../domain/reference.ts";
+import { displayPath, readConfigFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "../config-error.ts";
-import { displayPath, readConfigFile } from "../config-file.ts";
 import { decode } from "../issues.ts";
-import { guideTo } from "../schema/json-schema.ts";
 import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "../schema/market-schema.ts";
+import { guideTo } from "../schema/schema-guide.ts";
 import { YamlSource } from "../yaml/yaml-source.ts";
 import { matchMarketFiles } from "./market-walk.ts";
 

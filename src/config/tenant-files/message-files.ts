@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
 import { CATALOGUES, matchLocale } from "../../locales/catalogues.ts";
 import { type Message, type MessageKey, type Messages, placeholdersOf } from "../../locales/messages.ts";
-import { readBelow, UnusableFile } from "../bounded-file.ts";
+import { displayPath, readBelow, UnusableFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, type Problem } from "../config-error.ts";
-import { displayPath } from "../config-file.ts";
 import { decode } from "../issues.ts";
-import { guideTo } from "../schema/json-schema.ts";
 import { MessagesSchema } from "../schema/messages-schema.ts";
+import { guideTo } from "../schema/schema-guide.ts";
 import type { TenantConfig } from "../tenant-config.ts";
 import { YamlSource } from "../yaml/yaml-source.ts";
 

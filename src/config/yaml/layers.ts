@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import { isMapping } from "../../domain/json/mapping.ts";
-import { isBelow, isReserved } from "../bounded-file.ts";
+import { displayPath, isBelow, isReserved, readConfigFile } from "../bounded-file.ts";
 import {
   ConfigError,
   type DiagnosticCode,
@@ -10,7 +10,6 @@ import {
   type Position,
   type Problem,
 } from "../config-error.ts";
-import { displayPath, readConfigFile } from "../config-file.ts";
 import { OPERATOR_FILE } from "../operator-file.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";

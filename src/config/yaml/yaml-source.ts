@@ -3,7 +3,6 @@ import { type Document, LineCounter, parseAllDocuments, parseDocument } from "ya
 import { type Extent, type Finding, formatPath, type Path, type Position, type Problem } from "../config-error.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { drawFrame, type Span, type Visibility } from "./code-frame.ts";
-import { scalarText } from "./scalar-text.ts";
 import { syntaxMistakes } from "./syntax-sentence.ts";
 import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
 
@@ -137,4 +136,17 @@ export class YamlSource {
     );
     return formatPath(end === -1 ? path : path.slice(0, end));
   }
+}
+
+/** Words that need no quotes: YAML 1.1, which other tools still read, takes yes, no, on and off for booleans. */
+const PLAIN = /^(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w.-]*$/i;
+
+/**
+ * A text as it stands in YAML in place of another.
+ *
+ * @param first the first character of what it replaces, whose quotes it keeps
+ */
+function scalarText(text: string, first: string): string {
+  if (first === "'" && !/['\p{Cc}]/u.test(text)) return `'${text}'`;
+  return first !== '"' && PLAIN.test(text) ? text : JSON.stringify(text);
 }

@@ -1,6 +1,16 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, MarketKey, paging, queryNumber, Sha256, Timestamp, text, UsdAmount, UsdOrNone } from "../scalars.ts";
+import {
+  MarketId,
+  MarketKey,
+  paging,
+  queryInteger,
+  Sha256,
+  Timestamp,
+  text,
+  UsdAmount,
+  UsdOrNone,
+} from "../scalars.ts";
 import {
   AppliedConfiguration,
   AppliedItem,
@@ -153,7 +163,7 @@ export const configOperations = {
   getApply: configRead({
     path: "/v1/config/history/:seq",
     summary: "Get one apply with its document.",
-    input: z.object({ seq: queryNumber(z.number().int().min(1)) }),
+    input: z.object({ seq: queryInteger(z.number().int().min(1)) }),
     output: AppliedConfiguration,
   }),
   previewPolicy: operation({

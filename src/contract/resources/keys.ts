@@ -42,6 +42,11 @@ const from = z.array(z.string()).meta({
 
 const expiresAt = Timestamp.nullable().meta({ description: "When the key stops working; null for never." });
 
+/** Of a stored key. */
+const leaked = z.boolean().meta({
+  description: "Whether the key was ended because its value leaked; no key is given that value again.",
+});
+
 export const Fingerprint = z
   .string()
   .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
@@ -55,6 +60,7 @@ const stated = {
   from,
   createdAt: Timestamp,
   expiresAt,
+  leaked,
 };
 export const ConfigKey = z.object(stated).meta({ id: "ConfigKey" });
 
@@ -72,6 +78,7 @@ export const ApiKeyItem = z
     from,
     createdAt: Timestamp,
     expiresAt,
+    leaked,
     lastUsedAt: Timestamp.nullable().meta({
       description: "When a request last used the key, up to a minute late; null if none did.",
     }),
@@ -121,6 +128,9 @@ export const KeyRotation = z
       .max(30 * DAY_SECONDS)
       .default(DAY_SECONDS)
       .meta({ description: "How long the old value still works; a day unless given.", examples: [3600] }),
+    leaked: z.boolean().optional().meta({
+      description: "Ends the old value at once, whatever `overlapSeconds`, and refuses it for ever.",
+    }),
     expiresAt: Timestamp.optional().meta({
       description:
         "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",

@@ -3,7 +3,7 @@ import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy/jurisdictions.ts";
 import { KYC_STATES } from "../../domain/trader.ts";
 import { operationsUnder } from "../operation.ts";
-import { line, paging, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
+import { line, paging, queryInteger, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { Wallet } from "./wallets.ts";
 
 export const UserState = z.enum([...KYC_STATES, "restricted"]).meta({ id: "UserState" });
@@ -26,7 +26,7 @@ export const User = z
   })
   .meta({ id: "User" });
 
-const Score = queryNumber(z.number().int().min(0).max(20));
+const Score = queryInteger(z.number().int().min(0).max(20));
 export const UserFilter = z.object({
   q: text(255)
     .optional()

@@ -197,7 +197,7 @@ export type CreatedKey = {
 
 /** Every key value that an entry changes, by its hash, as it stands from then on. */
 export type StatedKeys = {
-  [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null };
+  [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null; leaked?: true };
 };
 
 export type AuditType = keyof AuditPayloads;

@@ -1,3 +1,5 @@
+import { spreadHash } from "../text.ts";
+
 /** Ways to put a widget on a page: a call of the script, an element of it, or a frame where no scripts may run. */
 export const SNIPPET_FORMS = ["script", "element", "iframe"] as const;
 export type SnippetForm = (typeof SNIPPET_FORMS)[number];
@@ -72,7 +74,7 @@ export function writeSnippet(form: SnippetForm, terms: SnippetTerms): SnippetPar
   // Without `<` nothing in it can end the script that it stands in.
   const options = JSON.stringify(snippetOptions(terms)).replaceAll("<", "\\u003c");
   // Of its own for each widget, so that several snippets on one page fill places of their own.
-  const place = `prediction-${terms.view}-${shortHash(options)}`;
+  const place = `prediction-${terms.view}-${spreadHash(options).toString(16).padStart(8, "0")}`;
   const call = `PredictionMarkets.embed("#${place}", ${options})`;
   return { html: [script, `<div id="${place}"></div><script>${call}</script>`], call };
 }
@@ -103,13 +105,6 @@ export function snippetOptions(terms: SnippetTerms) {
 export function snippetPolicy(form: SnippetForm, origin: string, callHash: string | undefined): string {
   const scripts = callHash === undefined ? origin : `${origin} 'sha256-${callHash}'`;
   return form === "iframe" ? `frame-src ${origin}` : `script-src ${scripts}; frame-src ${origin}`;
-}
-
-/** Eight hexadecimal digits (FNV-1a, 32 bits): they tell a page's few places apart, and withstand no attack. */
-function shortHash(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return (hash >>> 0).toString(16).padStart(8, "0");
 }
 
 function elementTag({ view, theme, marketIds, locale, heightPx, loading, consent }: SnippetTerms): string {

@@ -1,4 +1,5 @@
-export type Side = "yes" | "no";
+export const SIDES = ["yes", "no"] as const;
+export type Side = (typeof SIDES)[number];
 
 /** The market maker's own YES and NO shares, in micro-shares. */
 export interface Pool {

@@ -1,7 +1,8 @@
 import { isMapping } from "../json/mapping.ts";
+import type { Side } from "../market/pool.ts";
 import { PLAIN_LINE } from "../text.ts";
 import { faintPairs, faintText } from "./contrast.ts";
-import { type Side, sideWordFaults } from "./side-words.ts";
+import { sideWordFaults } from "./side-words.ts";
 import {
   completeTheme,
   MAX_SIDE_WORD,

@@ -1,6 +1,5 @@
+import type { Side } from "../market/pool.ts";
 import type { SideWords } from "./stated-theme.ts";
-
-export type Side = keyof SideWords;
 
 /** What the two sides are called in the languages that come along: a side named by the other's word would be bought by mistake. */
 export const BUILT_IN_SIDES: Readonly<Record<Side, readonly string[]>> = {

@@ -1,12 +1,15 @@
+import { useEffect, useState } from "preact/hooks";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Api } from "../api.ts";
 import type { HubPort } from "../stream/hub.ts";
 import type { HubMessage, LiveState } from "../stream/messages.ts";
 import { Pauses } from "../stream/pauses.ts";
+import type { Session } from "./session.ts";
 
 export type { LiveState } from "../stream/messages.ts";
 
-export interface LiveHandlers {
+interface LiveHandlers {
   onEvent(event: StreamEvent): void;
   onState(state: LiveState): void;
   /** The server refuses the credentials. */
@@ -20,12 +23,42 @@ interface Follower extends LiveHandlers {
 /** One for each `Api`, and so for each frame. */
 const lives = new WeakMap<Api, Live>();
 
+/** Whether what a view shows is as it is now. */
+export interface Liveness {
+  live: LiveState;
+  /** When prices were last known to be current, milliseconds since the epoch by the reader's clock. */
+  heardAt: number;
+}
+
+/** Follows the events of these markets, of all where none is named, from when it is known who is signed in. */
+export function useLive(
+  { api, settled, dropToken }: Session,
+  markets: readonly string[],
+  onEvent: (event: StreamEvent) => void,
+  isWanted = true,
+): Liveness {
+  const [live, setLive] = useState<LiveState>("connecting");
+  const [heardAt, setHeardAt] = useState(wallClockMs);
+  useEffect(() => {
+    if (!settled || !isWanted) return;
+    return followLive(api, markets, {
+      onEvent,
+      onRefused: dropToken,
+      onState(state) {
+        setLive(state);
+        if (state === "offline") setHeardAt(wallClockMs());
+      },
+    });
+  }, [api, markets.join(), settled, isWanted, dropToken]);
+  return { live, heardAt };
+}
+
 /**
  * Follows the events of markets, of all where none is named. All frames of a browser share one stream, which comes back
  * by itself after an interruption, and then first says how things stand.
  * @returns stops following
  */
-export function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
+function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
   const live = lives.get(api) ?? new Live(api);
   lives.set(api, live);
   return live.follow({ markets, ...handlers, onState: onceEach(handlers.onState) });

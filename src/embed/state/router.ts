@@ -1,5 +1,6 @@
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { invariant } from "../../domain/fault.ts";
+import { SIDES } from "../../domain/market/pool.ts";
 import { type Api, Refused, readAtLast } from "../api.ts";
 import type { Bridge } from "../bridge.ts";
 import { queryOf, type Shown } from "../protocol.ts";
@@ -40,7 +41,6 @@ type Arrival = "top" | "back" | "update";
 
 /** A list that was left longer ago is shown as it was, and read again. */
 const FRESH_MS = 30_000;
-const SIDES = ["yes", "no"] as const;
 /** Views that markets are opened from. */
 const ORIGINS = ["markets", "portfolio"] as const;
 const MOST_MEMORIES = 20;

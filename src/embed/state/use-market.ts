@@ -3,19 +3,18 @@ import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { pointsOf } from "../../domain/embed/curve-steps.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
-import { wallClockMs } from "../../domain/time/clock.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
 import type { Point } from "../chart/curve.ts";
 import type { ServerClock } from "../stream/clock.ts";
 import { poolAt } from "../ticket/quote.ts";
-import { followLive, type LiveState } from "./live.ts";
+import { type Liveness, useLive } from "./live.ts";
 import type { Session } from "./session.ts";
 
 /** Points that a page keeps; a busy market adds one with every trade. */
 const MOST_POINTS = 2000;
 
 /** A market as it stands now. */
-export interface LiveMarket {
+export interface LiveMarket extends Liveness {
   mechanism: Mechanism;
   pool: Pool;
   yesPrice: number;
@@ -25,9 +24,6 @@ export interface LiveMarket {
   /** USD traded so far. */
   volume: number;
   points: readonly Point[];
-  live: LiveState;
-  /** When prices were last known to be current, milliseconds since the epoch by the reader's clock. */
-  heardAt: number;
 }
 
 /** A market as it was read, kept up to date by the stream. */
@@ -43,43 +39,31 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [settledAt, setSettledAt] = useState(detail.settledAt);
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => pointsOf(history).map(([t, yes]) => ({ t, yes })));
-  const [live, setLive] = useState<LiveState>("connecting");
-  const [heardAt, setHeardAt] = useState(wallClockMs);
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
-  const { api, settled, refresh, dropToken } = session;
+  const { api, refresh } = session;
 
-  useEffect(() => {
-    if (!settled) return;
-    return followLive(api, [detail.id], {
-      onRefused: dropToken,
-      onState(state) {
-        setLive(state);
-        if (state === "offline") setHeardAt(wallClockMs());
-      },
-      onEvent({ event, data }) {
-        if (event === "snapshot") {
-          const now = data.markets.find(({ marketId }) => marketId === detail.id);
-          if (!now) return;
-          setYesPrice(now.yesPrice);
-          setStatus(now.status);
-          // Trades happened while there was no stream: the curve continues at the price after them.
-          const t = api.clock.now();
-          setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
-        } else if (event === "price") {
-          setYesPrice(data.yesPrice);
-          setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
-        } else if (event === "trade") setVolume((before) => before + data.amount);
-        else if (event === "market") {
-          setStatus(data.status);
-          if (data.outcome) setOutcome(data.outcome);
-          if (data.status !== "settled") return;
-          setSettledAt(data.ts);
-          refresh();
-        } else if (event === "fill") refresh();
-      },
-    });
-  }, [api, detail.id, settled, refresh, dropToken]);
-  return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, live, heardAt };
+  const liveness = useLive(session, [detail.id], ({ event, data }) => {
+    if (event === "snapshot") {
+      const now = data.markets.find(({ marketId }) => marketId === detail.id);
+      if (!now) return;
+      setYesPrice(now.yesPrice);
+      setStatus(now.status);
+      // Trades happened while there was no stream: the curve continues at the price after them.
+      const t = api.clock.now();
+      setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
+    } else if (event === "price") {
+      setYesPrice(data.yesPrice);
+      setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
+    } else if (event === "trade") setVolume((before) => before + data.amount);
+    else if (event === "market") {
+      setStatus(data.status);
+      if (data.outcome) setOutcome(data.outcome);
+      if (data.status !== "settled") return;
+      setSettledAt(data.ts);
+      refresh();
+    } else if (event === "fill") refresh();
+  });
+  return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, ...liveness };
 }
 
 /** The server's time; it moves every ten seconds, in the hour before `closeAt` every second. */

@@ -1,11 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { wallClockMs } from "../../domain/time/clock.ts";
-import { followLive } from "./live.ts";
+import { type Liveness, useLive } from "./live.ts";
 import type { Session } from "./session.ts";
-import type { LiveMarket } from "./use-market.ts";
 
 /** What the stream says of all markets. */
-export interface Prices extends Pick<LiveMarket, "live" | "heardAt"> {
+export interface Prices extends Liveness {
   /** YES prices by market. */
   prices: Readonly<Record<string, number>>;
   /** How markets stand, by market. */
@@ -16,30 +14,23 @@ export interface Prices extends Pick<LiveMarket, "live" | "heardAt"> {
 export function usePrices(session: Session, isWanted = true): Prices {
   const [prices, setPrices] = useState<Prices["prices"]>({});
   const [statuses, setStatuses] = useState<Prices["statuses"]>({});
-  const [live, setLive] = useState<Prices["live"]>("connecting");
-  const [heardAt, setHeardAt] = useState(wallClockMs);
-  const { api, settled, refresh, dropToken } = session;
-  useEffect(() => {
-    if (!settled || !isWanted) return;
-    return followLive(api, [], {
-      onState(state) {
-        setLive(state);
-        if (state === "offline") setHeardAt(wallClockMs());
-      },
-      onRefused: dropToken,
-      onEvent({ event, data }) {
-        if (event === "price") setPrices((before) => ({ ...before, [data.marketId]: data.yesPrice }));
-        else if (event === "snapshot") {
-          setPrices(Object.fromEntries(data.markets.map(({ marketId, yesPrice }) => [marketId, yesPrice])));
-          setStatuses(Object.fromEntries(data.markets.map(({ marketId, status }) => [marketId, status])));
-        } else if (event === "market") {
-          setStatuses((before) => ({ ...before, [data.marketId]: data.status }));
-          if (data.status === "settled") refresh();
-        } else if (event === "fill") refresh();
-      },
-    });
-  }, [api, settled, isWanted, refresh, dropToken]);
-  return { prices, statuses, live, heardAt };
+  const { refresh } = session;
+  const liveness = useLive(
+    session,
+    [],
+    ({ event, data }) => {
+      if (event === "price") setPrices((before) => ({ ...before, [data.marketId]: data.yesPrice }));
+      else if (event === "snapshot") {
+        setPrices(Object.fromEntries(data.markets.map(({ marketId, yesPrice }) => [marketId, yesPrice])));
+        setStatuses(Object.fromEntries(data.markets.map(({ marketId, status }) => [marketId, status])));
+      } else if (event === "market") {
+        setStatuses((before) => ({ ...before, [data.marketId]: data.status }));
+        if (data.status === "settled") refresh();
+      } else if (event === "fill") refresh();
+    },
+    isWanted,
+  );
+  return { prices, statuses, ...liveness };
 }
 
 /** The least time between two readings because prices moved. */

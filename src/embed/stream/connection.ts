@@ -72,16 +72,11 @@ export class Connection {
     return this.#known.has(marketId);
   }
 
-  /**
-   * Reads the events of other markets from now on.
-   * @param isMore whether some are new, whose state must be learnt; otherwise nothing is missed by resuming
-   */
-  read(markets: ReadonlySet<string> | undefined, isMore: boolean): void {
+  /** Reads the events of other markets from now on; it begins with how they stand. */
+  read(markets: ReadonlySet<string> | undefined): void {
     this.#markets = markets;
-    if (isMore) {
-      this.#reader = new EventReader();
-      this.#isBeginning = true;
-    }
+    this.#reader = new EventReader();
+    this.#isBeginning = true;
     this.#isRestarting = true;
     this.#abort.abort();
     this.#pauses.hurry();

@@ -4,8 +4,6 @@ import type { HubMessage, LiveState, PageMessage, PageSession } from "./messages
 
 /** Pages that come and go within this time change the streams once. */
 const SETTLE_MS = 100;
-/** How long a stream goes on with markets that no page wants any more; each change costs a request. */
-const NARROW_MS = 30_000;
 const PING_MS = 30_000;
 /** A page that is silent for so long is gone, without having said so. */
 const GONE_MS = 100_000;
@@ -51,7 +49,6 @@ export class StreamHub {
   readonly #accepted = new Set<string>();
   #isOnline = true;
   #settling: ReturnType<typeof setTimeout> | undefined;
-  #narrowing: ReturnType<typeof setTimeout> | undefined;
   #pinging: ReturnType<typeof setInterval> | undefined;
 
   /** @param post reaches the page, which sends its first message when it is told `again` */
@@ -124,7 +121,7 @@ export class StreamHub {
   }
 
   /** Opens the streams that are wanted, ends the others, and gives each page its source. */
-  #settle(mayNarrow = false): void {
+  #settle(): void {
     const watching = [...this.#pages].filter(({ followers }) => followers.size > 0);
     const tokens = new Set(watching.flatMap(({ session }) => session.token ?? []));
     const common = [...tokens].find((token) => this.#accepted.has(token)) ?? ANONYMOUS;
@@ -140,12 +137,11 @@ export class StreamHub {
       if (source !== page.source) for (const follower of page.followers.values()) follower.told = undefined;
       page.source = source;
     }
-    for (const token of wanted)
-      this.#read(token, unionOf(watching.filter(({ source }) => source === token)), mayNarrow);
+    for (const token of wanted) this.#read(token, unionOf(watching.filter(({ source }) => source === token)));
     for (const page of this.#pages) this.#greet(page);
   }
 
-  #read(token: string, wanted: ReadonlySet<string> | undefined, mayNarrow: boolean): void {
+  #read(token: string, wanted: ReadonlySet<string> | undefined): void {
     const stream = this.#streams.get(token);
     if (!stream) {
       const opened = new Connection(wanted, {
@@ -166,14 +162,8 @@ export class StreamHub {
         ? // A stream of all markets begins with the state of those that close next; any other is asked for by name.
           wanted !== undefined && [...wanted].some((id) => !stream.knows(id))
         : wanted === undefined || [...wanted].some((id) => !markets.has(id));
-    if (isMore) stream.read(wanted, true);
-    else if (markets?.size === wanted?.size) return;
-    else if (mayNarrow) stream.read(wanted, false);
-    else
-      this.#narrowing ??= setTimeout(() => {
-        this.#narrowing = undefined;
-        this.#settle(true);
-      }, NARROW_MS);
+    // One that tells more than is wanted goes on so until more is wanted: each change costs a request.
+    if (isMore) stream.read(wanted);
   }
 
   /** From now on pages without a token may have the public events of its stream. */

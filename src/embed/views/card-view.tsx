@@ -1,4 +1,5 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
+import { SIDES } from "../../domain/market/pool.ts";
 import { useSpeech } from "../speech.ts";
 import type { Session } from "../state/session.ts";
 import { useMarket, useServerTime } from "../state/use-market.ts";
@@ -7,7 +8,6 @@ import { Sparkline } from "./market-card.tsx";
 import { Closes } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
 
-const SIDES = ["yes", "no"] as const;
 /** A card's little curve has as many points as those of a list. */
 const SPARK_POINTS = 42;
 

@@ -1,10 +1,9 @@
+import { SIDES } from "../../domain/market/pool.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { useSpeech } from "../speech.ts";
 import type { ListedMarket } from "../state/list-pages.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { STATES } from "./market-head.tsx";
-
-const SIDES = ["yes", "no"] as const;
 
 export interface MarketCardProps {
   item: ListedMarket;

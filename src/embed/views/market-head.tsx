@@ -1,6 +1,6 @@
 import type { Side } from "../../domain/market/market.ts";
 import { useSpeech } from "../speech.ts";
-import type { LiveMarket } from "../state/use-market.ts";
+import type { Liveness } from "../state/live.ts";
 
 /** What a reader is told of a market: its time may be over before the server has said so. */
 export function statusShown(status: string, left: number): string {
@@ -31,7 +31,7 @@ export const STATES: Readonly<Record<string, "paused" | "closed" | "settled">> =
 
 export interface MarketStateProps {
   status: string;
-  market: Pick<LiveMarket, "live" | "heardAt">;
+  market: Liveness;
 }
 
 /** How the market stands, and whether the reader sees it as it is now. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { useSpeech } from "../speech.ts";
 import { OFFERS, type Offer, sayWords, type Words } from "../words.ts";
 
@@ -15,7 +15,9 @@ export interface ProblemProps {
 export function Problem({ words, onOffer, onEnd, isKnown = false }: ProblemProps) {
   const speaker = useSpeech();
   const { offer } = words;
-  const left = useCountdown(words, onEnd);
+  const { waitSec } = words;
+  const endMs = useMemo(() => waitSec && performance.now() + waitSec * 1000, [words]);
+  const left = useSecondsUntil(endMs, onEnd);
   return (
     <div class={isKnown ? "problem known" : "problem"} data-pm="refusal">
       <p role={isKnown ? "status" : "alert"}>{sayWords(speaker, words)}</p>
@@ -39,21 +41,23 @@ export function WayOut({ offer, onOffer }: { offer: Offer; onOffer(offer: Offer)
   );
 }
 
-/** Whole seconds until the words' time is over; 0 for words without one. */
-function useCountdown(words: Words, onEnd?: () => void): number {
-  const [left, setLeft] = useState(words.waitSec ?? 0);
+/**
+ * Whole seconds until an instant of `performance.now()`; 0 for one that has passed, or none.
+ * @param onEnd called when the instant comes
+ */
+export function useSecondsUntil(atMs = 0, onEnd?: () => void): number {
+  const secondsLeft = (): number => Math.max(0, Math.ceil((atMs - performance.now()) / 1000));
+  const [left, setLeft] = useState(secondsLeft);
   useEffect(() => {
-    const end = performance.now() + (words.waitSec ?? 0) * 1000;
-    setLeft(words.waitSec ?? 0);
-    if (words.waitSec === undefined) return;
+    setLeft(secondsLeft());
+    if (atMs === 0) return;
     const timer = setInterval(() => {
-      const rest = Math.max(0, Math.ceil((end - performance.now()) / 1000));
-      setLeft(rest);
-      if (rest > 0) return;
+      setLeft(secondsLeft());
+      if (secondsLeft() > 0) return;
       clearInterval(timer);
       onEnd?.();
     }, 250);
     return () => clearInterval(timer);
-  }, [words]);
+  }, [atMs]);
   return left;
 }

@@ -1,10 +1,10 @@
 import type { RefObject } from "preact";
 import type { Side } from "../../domain/market/market.ts";
+import { SIDES } from "../../domain/market/pool.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { useSpeech } from "../speech.ts";
 import { amountIn, amountText } from "../ticket/amount.ts";
 
-const SIDES = ["yes", "no"] as const;
 const DOLLAR_CHIPS = [5, 25, 100];
 const PERCENT_CHIPS = [25, 50];
 const CENT_MICRO = 10_000n;

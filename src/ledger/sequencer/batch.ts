@@ -2,9 +2,8 @@ import { ANSWER_LIFE_MS, type Idempotency, keyedTradeId } from "../../domain/acc
 import { type AuditEntry, auditLines, canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { type AuditKey, auditHash } from "../../domain/audit/seal.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
-import { type Command, needsOf, type Results } from "../../engine/commands.ts";
+import { type Command, execute, needsOf, type Results } from "../../engine/commands.ts";
 import { Draft, type Reader } from "../../engine/draft.ts";
-import { execute } from "../../engine/execute.ts";
 import { answerKey, type Need, type StoredAnswer, type Table } from "../../engine/rows.ts";
 import type { Batch, Head } from "../commit.ts";
 import { sealWrite, withSealsChecked } from "../sealed-rows.ts";

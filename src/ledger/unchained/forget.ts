@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
+import { COMMITS_LOCALLY } from "../../postgres/commit-setting.ts";
 import type { Pool } from "../../postgres/pool.ts";
-import { COMMITS_LOCALLY } from "./local-commit.ts";
 import { WINDOW_MS } from "./request-count.ts";
 
 /** Rows of one statement, so that none takes long. */

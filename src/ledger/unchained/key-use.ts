@@ -1,6 +1,6 @@
 import { textArray } from "../../postgres/arrays.ts";
+import { commitsLocally } from "../../postgres/commit-setting.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
-import { commitsLocally } from "./local-commit.ts";
 
 /** When each key was last used, by the SHA-256 of its value. */
 export async function readKeyUse(sql: ReadSql): Promise<Map<string, number>> {

@@ -1,7 +1,7 @@
 import { textArray } from "../../postgres/arrays.ts";
+import { commitsLocally } from "../../postgres/commit-setting.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
-import { commitsLocally } from "./local-commit.ts";
 
 /** Work that one server of a tenant does at a time. */
 export const WORKS = ["oracle", "closing", "overrides", "webhooks", "audit"] as const;

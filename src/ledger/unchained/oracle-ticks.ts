@@ -1,9 +1,8 @@
 import { type AuditKey, isSealedRow, sealRow } from "../../domain/audit/seal.ts";
 import { textArray } from "../../postgres/arrays.ts";
-import { commitsToDisk } from "../../postgres/commit-setting.ts";
+import { commitsLocally, commitsToDisk } from "../../postgres/commit-setting.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import { nullable, rowReader, text, whole } from "../codec.ts";
-import { commitsLocally } from "./local-commit.ts";
 
 /** Records that a sweep has run. The time never steps back, whichever process wrote last. */
 export async function recordSweep(sql: Sql, now: number): Promise<void> {

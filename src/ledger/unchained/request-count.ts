@@ -1,6 +1,6 @@
 import { textArray } from "../../postgres/arrays.ts";
+import { commitsLocally } from "../../postgres/commit-setting.ts";
 import type { Sql } from "../../postgres/connect.ts";
-import { commitsLocally } from "./local-commit.ts";
 
 /** Requests of one bucket that have arrived and are not in the shared count yet. */
 export interface Demand {

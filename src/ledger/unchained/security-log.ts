@@ -1,7 +1,7 @@
 import { arrayLiteral, quoted, textArray } from "../../postgres/arrays.ts";
+import { commitsLocally } from "../../postgres/commit-setting.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 import { nullable, rowReader, text, whole } from "../codec.ts";
-import { commitsLocally } from "./local-commit.ts";
 
 /** One event from one address within its window, and how often. */
 const toSecurityRow = rowReader({

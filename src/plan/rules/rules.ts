@@ -1,7 +1,7 @@
 import { createContext, Script } from "node:vm";
 import { Environment } from "@marcbachmann/cel-js";
 import type { Finding } from "../../config/config-error.ts";
-import type { Rule } from "../../config/schema/rules-schema.ts";
+import type { Rule } from "../../config/schema/policy-block.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
 import { isSimple, POLICY_FIELDS, rowOf } from "../../domain/policy/fields.ts";

@@ -1,8 +1,12 @@
 import { CAPITAL } from "../../domain/accounts.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import { accountOf, isOfKind, literal, ownerOf } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { traderDays as daysOfTraders, marketHours } from "../rollups.ts";
 import { type CheckName, type Comparison, FIRST_PLACES } from "./checks.ts";
+
+/** A unit of time as a literal: the sums of a million trades wait for no conversion. */
+const unit = (sql: ReadSql, ms: number) => sql.unsafe(String(ms));
 
 type PlaceRow = [place: string | null, stated: string | null, expected: string | null, difference: string];
 
@@ -56,7 +60,7 @@ export async function compareSums(sql: ReadSql, into: Comparison): Promise<void>
 function tradedSums(sql: ReadSql) {
   return sql`
     traded_hour as (
-      select trader_id, market_id, side, ts - ts % 3600000 as hour,
+      select trader_id, market_id, side, ts - ts % ${unit(sql, HOUR_MS)} as hour,
              sum(shares_micro) as shares,
              sum(amount_micro) as volume,
              sum(fee_micro) as fee,
@@ -77,7 +81,7 @@ function tradedSums(sql: ReadSql) {
       select market_id, hour, sum(volume) as volume, sum(fee) as fee, max(last) as last from traded_hour group by 1, 2
     ),
     day_traded as (
-      select hour - hour % 86400000 as day, trader_id, market_id,
+      select hour - hour % ${unit(sql, DAY_MS)} as day, trader_id, market_id,
              sum(volume) as volume, sum(trades) as trades, sum(realized) as realized
         from traded_hour
        group by 1, 2, 3

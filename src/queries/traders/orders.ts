@@ -1,9 +1,9 @@
 import type { Side } from "../../domain/market/market.ts";
-import { bigint, integer, rowReader, text, whole } from "../../ledger/codec.ts";
+import { bigint, integer, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
 import { TABLES } from "../../ledger/tables.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
 
-const toTrade = rowReader({
+const TRADE = {
   seq: whole(),
   id: text(),
   marketId: text(),
@@ -15,7 +15,24 @@ const toTrade = rowReader({
   sharesMicro: bigint(),
   yesPricePpm: integer(),
   ts: whole(),
-});
+};
+const toTrade = rowReader(TRADE);
+
+/** The columns of `TRADE`, of a trade `t` and its market `m`. */
+const tradeColumns = (sql: ReadSql) =>
+  sql`t.seq, t.id, t.market_id, m.question, t.side, t.amount_micro, t.fee_micro, t.shares_micro, t.yes_price_ppm, t.ts`;
+
+/** A row of the journal, which keeps sold shares below zero and prices in millionths, as a fill. */
+function fillOf<Stored extends { sharesMicro: bigint; yesPricePpm: number }>(stored: Stored) {
+  const { sharesMicro, yesPricePpm, ...row } = stored;
+  const action: "buy" | "sell" = sharesMicro < 0n ? "sell" : "buy";
+  return {
+    ...row,
+    action,
+    sharesMicro: action === "sell" ? -sharesMicro : sharesMicro,
+    yesPriceAfter: yesPricePpm / 1e6,
+  };
+}
 
 /** A trade with the hedge that it was tagged with. */
 export type OrderRow = ReturnType<typeof toOrder>;
@@ -30,8 +47,7 @@ export interface OrderQuery {
 
 function select(sql: ReadSql) {
   return sql`
-    select t.seq, t.id, t.market_id, m.question, t.side, t.amount_micro, t.fee_micro, t.shares_micro, t.yes_price_ppm,
-           t.ts, h.symbol, h.direction, h.notional_minor, h.external_ref
+    select ${tradeColumns(sql)}, h.symbol, h.direction, h.notional_minor, h.external_ref
       from trade t
       join market m on m.id = t.market_id
       left join hedge h on h.seq = t.seq`;
@@ -56,7 +72,34 @@ export async function findOrder(sql: ReadSql, traderId: string, id: string): Pro
 }
 
 function toOrder(row: Row) {
-  if (row.symbol === null) return { ...toTrade(row), hedgeRef: undefined };
+  const fill = fillOf(toTrade(row));
+  if (row.symbol === null) return { ...fill, hedgeRef: undefined };
   const { symbol, direction, notional, externalRef } = TABLES.hedge.decode(row);
-  return { ...toTrade(row), hedgeRef: { symbol, direction, notional, externalRef } };
+  return { ...fill, hedgeRef: { symbol, direction, notional, externalRef } };
+}
+
+const toRecord = rowReader({
+  ...TRADE,
+  traderId: text(),
+  /** Of the trade before it in this market; null for the first one. */
+  previousPricePpm: nullable(integer()),
+  p0Ppm: integer(),
+});
+
+/** One trade of any user, with the price before it and its audit entry. Nothing indexes trades by market, so the price before it is looked for backwards. */
+export async function findTradeRecord(sql: ReadSql, id: string) {
+  const [row] = await sql`
+    select ${tradeColumns(sql)}, t.trader_id, m.p0_ppm,
+           a.type, a.actor, a.payload, a.ts as entry_ts, a.key_id, a.hash,
+           (select before.yes_price_ppm
+              from trade before
+             where before.market_id = t.market_id
+               and before.seq < t.seq
+             order by before.seq desc
+             limit 1) as previous_price_ppm
+      from trade t
+      join market m on m.id = t.market_id
+      join audit a on a.seq = t.seq
+     where t.id = ${id}`;
+  return row && { ...fillOf(toRecord(row)), entry: TABLES.audit.decode({ ...row, ts: row.entry_ts }) };
 }

@@ -7,7 +7,7 @@ import type { Sequencer } from "../../ledger/sequencer/sequencer.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { verifySpan } from "../audit/audit-verifier.ts";
 import { appendToDirectory } from "./anchor-file.ts";
-import { writeVerifiedPoint } from "./verified-point.ts";
+import { writeVerifiedPoint } from "./known-anchors.ts";
 
 /** Who accepts the loss of entries, and why. */
 export interface Acceptance {

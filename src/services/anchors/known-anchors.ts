@@ -1,8 +1,20 @@
-import type { AuditKey } from "../../domain/audit/seal.ts";
-import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import { readFile } from "node:fs/promises";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
+import { type AuditKey, sealCheck } from "../../domain/audit/seal.ts";
+import {
+  anchorsNotHeld,
+  type KnownAnchor,
+  newestNotHeld,
+  type Rollback,
+  rollbackOf,
+  type SetBack,
+  stillMissed,
+} from "../../domain/audit/set-back.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { type LogReading, readLog, readRollbacks } from "../../queries/evidence.ts";
+import { createStateFolder, statePath, writeWhole } from "../../state/state-directory.ts";
 import { directoryAnchors } from "./anchor-file.ts";
 import { AnchorScan } from "./anchor-scan.ts";
-import { readVerifiedPoint } from "./verified-point.ts";
 
 /** Where the known entries of a tenant's log are kept. */
 export interface AnchorSources {
@@ -48,4 +60,88 @@ export async function knownAnchors(
     anchors.push({ ...verified, ts: verified.ts ?? twin?.ts, source: "verified before" });
   }
   return { anchors, faults };
+}
+
+/** An entry up to which the chain was verified, with its own time where that is known. */
+export interface VerifiedPoint extends ChainPoint {
+  ts?: string | undefined;
+}
+
+/** `.pmctl/verified/<tenant>.json` of an operator's directory. */
+export function verifiedPointFile(directory: string, tenant: string): string {
+  return statePath(directory, "verified", `${tenant}.json`);
+}
+
+/**
+ * How far this operator has verified the tenant's chain, from `.pmctl/verified/<tenant>.json`. `audit verify
+ * --incremental` begins there, and a log that does not hold it any more was set back.
+ */
+export async function readVerifiedPoint(directory: string, tenant: string): Promise<VerifiedPoint | undefined> {
+  try {
+    const text = await readFile(verifiedPointFile(directory, tenant), "utf8");
+    const { seq, hash, ts } = JSON.parse(text) as Record<string, unknown>;
+    if (Number.isSafeInteger(seq) && Number(seq) > 0 && typeof hash === "string")
+      return { seq: BigInt(Number(seq)), hash, ts: typeof ts === "string" ? ts : undefined };
+  } catch {
+    // Without a readable point the whole chain is verified, which is always right.
+  }
+  return undefined;
+}
+
+/** Moves the point up, never down: a shorter chain that verifies is not the one that was known. */
+export async function raiseVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
+  const kept = await readVerifiedPoint(directory, tenant);
+  if (!kept || point.seq > kept.seq) await writeVerifiedPoint(directory, tenant, point);
+}
+
+export async function writeVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
+  createStateFolder(directory, "verified");
+  const { seq, hash, ts } = point;
+  writeWhole(verifiedPointFile(directory, tenant), `${JSON.stringify({ seq: Number(seq), hash, ts })}\n`);
+}
+
+/**
+ * Whether the log was set back behind any of these anchors, except those whose loss an operator has accepted.
+ * @returns undefined when the log contains them all, and for a log without a head, which is another problem
+ */
+export async function findSetBack(
+  reader: Reader,
+  keys: readonly AuditKey[],
+  known: readonly KnownAnchor[],
+): Promise<SetBack | undefined> {
+  return (await compareAnchors(await reader.read((sql) => readLog(sql, known)), reader, keys, known)).setBack;
+}
+
+/** The result of comparing a log with its known anchors. */
+export interface AnchorComparison {
+  setBack: SetBack | undefined;
+  /** All anchors but those whose loss an operator has accepted. */
+  counting: readonly KnownAnchor[];
+}
+
+/** Compares a reading of the log. Accepted rollbacks are read only when the log lacks an anchor. */
+export async function compareAnchors(
+  { head, hashes }: LogReading,
+  reader: Reader,
+  keys: readonly AuditKey[],
+  known: readonly KnownAnchor[],
+): Promise<AnchorComparison> {
+  const notHeld = head ? anchorsNotHeld(known, { head, hashes }) : [];
+  if (!head || notHeld.length === 0) return { setBack: undefined, counting: known };
+  const rollbacks = await acceptedRollbacks(reader, keys);
+  const missed = stillMissed(notHeld, rollbacks);
+  return {
+    setBack: newestNotHeld(notHeld, head, rollbacks),
+    counting: known.filter((each) => missed.includes(each) || !notHeld.includes(each)),
+  };
+}
+
+/**
+ * A rollback counts only if the audit key sealed its entry: otherwise its writer had the database but not the key.
+ */
+async function acceptedRollbacks(reader: Reader, keys: readonly AuditKey[]): Promise<Rollback[]> {
+  const isSealed = sealCheck(keys);
+  return (await reader.read(readRollbacks)).flatMap(({ previousHash, ...entry }) =>
+    isSealed(entry, previousHash) ? [rollbackOf(entry)] : [],
+  );
 }

@@ -5,12 +5,14 @@ import {
   type AuditFilter,
   type AuditQuery,
   boundsOf,
+  ENTRY_END,
   isSearch,
+  type LinesQuery,
   later,
   listAuditEntries,
+  readPacked,
   searchAudit,
 } from "../../queries/audit.ts";
-import { ENTRY_END, type LinesQuery, readPacked } from "../../queries/audit-lines.ts";
 
 /** About 150 kB from the database. */
 const PAGE = 400;

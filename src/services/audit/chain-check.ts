@@ -5,13 +5,23 @@ import type { Reader } from "../../postgres/pool.ts";
 import { readLog } from "../../queries/evidence.ts";
 import { Evidence, type Look, newestAnchor } from "../anchors/evidence.ts";
 import { VouchedHead } from "../anchors/vouched-head.ts";
+import { type Sleep, sleepUntilAborted } from "../background/repeat.ts";
 import { type Verification, verifyChain } from "./audit-verifier.ts";
-import { FULL_EVERY_MS, PASS_RARER, REST_PER_WORK, type Sleep, sleepUntilAborted, WHOLE_UP_TO } from "./pace.ts";
+
+/** A log of so many entries is checked whole by each question: it takes less than half a second. */
+export const WHOLE_UP_TO = 100_000n;
+/** After this long the background checks everything again. */
+export const FULL_EVERY_MS = 10 * 60_000;
+/** A server without the lease does so too, this many times less often: it signs only for what it has verified itself. */
+export const PASS_RARER = 6;
+/** The background rests nine times as long as its work took, so it takes a tenth of one core. */
+export const REST_PER_WORK = 9;
 
 /** Entries that every round of the background verifies from the first one on: a tenth of a second's work. */
 const WHOLE_EACH_ROUND_UP_TO = 20_000n;
 /** A page is short, so this is seldom reached. */
 const LONGEST_REST_MS = 1000;
+
 export interface ChainCheckOptions {
   /** A connection on which long reads hold up no others. */
   reader: Reader;

@@ -1,16 +1,14 @@
 import type { AuditKey } from "../../domain/audit/seal.ts";
-import { invariant } from "../../domain/fault.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import type { ExplainedCheck } from "../../queries/reconcile/checks.ts";
 import { LedgerRecomputation } from "../../queries/reconcile/reconcile.ts";
 import { backendOf, cancelStatement } from "../../queries/server.ts";
-import { batchReads } from "../read-batch.ts";
-import { FULL_EVERY_MS, PASS_RARER, REST_PER_WORK, WHOLE_UP_TO } from "./pace.ts";
+import { shareReads } from "../read-batch.ts";
+import { FULL_EVERY_MS, PASS_RARER, REST_PER_WORK, WHOLE_UP_TO } from "./chain-check.ts";
 
 /** Ledgers with so many entries are recomputed from the first one on by each question: it takes less than half a second. */
 const WHOLE_EACH_TIME = 10_000n;
-const LEDGER = "ledger";
 
 export interface LedgerCheckOptions {
   /** For long reads, each of one moment. */
@@ -46,9 +44,8 @@ export class LedgerCheck {
   readonly #wholeEachTime: bigint;
   /** The last comparison, by this process's monotonic clock. */
   #last: (LedgerFinding & { endedAt: number; tookMs: number }) | undefined;
-  // All questions that come while a comparison is under way share the next one.
-  readonly #recent = batchReads(async () => new Map([[LEDGER, await this.#compareNow(false)]]));
-  readonly #whole = batchReads(async () => new Map([[LEDGER, await this.#compareNow(true)]]));
+  /** All questions that come while a comparison is under way share the next one. */
+  readonly #compare = shareReads(String, (full: boolean) => this.#compareNow(full));
   /** The sessions in which comparisons run. */
   readonly #comparing = new Set<number>();
   readonly #isMine: () => boolean;
@@ -103,12 +100,6 @@ export class LedgerCheck {
     this.#stopped.abort();
     for (const comparing of this.#comparing)
       await this.#pool.read((sql) => cancelStatement(sql, comparing)).catch(() => {});
-  }
-
-  async #compare(full: boolean): Promise<LedgerFinding> {
-    const found = await (full ? this.#whole : this.#recent)(LEDGER);
-    invariant(found, "a comparison that ended has found something or nothing");
-    return found;
   }
 
   async #compareNow(full: boolean, signal?: AbortSignal): Promise<LedgerFinding> {

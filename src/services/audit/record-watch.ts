@@ -1,8 +1,8 @@
 import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
 import type { Look } from "../anchors/evidence.ts";
-import { ChainCheck, type ChainCheckOptions, type ChainStatus } from "./chain-check.ts";
+import { type Repeated, repeat, type Sleep, sleepUntilAborted } from "../background/repeat.ts";
+import { ChainCheck, type ChainCheckOptions, type ChainStatus, REST_PER_WORK } from "./chain-check.ts";
 import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "./ledger-check.ts";
-import { REST_PER_WORK, type Sleep, sleepUntilAborted } from "./pace.ts";
 
 /** The head is compared with the anchors at this pace, however long a walk takes. */
 const LOOK_MS = 2000;
@@ -38,7 +38,7 @@ export class RecordWatch {
   readonly ledger: LedgerCheck;
   readonly #sleep: Sleep;
   #isMine: () => boolean = () => true;
-  #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
+  #running: Repeated[] = [];
 
   constructor({ chain, ledger, sleep }: RecordWatchOptions) {
     const isMine = () => this.#isMine();
@@ -62,7 +62,6 @@ export class RecordWatch {
   /** Watches in the background until stopped. */
   start({ onBroken, onDifference, onError, onSound, isMine }: RecordWatchEvents): void {
     this.#isMine = isMine ?? this.#isMine;
-    const abort = new AbortController();
     let broken: string | undefined;
     let differed = false;
     const report = () => {
@@ -74,41 +73,27 @@ export class RecordWatch {
       if (difference && !differed) onDifference(difference);
       differed = difference !== undefined;
     };
-    const repeat = async (pauseMs: number, restPerWork: number, work: () => Promise<unknown>) => {
-      let failing = false;
-      while (!abort.signal.aborted) {
-        const startedAt = performance.now();
-        try {
-          await work();
-          report();
-          failing = false;
-        } catch (error) {
-          if (!failing && !abort.signal.aborted) onError(error);
-          failing = true;
-        }
-        await this.#sleep(Math.max(pauseMs, (performance.now() - startedAt) * restPerWork), abort.signal);
-      }
-    };
+    const reporting = (work: (signal: AbortSignal) => Promise<unknown>, pauseMs: number, restPerWork = 0) =>
+      repeat((signal) => work(signal).then(report), { pauseMs, restPerWork, onError, sleep: this.#sleep });
     // Separate from the looks: the first walk to the head, and a comparison, may be long.
     const follow = async () => {
       const sound = await this.chain.follow();
       if (sound) onSound?.(sound);
     };
-    const ended = Promise.all([
-      repeat(LOOK_MS, 0, () => this.chain.look()),
-      repeat(LOOK_MS, 0, follow),
-      repeat(FOLLOW_MS, 0, () => this.chain.round(abort.signal)),
-      repeat(FOLLOW_MS, REST_PER_WORK, () => this.ledger.round(abort.signal)),
-    ]);
-    this.#running = { abort, ended };
+    this.#running = [
+      reporting(() => this.chain.look(), LOOK_MS),
+      reporting(follow, LOOK_MS),
+      reporting((signal) => this.chain.round(signal), FOLLOW_MS),
+      reporting((signal) => this.ledger.round(signal), FOLLOW_MS, REST_PER_WORK),
+    ];
   }
 
   /** Ends a check that is under way, which may take long, rather than wait for it. */
   async stop(): Promise<void> {
-    this.#running?.abort.abort();
+    const ended = this.#running.map((each) => each.stop());
     this.chain.stop();
     await this.ledger.stop();
-    await this.#running?.ended;
+    await Promise.all(ended);
   }
 
   #difference(): ChainBreak | undefined {

@@ -34,8 +34,7 @@ import {
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { keyInHand, keyView } from "../keys.ts";
-import { freezeView } from "./freeze.ts";
-import { checkOracleAddress } from "./policy.ts";
+import { checkOracleAddress, freezeView } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
 /** How many changes back the maker of a live value is known. */

@@ -4,6 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 import { type Policy, policyAt } from "../../domain/policy/policy.ts";
 import { SINGLE } from "../../engine/rows.ts";
 import { loadRows } from "../../ledger/load.ts";
+import { type FreezeInForce, readFreeze } from "../../ledger/standing.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { readClock } from "../../postgres/database-time.ts";
 import { type ServiceContext, submit } from "../context.ts";
@@ -55,4 +56,35 @@ async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy"
     },
   );
   return result.replayed ? result : new Answered(result.text, false, tag);
+}
+
+/** Refusing applies for a while. */
+export function freezeHandlers(context: ServiceContext) {
+  const { tenantId: tenant, pool, isSealed } = context;
+  return {
+    getFreeze: async () => ({ tenant, ...freezeView(await pool.snapshot((sql) => readFreeze(sql, isSealed))) }),
+    freezeConfig: (input, caller) => freeze(context, input, caller),
+    unfreezeConfig: (_, caller) =>
+      submit(context, "unfreezeConfig", { type: "unfreezeConfig" }, caller, () => ({ tenant, ...freezeView(null) })),
+  } satisfies Handlers;
+}
+
+/** What is told of a freeze; nulls without one. */
+export function freezeView(freeze: FreezeInForce | null): Omit<Result<"getFreeze">, "tenant"> {
+  return { frozenUntil: freeze?.until ?? null, reason: freeze?.reason ?? null, by: freeze?.by ?? null };
+}
+
+function freeze(context: ServiceContext, { until, reason }: Input<"freezeConfig">, caller: Caller) {
+  const words = reason ?? caller.reason;
+  if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
+  return submit(
+    context,
+    "freezeConfig",
+    { type: "freezeConfig", until },
+    { ...caller, reason: words },
+    (frozen): Result<"freezeConfig"> => ({
+      tenant: context.tenantId,
+      ...freezeView({ until: frozen.until, reason: words, by: caller.actor }),
+    }),
+  );
 }

@@ -32,18 +32,6 @@ export function fillView<Instant>(fill: ViewedFill<Instant>) {
   };
 }
 
-/** A row of the journal of trades, which keeps sold shares below zero and prices in millionths. */
-interface StoredFill extends Omit<ViewedFill<number>, "action" | "yesPriceAfter"> {
-  yesPricePpm: number;
-}
-
-export function storedFill({ yesPricePpm, sharesMicro, ...row }: StoredFill): ViewedFill<number> {
-  const yesPriceAfter = yesPricePpm / 1e6;
-  return sharesMicro < 0n
-    ? { ...row, action: "sell", sharesMicro: -sharesMicro, yesPriceAfter }
-    : { ...row, action: "buy", sharesMicro, yesPriceAfter };
-}
-
 /** The public fields of a fill in wire form, as its audit entry records it. @param ts of the entry */
 export function recordedFillView(payload: AuditPayloads["trade.executed"], ts: string) {
   const { marketId, side, action = "buy" } = payload;

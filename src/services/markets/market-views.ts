@@ -5,9 +5,13 @@ import { historyFrom, hourlyHistory, hoursHoldUntil, type PriceLife } from "../.
 import { depthOf } from "../../domain/market/depth.ts";
 import { pricesOf, type Side, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import { listHourPrices, listRecentHours, listTrendingMarkets } from "../../queries/markets/market-views.ts";
+import {
+  listHourPrices,
+  listRecentHours,
+  listTrendingMarkets,
+  readSettlement,
+} from "../../queries/markets/market-views.ts";
 import { findMarket, findMarkets, type MarketRow } from "../../queries/markets.ts";
-import { readSettlement } from "../../queries/settlement.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 import { MARKETS, TRADES } from "../views/touched.ts";

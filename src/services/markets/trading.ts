@@ -13,7 +13,7 @@ import { readClock } from "../../postgres/database-time.ts";
 import { findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
-import { fillView, storedFill } from "./fill-view.ts";
+import { fillView } from "./fill-view.ts";
 
 /** Trades and orders, quotes, and the list of a user's orders. */
 export function tradingHandlers(context: ServiceContext) {
@@ -104,7 +104,7 @@ async function orderOf({ pool }: ServiceContext, id: string, caller: Caller) {
 
 function orderItem(row: OrderRow): Result<"getOrder"> {
   const { id, side, question, hedgeRef } = row;
-  return { ...filled(id, side), ...fillView(storedFill(row)), question, ...(hedgeRef ? { hedgeRef } : {}) };
+  return { ...filled(id, side), ...fillView(row), question, ...(hedgeRef ? { hedgeRef } : {}) };
 }
 
 const OF_A_USER: readonly Table[] = ["trader", "portfolio", "account"];

@@ -1,14 +1,12 @@
 import { recordHandlers } from "../audit/record.ts";
 import { configurationHandlers } from "../configuration/configuration.ts";
-import { freezeHandlers } from "../configuration/freeze.ts";
-import { policyHandlers } from "../configuration/policy.ts";
+import { freezeHandlers, policyHandlers } from "../configuration/policy.ts";
 import type { ServiceContext } from "../context.ts";
 import { deliveryHandlers } from "../deliveries.ts";
 import { inboundHandlers } from "../inbound.ts";
 import type { AllHandlers, Handlers } from "../invoke.ts";
 import { keyHandlers } from "../keys.ts";
-import { explainHandlers } from "../markets/explain.ts";
-import { idHandlers } from "../markets/ids.ts";
+import { explainHandlers, idHandlers } from "../markets/lookups.ts";
 import { marketViewHandlers } from "../markets/market-views.ts";
 import { marketHandlers } from "../markets/markets.ts";
 import { positionHandlers } from "../markets/positions.ts";

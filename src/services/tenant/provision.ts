@@ -9,8 +9,7 @@ import { requirePostgres } from "../../postgres/engine.ts";
 import { mayRead, migrate, schemaVersion } from "../../postgres/migrate.ts";
 import { readDurabilityAsOwner } from "../../queries/server.ts";
 import { COMMAND_CONNECTIONS } from "./connections.ts";
-import { NotGranted } from "./readiness.ts";
-import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
+import { NotGranted, openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 export interface ProvisionOptions {
   tenantId: string;

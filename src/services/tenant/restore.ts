@@ -16,9 +16,7 @@ import { createReplacement } from "../../postgres/swap-database.ts";
 import { reconcileLedger } from "../../queries/reconcile/reconcile.ts";
 import { findUnexplained, readFuture } from "../../queries/reconcile/unexplained.ts";
 import { appendToDirectory } from "../anchors/anchor-file.ts";
-import { knownAnchors } from "../anchors/known-anchors.ts";
-import { findSetBack } from "../anchors/set-back.ts";
-import { writeVerifiedPoint } from "../anchors/verified-point.ts";
+import { findSetBack, knownAnchors, writeVerifiedPoint } from "../anchors/known-anchors.ts";
 import { verifyChain } from "../audit/audit-verifier.ts";
 import { openTenant } from "./tenant.ts";
 

@@ -1,5 +1,5 @@
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
-import type { Fault } from "../../domain/fault.ts";
+import { Fault } from "../../domain/fault.ts";
 import { logConfirmer } from "../../ledger/confirm-log.ts";
 import { followMarketSearch } from "../../ledger/market-search.ts";
 import { GRANTS, WRITTEN_COLUMNS } from "../../ledger/schema.ts";
@@ -7,13 +7,20 @@ import type { SequencerOptions } from "../../ledger/sequencer/options.ts";
 import { Sequencer } from "../../ledger/sequencer/sequencer.ts";
 import { recordSecurityEvents } from "../../ledger/unchained/security-log.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
-import { answersWithin, isDenied, placeOf } from "../../postgres/database.ts";
+import {
+  answersWithin,
+  isDenied,
+  isMissingDatabase,
+  isMissingTable,
+  placeOf,
+  unusable,
+} from "../../postgres/database.ts";
+import { SchemaMissing } from "../../postgres/empty-database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import type { TenantLender } from "../../postgres/lending.ts";
 import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
 import type { Pool } from "../../postgres/pool.ts";
-import { Evidence } from "../anchors/evidence.ts";
-import { guardJournal } from "../anchors/guarded-journal.ts";
+import { Evidence, guardJournal } from "../anchors/evidence.ts";
 import type { AnchorSources } from "../anchors/known-anchors.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
 import type { ChainMemory } from "../audit/chain-check.ts";
@@ -28,8 +35,7 @@ import { VIEW_BYTES, Views } from "../views/views.ts";
 import { type DatabaseTerms, openConnections } from "./connections.ts";
 import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
-import { newId } from "./new-id.ts";
-import { unready } from "./readiness.ts";
+import { newId } from "./identifiers.ts";
 import { journalWithStandbys, poolWithStandbys, withoutVainWrites } from "./standby-guards.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
@@ -236,4 +242,23 @@ async function checkDatabase({
   } finally {
     await sql.end({ timeout: 5 });
   }
+}
+
+/** No apply has granted the server's login all of its rights. */
+export class NotGranted extends Fault {
+  constructor(tenant: string, options?: ErrorOptions) {
+    const message = `The server's login has no rights in the database of ${tenant} yet: run pmctl apply ${tenant}, which grants them`;
+    super("REFUSED", message, options);
+    this.name = "NotGranted";
+  }
+}
+
+/** The Fault for a failed check before a tenant is opened, in words for the operator. */
+export function unready(tenant: string, error: unknown): Fault {
+  if (isMissingDatabase(error))
+    return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
+  if (error instanceof SchemaMissing || isMissingTable(error))
+    return new Fault("REFUSED", `The database of ${tenant} lacks tables: run pmctl apply ${tenant}`, { cause: error });
+  if (isDenied(error)) return new NotGranted(tenant, { cause: error });
+  return unusable(error);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "../../../src/engine/commands.ts";
-import { newId } from "../../../src/services/tenant/new-id.ts";
+import { newId } from "../../../src/services/tenant/identifiers.ts";
 import type { TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { traderOf } from "../scene.ts";
 

@@ -1,5 +1,5 @@
 import type { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
-import { newId } from "../../../src/services/tenant/new-id.ts";
+import { newId } from "../../../src/services/tenant/identifiers.ts";
 import type { Report } from "../report.ts";
 import { traderOf } from "../scene.ts";
 import type { Stage } from "../stage.ts";

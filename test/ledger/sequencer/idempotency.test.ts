@@ -23,28 +23,6 @@ function body(heard: Heard): string {
 }
 
 describe("an Idempotency-Key", () => {
-  test("has one effect however often it is sent at once, to either process, and all get the first answer", async () => {
-    const copies = Array.from({ length: 20 }, (_, index) => bench.submit(buy(DOLLAR), (index % 2) as 0 | 1, keyed()));
-    const heard = await bench.run(Promise.all(copies));
-    expect(bench.entries("trade.executed")).toBe(1);
-    expect(new Set(heard.map(body)).size).toBe(1);
-    const first = heard.filter((each) => "answer" in each && each.answer.replayed === undefined);
-    expect(first).toHaveLength(1);
-  });
-
-  test("sent later is answered from the store, and the answer says so", async () => {
-    const first = await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
-    const again = await bench.run(bench.submit(buy(DOLLAR), 1, keyed()));
-    expect(again).toMatchObject({ answer: { replayed: { status: 200, body: body(first) } } });
-  });
-
-  test("with another request is refused, and the request is not executed", async () => {
-    await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
-    const other = await bench.run(bench.submit(depositOf("d"), 0, keyed({ requestHash: "other" })));
-    expect(code(other)).toBe("IDEMPOTENCY_MISMATCH");
-    expect(bench.database.row("receipt", "payments\nd")).toBeUndefined();
-  });
-
   test("of another caller is another key", async () => {
     await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
     const other = await bench.run(bench.submit(buy(DOLLAR), 0, keyed({ caller: "u1", requestHash: "other" })));

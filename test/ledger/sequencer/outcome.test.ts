@@ -9,27 +9,8 @@ beforeEach(async () => {
 
 const DOLLAR = 1_000_000n;
 
+// What a lost, late or missing commit leaves by itself is in `pair.test.ts`.
 describe("a commit whose answer is lost", () => {
-  test("and that took effect is acknowledged once the fence has told so, and is there once", async () => {
-    bench.journals[0].plan.push({ statement: "commit", fate: "answerLost" });
-    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
-    expect(bench.entries("trade.executed")).toBe(1);
-    expect(bench.journals[0].sent.get("fence")).toBe(1);
-  });
-
-  test("and that never arrived is executed again, and is there once", async () => {
-    bench.journals[0].plan.push({ statement: "commit", fate: "neverSent" });
-    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
-    expect(bench.entries("trade.executed")).toBe(1);
-  });
-
-  test("and that is still under way is shut out by the fence, executed again, and there once", async () => {
-    bench.journals[0].plan.push({ statement: "commit", fate: "zombie" });
-    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
-    await bench.run(bench.scheduler.sleep(20_000));
-    expect(bench.entries("trade.executed")).toBe(1);
-  });
-
   test.each(["fence", "contains"] as const)(
     "is not executed again when the %s fails for reasons of its own",
     async (statement) => {

@@ -7,6 +7,8 @@ import { openTestTenant, type TestTenant } from "../../support/tenant.ts";
 const [SEED, STEPS] = [Number(process.env.SEED ?? 7), 400];
 const USERS = ["ann", "bob", "cem"];
 
+// That both show the same at rest, and at once what the other did to a market, is the model's (`test/model`).
+
 let tenant: TestTenant;
 beforeAll(async () => {
   tenant = await openTestTenant({ processes: 2 });
@@ -101,54 +103,4 @@ test("two processes on one tenant: no read of either shows less than what was ac
   }
   await Promise.all(under);
   expect(stale).toEqual([]);
-
-  // At rest both processes show the same, and what the database says: also prices, points and ladders.
-  const fresh = await tenant.anotherProcess();
-  const shownBy = (api: Api) =>
-    Promise.all([
-      ...markets.flatMap((id) => [
-        api.getMarket({ id }),
-        api.getMarketDepth({ id }),
-        api.getMarketHistory({ id }).then((points) => points.map(({ yes }) => yes)),
-      ]),
-      api.listMarkets({}),
-      api.listTrendingMarkets({}),
-      api.listRecentPrices({ ids: markets.join() }),
-      api.listPositions({}),
-      api.getWallet({}),
-    ]);
-  for (const user of USERS) {
-    const expected = await shownBy(localApi(fresh.handlers, { actor: "admin:ops", user: { id: user } }));
-    for (const api of apis) expect(await shownBy(api(user))).toEqual(expected);
-  }
-  await fresh.close();
-});
-
-test("what another process did to a market is shown at once: halts, settlements, new markets, deposits", async () => {
-  const [here, there] = tenant.processes.map(({ handlers }) =>
-    localApi(handlers, { actor: "admin:ops", user: { id: "dee" } }),
-  );
-  if (!here || !there) throw new Error("There are two processes");
-  const id = await tenant.market();
-  await tenant.deposit("dee", 100);
-  await there.placeTrade({ marketId: id, selection: { side: "yes" }, amount: 10 });
-  const seen = async () => ({
-    status: (await there.getMarket({ id })).status,
-    listed: (await there.listMarkets({})).items.some((each) => each.id === id),
-    trending: (await there.listTrendingMarkets({})).some((each) => each.id === id),
-    offers: (await there.getMarketDepth({ id })).yes.length > 0,
-    positions: (await there.listPositions({})).length,
-    exposure: (await there.getWallet({})).exposureUsd,
-  });
-  const open = { status: "open", listed: true, trending: true, offers: true, positions: 1, exposure: 10 };
-  for (let round = 0; round < 2; round++) {
-    expect(await seen()).toEqual(open);
-    await here.suspendMarket({ id });
-    expect(await seen()).toEqual({ ...open, status: "suspended", listed: false, trending: false, offers: false });
-    await here.resumeMarket({ id });
-  }
-  expect(await seen()).toEqual(open);
-  await here.settleMarket({ marketId: id, outcome: "no" });
-  const none = { listed: false, trending: false, offers: false, positions: 0, exposure: 0 };
-  expect(await seen()).toEqual({ status: "settled", ...none });
 });

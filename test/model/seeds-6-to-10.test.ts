@@ -1,3 +1,3 @@
 import { testSeeds } from "./seeds.ts";
 
-testSeeds(11, 20);
+testSeeds(6, 10);

@@ -2,12 +2,47 @@ import type { Input, Result } from "../../contract/operations.ts";
 import { MOST_REFS } from "../../contract/resources/ids.ts";
 import { Fault } from "../../domain/fault.ts";
 import { beginningOf, eventBeginning, requestBeginning, type TimedKind } from "../../domain/market/short-id.ts";
+import { usdFromMicro } from "../../domain/money.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { findEvents } from "../../queries/deliveries.ts";
 import { findIds, type IdMatch, MOST_MATCHES } from "../../queries/markets/ids.ts";
+import { findTradeRecord } from "../../queries/traders/orders.ts";
+import { auditItem } from "../audit/record.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
+import { fillView } from "./fill-view.ts";
+
+/** What `pmctl why` asks for. */
+export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
+  return {
+    getRefusal: async ({ requestId }) => {
+      const refusal = refusals.find(requestId);
+      if (!refusal)
+        throw new Fault(
+          "NOT_FOUND",
+          "This process remembers no refused request with this id; it keeps the last 10,000",
+        );
+      return refusal;
+    },
+    explainTrade: ({ tradeId }) => explainTrade(context, tradeId),
+  } satisfies Handlers;
+}
+
+async function explainTrade({ pool }: ServiceContext, tradeId: string): Promise<Result<"explainTrade">> {
+  const trade = await pool.read((sql) => findTradeRecord(sql, tradeId));
+  if (!trade) throw new Fault("NOT_FOUND", "Trade not found");
+  return {
+    tradeId,
+    question: trade.question,
+    userId: trade.traderId,
+    ...fillView(trade),
+    action: trade.action,
+    fee: usdFromMicro(trade.feeMicro),
+    yesPriceBefore: (trade.previousPricePpm ?? trade.p0Ppm) / 1e6,
+    entry: auditItem(trade.entry),
+  };
+}
 
 /** Finds what operators name by a part of its id. */
 export function idHandlers(context: ServiceContext, refusals: RefusalLog) {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 
 /** Steps of the clock within one millisecond that an identifier tells apart: a quarter of a microsecond each. */
 const STEPS_PER_MS = 4096;
@@ -37,3 +38,6 @@ function randomDigits(): string {
   used += RANDOM_DIGITS;
   return drawn.slice(used - RANDOM_DIGITS, used);
 }
+
+/** Names this process among all that serve a tenant, whatever machine they are on. */
+export const SERVER_ID = `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`;

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { claimLeases, type Lease, readLeases, releaseLeases, WORKS, type Work } from "../ledger/unchained/leases.ts";
-import type { Pool } from "../postgres/pool.ts";
+import { claimLeases, type Lease, readLeases, releaseLeases, WORKS, type Work } from "../../ledger/unchained/leases.ts";
+import type { Pool } from "../../postgres/pool.ts";
+import { type Repeated, repeat } from "./repeat.ts";
 
 export interface LeasesOptions {
   pool: Pick<Pool, "read" | "note">;
@@ -42,8 +42,8 @@ export class Leases {
   /** Until when this process has each work, by its monotonic clock. */
   readonly #heldUntil = new Map<Work, number>();
   #seen: readonly Lease[] = [];
-  readonly #ended = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  #rounds: Repeated | undefined;
+  #ended: Promise<void> | undefined;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
@@ -68,25 +68,9 @@ export class Leases {
 
   /** Claims what is free, once at least before this resolves, and goes on until stopped. */
   async start(): Promise<void> {
-    const { signal } = this.#ended;
-    let failing = false;
-    const attempt = async () => {
-      try {
-        await this.round();
-        failing = false;
-      } catch (error) {
-        if (!failing && !signal.aborted) this.#options.onError?.(error);
-        failing = true;
-      }
-    };
-    await attempt();
-    const repeat = async () => {
-      while (!signal.aborted) {
-        await delay(ROUND_MS, undefined, { signal, ref: false }).catch(() => undefined);
-        if (!signal.aborted) await attempt();
-      }
-    };
-    this.#running = repeat();
+    const { onError = () => {} } = this.#options;
+    this.#rounds = repeat(() => this.round(), { pauseMs: ROUND_MS, onError });
+    await this.#rounds.first;
   }
 
   /** Looks once, and claims or renews what is due. */
@@ -109,17 +93,14 @@ export class Leases {
   }
 
   /** Does no work from now on, and leaves it to others at once. */
-  async stop(): Promise<void> {
-    if (this.#ended.signal.aborted) return this.#running;
-    this.#ended.abort();
-    // A round under way may claim once more.
-    this.#running = this.#running.then(async () => {
+  stop(): Promise<void> {
+    this.#heldUntil.clear();
+    // A round under way may claim once more; what cannot be given up runs out.
+    this.#ended ??= Promise.resolve(this.#rounds?.stop()).then(async () => {
       this.#heldUntil.clear();
-      // What cannot be given up runs out.
       await this.#options.pool.note((sql) => releaseLeases(sql, this.#options.holder)).catch(() => undefined);
     });
-    this.#heldUntil.clear();
-    return this.#running;
+    return this.#ended;
   }
 }
 

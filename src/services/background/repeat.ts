@@ -1,0 +1,59 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Waits, or returns early when the signal aborts. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** Ends early, and without an error, when the signal aborts. Does not keep the process alive. */
+export const sleepUntilAborted: Sleep = async (ms, signal) => {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+};
+
+/** Work that repeats until it is stopped. */
+export interface Repeated {
+  /** Resolves once the work was tried for the first time. */
+  first: Promise<void>;
+  /** Waits for the work that is under way, whose signal is aborted. */
+  stop(): Promise<void>;
+}
+
+export interface RepeatOptions {
+  /** The least pause after each time. */
+  pauseMs: number;
+  /** A longer pause, as a multiple of how long the work took. */
+  restPerWork?: number;
+  /** Called for the first of consecutive failures only: while the database is away every time fails alike. */
+  onError: (error: unknown) => void;
+  sleep?: Sleep;
+}
+
+/** Repeats work from now on, never two at once. */
+export function repeat(
+  work: (signal: AbortSignal) => Promise<unknown>,
+  { pauseMs, restPerWork = 0, onError, sleep = sleepUntilAborted }: RepeatOptions,
+): Repeated {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const { promise: first, resolve: tried } = Promise.withResolvers<void>();
+  const run = async () => {
+    for (let failing = false; !signal.aborted; ) {
+      const startedAt = performance.now();
+      try {
+        await work(signal);
+        failing = false;
+      } catch (error) {
+        if (!failing && !signal.aborted) onError(error);
+        failing = true;
+      }
+      tried();
+      await sleep(Math.max(pauseMs, (performance.now() - startedAt) * restPerWork), signal);
+    }
+  };
+  const ended = run();
+  return {
+    first,
+    stop: () => {
+      abort.abort();
+      return ended;
+    },
+  };
+}
