@@ -230,6 +230,8 @@ create table api_key (
   -- What the key may do and the networks that it works from, as lists apart by spaces.
   scopes     text   not null,
   networks   text   not null,
+  -- Ended because its value leaked: no key may have this value again. Such rows are kept for ever.
+  leaked     boolean not null default false,
   constraint api_key_type_known check (type in ('admin', 'public'))
 );
 

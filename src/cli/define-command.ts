@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { Session } from "../app/tenant/session.ts";
+import { readPages } from "../client/pages.ts";
 import type { Api, OperationId, Operations, Page, WireInput, WireResult } from "../contract/operations.ts";
 import { type CommandContext, type CommandModule, type Host, type Io, withSession } from "./command.ts";
 import { knownUser } from "./input/names.ts";
-import { limitOption, readPages } from "./input/paging.ts";
+import { DEFAULT_LIMIT, limitOption } from "./input/paging.ts";
 import { declined, mustAsk } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
 import type { View } from "./output/output.ts";
@@ -98,7 +99,7 @@ export function defineList<Id extends PagedId, Options extends object>(
     }),
   };
   return tied(call, { operation }, async (given, api, io) => {
-    const { limit, ...filter } = given as WireInput<Id> & { limit?: number };
+    const { limit = DEFAULT_LIMIT, ...filter } = given as WireInput<Id> & { limit?: number };
     const { items, nextCursor } = await readPages(
       limit,
       (page) => api[operation]({ ...filter, ...page } as WireInput<Id>) as unknown as Promise<Page<PagedItem<Id>[]>>,

@@ -286,9 +286,9 @@ function applyTenant(rows: LoggedRows, stated: StatedTenant, document: string): 
 
 /** Every value that the entry lists, as it is from then on. */
 function applyKeys(rows: LoggedRows, { name, type, keys }: AuditPayloads["key.created" | "key.revoked"]): void {
-  for (const [hash, { scopes, from, createdAt, expiresAt }] of Object.entries(keys))
+  for (const [hash, { scopes, from, createdAt, expiresAt, leaked = false }] of Object.entries(keys))
     rows.put("apiKey", hash, {
-      ...{ hash, name, type, scopes: scopes as Tables["apiKey"]["scopes"], from, onRecord: true, version: 0 },
+      ...{ hash, name, type, scopes: scopes as Tables["apiKey"]["scopes"], from, leaked, onRecord: true, version: 0 },
       createdAt: Date.parse(createdAt),
       expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
     });

@@ -1,30 +1,25 @@
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { applyTenant } from "../../src/app/apply/apply-tenant.ts";
 import { openConfigSession } from "../../src/app/tenant/config-session.ts";
 import type { Plan } from "../../src/plan/plan-types.ts";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { sharedOperator } from "../support/shared-operator.ts";
 
 /** What loosens a limit live. */
 const LOOSENED = ["--accept-loosening", "--reason", "as agreed"];
 
-let operator: Operator;
+const { operator, run } = sharedOperator(async ({ run: begin, directory }) => {
+  await begin("init", "acme");
+  const markets = join(directory, "tenants/acme/markets");
+  await copyFile(join(markets, "example.yaml.sample"), join(markets, "example.yaml"));
+});
 const file = () => join(operator.directory, "tenants/acme/tenant.yaml");
-const run = (...args: string[]) => operator.run(...args);
 const replace = (from: string | RegExp, to: string) => operator.edit("acme", (text) => text.replace(from, to));
 const json = async (...args: string[]) => JSON.parse((await run(...args, "-o", "json")).stdout);
 const policy = async () => json("policy", "show");
 const types = async () => ((await json("audit", "list")).entries as { type: string }[]).map(({ type }) => type);
-
-beforeAll(async () => {
-  operator = await newOperator();
-  await run("init", "acme");
-  const markets = join(operator.directory, "tenants/acme/markets");
-  await copyFile(join(markets, "example.yaml.sample"), join(markets, "example.yaml"));
-});
-afterAll(() => operator?.close());
 
 // In order, like the days of an operator. Each command is a process of its own, so a busy machine takes its time.
 describe("a tenant as code", () => {

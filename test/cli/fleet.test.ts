@@ -1,11 +1,11 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { applyInRun, rollBackInRun } from "../../src/app/fleet/change-tenant.ts";
 import type { Standing, Stands } from "../../src/app/fleet/fleet-run.ts";
 import { commandEnvironment } from "../../src/app/fleet/gate.ts";
 import { type ConfigSession, openConfigSession } from "../../src/app/tenant/config-session.ts";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { sharedOperator } from "../support/shared-operator.ts";
 import { pmctl } from "./support/pmctl.ts";
 
 const FLEET = `version: 1
@@ -14,26 +14,17 @@ waves:
   - { name: rest, tenants: ["acme-*"], parallelism: 2 }
 `;
 
-let operator: Operator;
-const run = (...args: string[]) => operator.run(...args);
-const plan = (...args: string[]) => run("fleet", "plan", ...args, "-o", "json");
-const fleetFile = (text: string) => writeFile(join(operator.directory, "fleet.yaml"), text);
-
-beforeAll(async () => {
-  operator = await newOperator();
-  for (const [tenant, labels] of Object.entries({
-    "acme-eu": "{}",
-    "acme-us": "{}",
-    lab: "{ tier: canary }",
-    lone: "{}",
-  })) {
-    await run("init", tenant);
-    await operator.edit(tenant, (text) => `${text.replace("expected: true", "expected: false")}\nlabels: ${labels}\n`);
+const { operator, run } = sharedOperator(async ({ run: begin, edit }) => {
+  const labelled = { "acme-eu": "{}", "acme-us": "{}", lab: "{ tier: canary }", lone: "{}" };
+  for (const [tenant, labels] of Object.entries(labelled)) {
+    await begin("init", tenant);
+    await edit(tenant, (text) => `${text.replace("expected: true", "expected: false")}\nlabels: ${labels}\n`);
   }
   await fleetFile(FLEET);
-  expect((await run("apply", "lab", "acme-eu")).exitCode).toBe(0);
+  expect((await begin("apply", "lab", "acme-eu")).exitCode).toBe(0);
 });
-afterAll(() => operator?.close());
+const plan = (...args: string[]) => run("fleet", "plan", ...args, "-o", "json");
+const fleetFile = (text: string) => writeFile(join(operator.directory, "fleet.yaml"), text);
 
 describe("the fleet", () => {
   test("plan shows every tenant in its wave, what each apply would come to, and who is left out", async () => {

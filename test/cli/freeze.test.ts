@@ -1,30 +1,21 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { describe, expect, test } from "vitest";
+import { sharedOperator } from "../support/shared-operator.ts";
 
 const WHY = ["--reason", "release weekend"];
 const UNTIL = "2096-01-01T00:00:00Z";
 
-let operator: Operator;
-const run = async (...args: string[]) => {
-  const { exitCode, stdout, stderr } = await operator.run(...args, "-o", "json");
-  return { exitCode, stderr, data: stdout === "" ? undefined : JSON.parse(stdout) };
-};
-const done = async (...args: string[]) => {
-  const { exitCode, stderr, data } = await run(...args);
-  expect(exitCode, stderr).toBe(0);
-  return data;
-};
-const fee = (bps: number) => operator.edit("acme", (text) => text.replace(/feeBps: \d+/, `feeBps: ${bps}`));
-
-beforeAll(async () => {
-  operator = await newOperator();
-  await operator.run("init", "acme");
-  await operator.edit("acme", (text) => text.replace("expected: true", "expected: false"));
-  await done("apply", "acme");
+const {
+  operator,
+  asked: run,
+  done,
+} = sharedOperator(async ({ run: begin, edit }) => {
+  await begin("init", "acme");
+  await edit("acme", (text) => text.replace("expected: true", "expected: false"));
+  await begin("apply", "acme");
 });
-afterAll(() => operator?.close());
+const fee = (bps: number) => operator.edit("acme", (text) => text.replace(/feeBps: \d+/, `feeBps: ${bps}`));
 
 describe("freeze", () => {
   test("tells what is, takes a time and a reason, and refuses what is no freeze before the tenant is opened", async () => {

@@ -1,18 +1,17 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { describe, expect, test } from "vitest";
+import { sharedOperator } from "../support/shared-operator.ts";
 
-let operator: Operator;
-const run = async (...args: string[]) => {
-  const { exitCode, stdout, stderr } = await operator.run(...args, "-o", "json");
-  return { exitCode, stderr, data: stdout === "" ? undefined : JSON.parse(stdout) };
-};
-const done = async (...args: string[]) => {
-  const { exitCode, stderr, data } = await run(...args);
-  expect(exitCode, stderr).toBe(0);
-  return data;
-};
+const {
+  operator,
+  asked: run,
+  done,
+} = sharedOperator(async ({ run: begin }) => {
+  await begin("init", "acme");
+  await declare("rain", "rain");
+  await begin("apply", "acme");
+});
 const plan = async () => (await done("plan", "acme"))[0];
 const newest = async () => (await done("history", "acme"))[0].seq as number;
 const fileOf = (name: string) => join(operator.directory, "tenants/acme/markets", `${name}.yaml`);
@@ -21,14 +20,6 @@ const declare = (name: string, key: string, more = "") =>
     fileOf(name),
     `key: ${key}\n${more}question: Will it rain?\ncategory: weather\nkind: lmsr\np0: 0.4\ncloseAt: 2096-01-01T00:00:00Z\nresolutionRef: the press\nliquidityUsd: 500\n`,
   );
-
-beforeAll(async () => {
-  operator = await newOperator();
-  await operator.run("init", "acme");
-  await declare("rain", "rain");
-  await done("apply", "acme");
-});
-afterAll(() => operator?.close());
 
 describe("a market that moves to another key", () => {
   test("is the same market under both keys, and audit, story and lists tell it", async () => {

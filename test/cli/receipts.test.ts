@@ -37,6 +37,8 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
   });
 
   const path = (file: string) => join(directory, file);
+  const anchorsIn = (file: string, { tenant = TENANT, note = (_: string) => {} } = {}) =>
+    readAnchors(path(file), { tenant, keys: KEYS, note });
   const latest = async () => (await door.api().listAudit({ limit: 1 })).entries[0] as Entry;
 
   /** Runs calls as a command does, and keeps their receipts in `file`. */
@@ -52,8 +54,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     const io = testIo({ format: "json" });
     const services = name === "db" ? door.services : undefined;
     const verifier = chainVerifier(services, KEYS);
-    const anchors =
-      options.anchor === undefined ? undefined : (await readAnchors(path(options.anchor), TENANT, KEYS)).anchors;
+    const anchors = options.anchor === undefined ? undefined : await anchorsIn(options.anchor);
     const from = options.incremental ? await readVerifiedPoint(directory, TENANT) : undefined;
     const { exit, stdout } = await end(io, () =>
       runAuditVerify(
@@ -140,7 +141,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     const [torn, whole] = (await readFile(path("torn"), "utf8")).split("\n");
     expect(torn).toBe('{"tenant":"acme","se');
     expect(JSON.parse(whole ?? "")).toMatchObject({ seq: (await latest()).seq });
-    await expect(readAnchors(path("torn"), TENANT, KEYS)).rejects.toThrow("torn:1 is not a receipt");
+    await expect(anchorsIn("torn")).rejects.toThrow("torn:1 is not a receipt");
   });
 
   test("two genuine anchors of one entry are evidence for the log to answer, and strange lines count for nothing", async () => {
@@ -149,24 +150,23 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     const other = signAnchor(TENANT, { ...entry, hash: "b".repeat(64) }, KEYS[0] as AuditKey);
     const text = [one, other, { ...one, seq: 9 }].map((line) => JSON.stringify(line)).join("\n");
     await writeFile(path("two"), `${text}\n{"tenant":"acme","se\n`);
-    const { anchors, ignored } = await readAnchors(path("two"), TENANT, KEYS);
+    const notes: string[] = [];
+    const anchors = await anchorsIn("two", { note: (message) => void notes.push(message) });
     expect(anchors.map(({ hash }) => hash)).toEqual([one.hash, other.hash]);
-    expect(ignored).toBe(2);
+    expect(notes).toEqual([expect.stringContaining("ignored 2 lines")]);
     expect(anchors[0]?.source).toBe(`anchored in ${path("two")}`);
     expect(await verify({ anchor: "two" })).toMatchObject({ exit: 8, report: { broken: { kind: "set-back" } } });
     await writeFile(path("two"), JSON.stringify({ ...one, seq: 9 }));
-    await expect(readAnchors(path("two"), TENANT, KEYS)).rejects.toThrow(
-      "no anchor and no receipt of acme; ignored: 1 line",
-    );
+    await expect(anchorsIn("two")).rejects.toThrow("no anchor and no receipt of acme; ignored: 1 line");
   });
 
   test("receipts are appended, and a file that cannot be written is told before anything changes", async () => {
     for (let turn = 0; turn < 2; turn++) await receipted("many", (api) => api.reconcile({}));
-    expect((await readAnchors(path("many"), TENANT, KEYS)).anchors).toHaveLength(2);
+    expect(await anchorsIn("many")).toHaveLength(2);
     const { seq } = await latest();
     await expect(receipted("none/here", (api) => api.reconcile({}))).rejects.toMatchObject({ code: "USAGE" });
     expect((await latest()).seq).toBe(seq);
-    await expect(readAnchors(path("many"), "other", KEYS)).rejects.toMatchObject({ code: "USAGE" });
+    await expect(anchorsIn("many", { tenant: "other" })).rejects.toMatchObject({ code: "USAGE" });
   });
 
   test("an anchor that the chain goes through holds", async () => {

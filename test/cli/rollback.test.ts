@@ -1,17 +1,14 @@
 import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { describe, expect, test } from "vitest";
+import { sharedOperator } from "../support/shared-operator.ts";
 import { withRateLimit } from "../support/tenant-text.ts";
 
-let operator: Operator;
-beforeAll(async () => {
-  operator = await newOperator();
-  await operator.run("init", "acme");
-  const markets = join(operator.directory, "tenants/acme/markets");
+const { operator, done: json } = sharedOperator(async ({ run, directory }) => {
+  await run("init", "acme");
+  const markets = join(directory, "tenants/acme/markets");
   await copyFile(join(markets, "example.yaml.sample"), join(markets, "example.yaml"));
 });
-afterAll(() => operator?.close());
 
 const replace = (from: string | RegExp, to: string) => operator.edit("acme", (text) => text.replace(from, to));
 const run = async (...args: string[]) => {
@@ -19,7 +16,6 @@ const run = async (...args: string[]) => {
   expect(done.exitCode, done.stderr).toBe(0);
   return done;
 };
-const json = async (...args: string[]) => JSON.parse((await run(...args, "-o", "json")).stdout);
 const newest = async () => (await json("history", "acme"))[0].seq as number;
 const back = async (to: number) =>
   (await json("rollback", "acme", "--to", String(to), "--accept-loosening", "--on-drift", "overwrite"))[0];

@@ -1,7 +1,6 @@
-import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { describe, expect, test } from "vitest";
+import { sharedOperator } from "../support/shared-operator.ts";
 import { pmctlHere } from "./support/pmctl.ts";
 
 const LABELS = {
@@ -10,20 +9,15 @@ const LABELS = {
   beta: "{ region: eu }",
 };
 
-let operator: Operator;
-const run = (...args: string[]) => operator.run(...args);
+const { operator, run } = sharedOperator(async ({ run: begin, edit }) => {
+  for (const [tenant, labels] of Object.entries(LABELS)) {
+    await begin("init", tenant);
+    await edit(tenant, (text) => `${text}\nlabels: ${labels}\n`);
+  }
+});
 /** The tenants of each row that a command printed. */
 const tenantsOf = ({ stdout }: { stdout: string }) =>
   (JSON.parse(stdout) as { tenant: string }[]).map(({ tenant }) => tenant);
-
-beforeAll(async () => {
-  operator = await newOperator();
-  for (const [tenant, labels] of Object.entries(LABELS)) {
-    await run("init", tenant);
-    await appendFile(join(operator.directory, "tenants", tenant, "tenant.yaml"), `\nlabels: ${labels}\n`);
-  }
-});
-afterAll(() => operator?.close());
 
 describe("commands that take several tenants", () => {
   test("list them with their labels", async () => {

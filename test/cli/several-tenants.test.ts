@@ -1,39 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readEach } from "../../src/cli/input/tenants.ts";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { sharedOperator } from "../support/shared-operator.ts";
 
 describe("a line for several tenants", () => {
-  let operator: Operator;
+  const { operator } = sharedOperator(async ({ run: begin, edit }) => {
+    for (const tenant of ["acme", "zoe"]) {
+      await begin("init", tenant);
+      await edit(tenant, (text) => `${text}\nlabels: { region: ${tenant === "acme" ? "eu" : "us"} }\n`);
+    }
+    const applied = await begin("apply", "acme", "zoe", "--yes");
+    expect(applied.exitCode, applied.stderr).toBe(0);
+    const credit = ["funding", "credit", "--amount", "1", "--reason", "x", "--new-user", "--yes"];
+    for (const tenant of ["acme", "zoe"]) await begin(...credit, "--user", `u-${tenant}`, "-t", tenant);
+  });
+
   const run = async (...words: string[]) => {
     const { exitCode, stdout, stderr } = await operator.run(...words);
     return { exitCode, stderr, data: stdout === "" ? undefined : JSON.parse(stdout) };
   };
-  beforeAll(async () => {
-    operator = await newOperator();
-    for (const tenant of ["acme", "zoe"]) {
-      await operator.run("init", tenant);
-      await operator.edit(tenant, (text) => `${text}\nlabels: { region: ${tenant === "acme" ? "eu" : "us"} }\n`);
-    }
-    const applied = await operator.run("apply", "acme", "zoe", "--yes");
-    expect(applied.exitCode, applied.stderr).toBe(0);
-    for (const tenant of ["acme", "zoe"])
-      await operator.run(
-        "funding",
-        "credit",
-        "--user",
-        `u-${tenant}`,
-        "--amount",
-        "1",
-        "--reason",
-        "x",
-        "--new-user",
-        "--yes",
-        "-t",
-        tenant,
-      );
-  });
-  afterAll(() => operator?.close());
-
   const tenantsIn = (data: { tenant: string }[]) => [...new Set(data.map(({ tenant }) => tenant))];
 
   test.each([

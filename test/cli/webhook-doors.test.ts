@@ -8,15 +8,13 @@ import { DeliveryWorker } from "../../src/outgoing/delivery.ts";
 import { answer, SECRET, TestReceiver } from "../outgoing/support/receiver.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
-import { end, testIo } from "./support/io.ts";
+import { type Run, runJson, type TestIo, testIo } from "./support/io.ts";
 
 type Delivery = WireResult<"replayWebhook">["replayed"][number];
-type Run = (io: ReturnType<typeof testIo>) => Promise<void>;
 
 async function json<Data>(run: Run): Promise<{ data: Data; exit: number; stderr: string }> {
-  const io = testIo({ format: "json" });
-  const ending = await end(io, () => run(io));
-  return { ...ending, data: (ending.stdout === "" ? undefined : JSON.parse(ending.stdout)) as Data };
+  const { data, ...ending } = await runJson(run);
+  return { ...ending, data: data as Data };
 }
 
 describe.each(doors)("webhooks through the %s door", (_name, open) => {
@@ -140,9 +138,9 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
 
   test("what does not exist is not found", async () => {
     for (const run of [
-      (io: ReturnType<typeof testIo>) => webhookReplay.run({ id: "evt_1_none" }, door.api(), io),
-      (io: ReturnType<typeof testIo>) => webhookReplay.run({ id: "." }, door.api(), io),
-      (io: ReturnType<typeof testIo>) => webhookEnable.run({ name: "nobody" }, door.api(), io),
+      (io: TestIo) => webhookReplay.run({ id: "evt_1_none" }, door.api(), io),
+      (io: TestIo) => webhookReplay.run({ id: "." }, door.api(), io),
+      (io: TestIo) => webhookEnable.run({ name: "nobody" }, door.api(), io),
     ])
       expect((await json(run)).exit).toBe(5);
   });

@@ -4,7 +4,7 @@ import { userToken } from "../server/support/harness.ts";
 import { openPage } from "../support/browser.ts";
 import { openStage, type Stage } from "./support/stage.ts";
 
-const HOSTILE = `</script><img src=x onerror="top.postMessage('owned','*')"><!-- "' \u2028 {{x}}`;
+const HOSTILE = `</script><img src=x onerror="top.postMessage('owned','*')"><!-- "' {{x}}`;
 
 let stage: Stage;
 beforeAll(async () => {

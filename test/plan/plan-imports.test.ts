@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { everyPage } from "../../src/client/every-page.ts";
+import { everyPage } from "../../src/client/pages.ts";
 import { usdFromMicro } from "../../src/domain/money.ts";
 import type { UnsettledMarket } from "../../src/plan/plan-types.ts";
 import { type Files, PlannedTenant, refusalOf, summary } from "./plan-world.ts";

@@ -1,5 +1,5 @@
 /** Folders whose tests need no database, no process and no variable of their own: they share processes, and one set of modules. */
-export const PURE_FOLDERS = ["domain", "contract", "engine", "replay", "plan", "config", "house", "bench"];
+export const PURE_FOLDERS = ["domain", "contract", "engine", "replay", "plan", "config", "house", "bench", "locales"];
 
 /**
  * Folders whose tests use the database and share processes and modules too: a test changes no variable, directory or module
@@ -8,7 +8,7 @@ export const PURE_FOLDERS = ["domain", "contract", "engine", "replay", "plan", "
  */
 export const SHARED_FOLDERS = [
   ...["cli", "embed", "oracle"],
-  ...["services", "server", "ledger", "outgoing", "queries", "client", "providers"],
+  ...["services", "server", "ledger", "rotation", "outgoing", "queries", "client", "providers", "deploy"],
 ];
 
 /** Test files of shared folders that change their process all the same, so each has one of its own. */

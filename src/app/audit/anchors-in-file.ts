@@ -15,23 +15,22 @@ export interface Receipt extends Omit<AnchorLine, "signature"> {
   command: string;
 }
 
-interface ReadAnchors {
-  /** Two anchors with different hashes for one entry are both kept: the one that the log does not hold proves a set-back. */
-  anchors: KnownAnchor[];
-  /** The number of anchors that none of the keys signed, and of lines that a crash cut short. */
-  ignored: number;
-}
-
 /** The anchors in the operator's directory, and in the files that the tenant file names. */
 export function knownToOperator(tenant: OperatorTenant, keys: readonly AuditKey[]): Promise<KnownAnchors> {
   return knownAnchors({ ...anchorPlaces(tenant), tenant: tenant.id, keys });
 }
 
 /**
- * The receipts and anchors of a tenant in a file. Anchors that none of the keys signed are ignored.
+ * The receipts and anchors of a tenant in a file. Two anchors with different hashes for one entry are both kept: the one
+ * that the log does not hold proves a set-back.
+ *
+ * @param note receives the number of lines that are ignored: anchors that none of the keys signed, or that a crash cut short
  * @throws Fault USAGE when it holds none, or anything else
  */
-export async function readAnchors(file: string, tenant: string, keys: readonly AuditKey[]): Promise<ReadAnchors> {
+export async function readAnchors(
+  file: string,
+  { tenant, keys, note }: { tenant: string; keys: readonly AuditKey[]; note: (message: string) => void },
+): Promise<KnownAnchor[]> {
   const text = await readRegular(file).catch((cause: unknown) => {
     throw new Fault("USAGE", `--anchor ${file} cannot be read: ${(cause as Error).message}`, { cause });
   });
@@ -55,8 +54,10 @@ export async function readAnchors(file: string, tenant: string, keys: readonly A
     const left = ignored === 0 ? "" : `; ignored: ${counted(ignored, "line")} that no audit key of ours signed`;
     throw new Fault("USAGE", `${file} holds no anchor and no receipt of ${tenant}${left}`);
   }
+  if (ignored > 0)
+    note(`${file}: ignored ${counted(ignored, "line")} that no audit key of ours signed, or that was cut short`);
   const anchors = known.map(({ seq, hash, ts, source }) => ({ seq: BigInt(seq), hash, ts, source }));
-  return { anchors: [...new Map(anchors.map((each) => [`${each.seq} ${each.hash}`, each])).values()], ignored };
+  return [...new Map(anchors.map((each) => [`${each.seq} ${each.hash}`, each])).values()];
 }
 
 async function readRegular(file: string): Promise<string> {

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "../../contract/operations.ts";
 import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
-import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
-import { counted } from "../../domain/text.ts";
 import { confirmLog } from "../../ledger/confirm-log.ts";
 import { readLog } from "../../queries/evidence.ts";
 import { raiseVerifiedPoint, readVerifiedPoint } from "../../services/anchors/known-anchors.ts";
@@ -52,7 +50,7 @@ export async function verificationOf(
   return {
     verify: chainVerifier(services, keys, logText),
     from: incremental ? await readVerifiedPoint(directory, id) : undefined,
-    anchors: [...anchors, ...(await statedAnchors(id, keys, { anchor, note }))],
+    anchors: [...anchors, ...(anchor === undefined ? [] : await readAnchors(anchor, { tenant: id, keys, note }))],
     keep: async ({ head, count }) => {
       if (!(await isConfirmed(count, session)))
         throw new Fault("DATABASE_UNAVAILABLE", `the database does not confirm entry ${count}`);
@@ -83,10 +81,14 @@ export async function isConfirmed(seq: number, { services, api }: Session): Prom
 }
 
 /** How an export of a tenant's log is verified, for which only its audit keys are needed. */
-export async function verificationOfFile(named: string | undefined, file: string, terms: Terms): Promise<Verification> {
+export async function verificationOfFile(
+  named: string | undefined,
+  file: string,
+  { anchor, note }: Terms,
+): Promise<Verification> {
   const tenant = readOperatorTenant(named);
   const keys = auditSecretsOf(tenant).map(auditKey);
-  const anchors = await statedAnchors(tenant.id, keys, terms);
+  const anchors = anchor === undefined ? [] : await readAnchors(anchor, { tenant: tenant.id, keys, note });
   return { verify: (_, options) => verifyFile(file, keys, options), anchors };
 }
 
@@ -110,16 +112,4 @@ export function chainVerifier(
     });
     return chainReport({ head, count: Number(count) }, walked);
   };
-}
-
-async function statedAnchors(
-  tenant: string,
-  keys: readonly AuditKey[],
-  { anchor, note }: Terms,
-): Promise<KnownAnchor[]> {
-  if (anchor === undefined) return [];
-  const { anchors, ignored } = await readAnchors(anchor, tenant, keys);
-  if (ignored > 0)
-    note(`${anchor}: ignored ${counted(ignored, "line")} that no audit key of ours signed, or that was cut short`);
-  return anchors;
 }

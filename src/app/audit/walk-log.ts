@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import { PAGE } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { auditLines, canonicalJson, type IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import {
@@ -13,9 +14,6 @@ import {
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
-
-/** The most entries that the API gives at once. */
-const PAGE = 200;
 
 /** An entry as it travels over HTTP and stands in an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];

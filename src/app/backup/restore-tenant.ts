@@ -1,6 +1,5 @@
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { counted } from "../../domain/text.ts";
 import type { BackupManifest } from "../../ledger/backup/backup-format.ts";
 import { inspectBackup } from "../../ledger/backup/backup-reader.ts";
 import { VOUCHED } from "../../ledger/schema.ts";
@@ -57,9 +56,7 @@ export async function restoreTenant(
   const acceptRollback = request.acceptRollback === true;
   if (acceptRollback && reason === undefined) throw new Fault("USAGE", "--accept-rollback needs --reason TEXT");
   const keys = auditSecrets.map(auditKey);
-  const stated = anchor === undefined ? undefined : await readAnchors(anchor, tenant, keys);
-  if (stated && stated.ignored > 0)
-    note(`${anchor}: ignored ${counted(stated.ignored, "line")} that no audit key of ours signed`);
+  const statedAnchors = anchor === undefined ? [] : await readAnchors(anchor, { tenant, keys, note });
   const { encrypted, content } = await openBackup(file, request.identity);
   note("Verifying the file");
   const inspected = await inspectBackup(content(), { tenant, keys });
@@ -68,7 +65,7 @@ export async function restoreTenant(
   const options = {
     ...request,
     ...{ inspected, reason, acceptRollback, content: content(), actor: operatorActor(), onStep: note },
-    statedAnchors: stated?.anchors ?? [],
+    statedAnchors,
   };
   const told = { manifest, sha256, keyId, encrypted };
   if (into !== undefined) return { ...(await restoreInto(options)), ...told };

@@ -1,4 +1,4 @@
-import { everyPage } from "../../client/every-page.ts";
+import { everyPage } from "../../client/pages.ts";
 import { readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { requiredStandbys } from "../../config/tenant-config.ts";
@@ -10,8 +10,7 @@ import { countVerifiedOfUnknownPlace } from "../../queries/traders/list-traders.
 import { readPolicy } from "../../services/configuration/policy.ts";
 import { fromFiles, planOn } from "../apply/plan-tenant.ts";
 import { lastBackupAt } from "../backup/last-backup.ts";
-import { evaluateAddresses, evaluateJurisdictions } from "./addresses.ts";
-import { collectCertificate, evaluateCertificate } from "./certificate.ts";
+import { collectCertificate, evaluateAddresses, evaluateCertificate, evaluateJurisdictions } from "./addresses.ts";
 import type { Check } from "./check.ts";
 import { evaluateBackup, evaluateDurability } from "./durability.ts";
 import { examineKeySet } from "./key-set.ts";

@@ -1,9 +1,9 @@
 import { constants, readdirSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 import { JOURNAL_FILE, type JournalLine } from "../../server/observe/journal.ts";
+import { openRegular } from "../../services/anchors/anchor-scan.ts";
 import { statePath } from "../../state/state-directory.ts";
 
 export type { JournalLine };
@@ -54,7 +54,11 @@ const MOST_LINE_BYTES = 1024 * 1024;
 
 /** The whole lines of a file from a place on; one that is being written is read the next time. */
 async function* linesOf(path: string, start: number): AsyncGenerator<Buffer> {
-  await using file = await openRegular(path);
+  // Others may put links, pipes and devices into the folder, which have no end.
+  await using file = await openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((error: unknown) => {
+    if (isErrno(error) && error.code !== "ENOENT") throw error;
+    return undefined;
+  });
   if (!file) return;
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of file.createReadStream({ start, autoClose: false })) {
@@ -65,21 +69,6 @@ async function* linesOf(path: string, start: number): AsyncGenerator<Buffer> {
     }
     if (rest.length > MOST_LINE_BYTES) return;
   }
-}
-
-/** Undefined for what is gone, a link, a pipe or a device: others may put those into the folder, and they have no end. */
-async function openRegular(path: string): Promise<FileHandle | undefined> {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let file: FileHandle;
-  try {
-    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch (error) {
-    if (isErrno(error) && ["ENOENT", "ELOOP", "ENXIO"].includes(error.code ?? "")) return undefined;
-    throw error;
-  }
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  return undefined;
 }
 
 function filesOf(folder: string): string[] {

@@ -103,14 +103,6 @@ function readPage(file: string): string {
 
 /** What else a story holds is covered by the signature. */
 function isSigned(value: unknown): value is SignedStory {
-  if (typeof value !== "object" || value === null || !("signature" in value)) return false;
-  const { signature } = value;
-  return (
-    typeof signature === "object" &&
-    signature !== null &&
-    "keyId" in signature &&
-    typeof signature.keyId === "string" &&
-    "value" in signature &&
-    typeof signature.value === "string"
-  );
+  const { signature } = (value ?? {}) as Partial<SignedStory>;
+  return typeof signature?.keyId === "string" && typeof signature.value === "string";
 }

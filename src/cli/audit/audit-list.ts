@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Option } from "commander";
+import { PAGE, readPages } from "../../client/pages.ts";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../domain/audit/sentence.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { marketToFilterBy } from "../input/names.ts";
-import { limitOption, readPages } from "../input/paging.ts";
+import { DEFAULT_LIMIT, limitOption } from "../input/paging.ts";
 import { count, identifier, timeAgo } from "../input/parsers.ts";
 import { plain, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -103,7 +104,7 @@ interface LogPage<Logged> {
 
 /** The newest entries of a log, with the questions of their markets. */
 export async function readLog<Logged>(
-  limit: number | undefined,
+  limit: number = DEFAULT_LIMIT,
   read: (range: { limit: number; cursor: string | undefined }) => Promise<LogPage<Logged>>,
 ): Promise<Required<LogPage<Logged>>> {
   const questions: Record<string, string> = {};
@@ -122,7 +123,6 @@ export function noteOlder({ cursor }: Pick<LogPage<unknown>, "cursor">, { output
 /** A server counts requests, a database does not. */
 const PAUSE_MS = { database: 500, server: 2000 };
 const LAST_ONES = 10;
-const PAGE = 200;
 
 export interface FollowOptions extends ListOptions {
   stopped: AbortSignal;

@@ -21,7 +21,7 @@ export const auditStatus = defineCommand({
     ["verified", verified ? "yes" : "NO"],
     ["entries", String(entries)],
     ["head", head],
-    ...(problem ? ([[problem.kind, problem.text]] as const) : []),
+    [problem?.kind ?? "", problem?.text],
     ["newest anchor", anchor ? `entry ${anchor.seq} of ${time(anchor.ts, { seconds: true })}` : "none"],
   ],
   after: ({ verified, problem }) => {

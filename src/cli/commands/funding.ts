@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { everyPage } from "../../client/every-page.ts";
+import { everyPage } from "../../client/pages.ts";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import type { CommandContext } from "../command.ts";
 import { defineCommand, defineList, verbs } from "../define-command.ts";

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { readPages } from "../../client/pages.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { WireOutput, WireResult } from "../../contract/operations.ts";
 import { changesByKind, listChanges, type StoredDocument } from "../../domain/audit/document-changes.ts";
@@ -6,7 +7,6 @@ import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { readPages } from "../input/paging.ts";
 import { count } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";

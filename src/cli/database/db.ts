@@ -90,14 +90,12 @@ const statusView: View<DatabaseStatus, DatabaseStatus> = {
   fields: ({ external, reachable, dataDir, host, port, url, version, standbys }) => [
     ["server", external ? "external, as the tenant file says" : "embedded, of this directory"],
     [external ? "reachable" : "running", reachable ? "yes" : "no"],
-    ...(dataDir === null ? [] : [["data", dataDir] as const]),
+    ["data", dataDir ?? undefined],
     [external ? "host" : "socket", host],
     ["port", String(port)],
     ["url", url],
     ["version", orDash(version)],
-    ...(external
-      ? [["standbys", orDash(standbys.map(({ name, state }) => `${name} ${state}`).join(", "))] as const]
-      : []),
+    ["standbys", external ? orDash(standbys.map(({ name, state }) => `${name} ${state}`).join(", ")) : undefined],
   ],
 };
 

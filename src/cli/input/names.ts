@@ -44,15 +44,19 @@ export async function marketToFilterBy(
   return (await api.getMarket({ id: await resolveId("market", text, api, session) })).id;
 }
 
-/** Whether the tenant has seen a user. @param api as the operator */
-export async function isKnownUser(id: string, api: Api): Promise<boolean> {
+/** What was found; undefined where it is NOT_FOUND. */
+export async function unlessMissing<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {
-    await api.getUser({ id });
-    return true;
+    return await found;
   } catch (error) {
-    if (error instanceof Fault && error.code === "NOT_FOUND") return false;
+    if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
     throw error;
   }
+}
+
+/** Whether the tenant has seen a user. @param api as the operator */
+export async function isKnownUser(id: string, api: Api): Promise<boolean> {
+  return (await unlessMissing(api.getUser({ id }))) !== undefined;
 }
 
 /** The most users among whom the one is sought that an operator may have meant. */

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Session } from "../../app/tenant/session.ts";
+import { PAGE } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Io } from "../command.ts";
 import { resolveId } from "../input/names.ts";
-import { PAGE } from "../input/paging.ts";
 import { identifier } from "../input/parsers.ts";
 import type { Choice } from "../input/prompts.ts";
 import { price } from "../output/cells.ts";

@@ -1,3 +1,4 @@
+import { readPages } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
 import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
@@ -14,8 +15,6 @@ export interface WatchOptions {
   id?: string | undefined;
   events: (markets: readonly string[] | undefined) => AsyncIterable<StreamEvent>;
 }
-
-const NAMES_PAGE = 200;
 
 export const marketWatch: CommandModule = {
   register: (noun, host) =>
@@ -80,14 +79,7 @@ async function nameMarkets(
   const unnamed = watched.unnamed;
   if (unnamed.length === 0) return;
   if (unnamed.length === 1) return watched.name([await api.getMarket({ id: unnamed[0] ?? "" })]);
-  let cursor: string | undefined;
-  let asked = 0;
-  do {
-    const page = await api.listMarkets({ limit: NAMES_PAGE, cursor });
-    watched.name(page.items);
-    asked += page.items.length;
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && watched.unnamed.length > 0 && asked < STREAM_MARKETS);
+  watched.name((await readPages(STREAM_MARKETS, (page) => api.listMarkets(page))).items);
 }
 
 const change = ({ prices }: Watched): string => {

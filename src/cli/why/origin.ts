@@ -1,3 +1,4 @@
+import { PAGE } from "../../client/pages.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type AuditContent, type AuditPayloads, type AuditType, isOfType } from "../../domain/audit/audit-payloads.ts";
@@ -40,7 +41,6 @@ export interface Moment {
 
 /** Enough for years of policy; the origin of an older value is unknown. */
 const MAX_PAGES = 5;
-const PAGE = 200;
 
 /** Finds where a field of the tenant file is stated, and the entry that set it. */
 export async function findOrigin(

@@ -3,7 +3,7 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { wholeId } from "../input/names.ts";
+import { unlessMissing, wholeId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -56,10 +56,10 @@ const refusalView: View<ExplainedRefusal, ExplainedRefusal> = {
   kind: "record",
   fields: ({ refusal, because, rule }) => [
     ["because", because],
-    ...(rule ? ([["rule", originSentence(rule, limitInForce(refusal))]] as const) : []),
+    ["rule", rule ? originSentence(rule, limitInForce(refusal)) : undefined],
     ["told", `${refusal.status} ${refusal.code}: ${refusal.error}`],
     ["request", `${refusal.operation} by ${whoAsked(refusal)}, ${time(refusal.ts, { seconds: true })}`],
-    ...(refusal.marketId === null ? [] : ([["market", refusal.marketId]] as const)),
+    ["market", refusal.marketId ?? undefined],
   ],
 };
 
@@ -111,13 +111,4 @@ function notFound(id: string, isServer: boolean): Fault {
     ? "a server process remembers its last 10,000 refused requests, until it ends"
     : "refused requests are remembered by the running server only, and none was asked: name it with --url";
   return new Fault("NOT_FOUND", `${JSON.stringify(id)} is no trade and no refused request that is known; ${hint}`);
-}
-
-async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
-    throw error;
-  }
 }

@@ -49,9 +49,6 @@ history show 41 -o json --fields changes
 history diff 41 57
 history diff 41 57 -o markdown
 
-freeze acme --until 2h --reason "the final is on"
-freeze acme --off
-
 rollback acme --to 41
 rollback acme --to 57 --accept-loosening --reason "incident 12"
 

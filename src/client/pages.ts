@@ -1,0 +1,30 @@
+/** As many as one page of the interface holds. */
+export const PAGE = 200;
+
+interface Page<Item> {
+  items: Item[];
+  nextCursor: string | null;
+}
+
+type ReadPage<Item> = (page: { limit: number; cursor: string | undefined }) => Promise<Page<Item>>;
+
+/**
+ * Reads a list page by page until there are `limit` items, or no more.
+ * @param read one page; `cursor` is undefined for the first
+ * @returns the items, and where the next ones are; null when these are all
+ */
+export async function readPages<Item>(limit: number, read: ReadPage<Item>): Promise<Page<Item>> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await read({ limit: Math.min(limit - items.length, PAGE), cursor: cursor ?? undefined });
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor !== null && items.length < limit);
+  return { items, nextCursor: cursor };
+}
+
+/** All items of a list. */
+export async function everyPage<Item>(read: ReadPage<Item>): Promise<Item[]> {
+  return (await readPages(Number.POSITIVE_INFINITY, read)).items;
+}
