@@ -2,6 +2,7 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
+import { kycVerdict } from "../../domain/trader.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
 import type { Waiting } from "./inbox-item.ts";
 
@@ -60,7 +61,7 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
 /** Further back a status that nobody understood is history. */
 const CHECKS_MS = 30 * DAY_MS;
 
-/** Users whose last identity check had a status that is neither passed nor failed; no later check and no person has decided. */
+/** Users whose last identity check is neither passed nor failed, or was passed shortly before a failure; no later check and no person has decided. */
 export async function undecidedChecks(tenant: string, api: Api, now: number): Promise<Waiting[]> {
   const since = new Date(now - CHECKS_MS).toISOString();
   const { entries } = await api.listAudit({ type: "kyc.unrecognised", since, limit: 200 });
@@ -75,11 +76,15 @@ export async function undecidedChecks(tenant: string, api: Api, now: number): Pr
       kind: "kyc",
       severity: "warn",
       id: userId,
-      title: `${userId}: ${payload.provider} says ${JSON.stringify(payload.status)}, which is neither passed nor failed`,
+      title: `${userId}: ${payload.provider} says ${JSON.stringify(payload.status)}, ${
+        kycVerdict(String(payload.status)) === "passed"
+          ? "before a failure that stands"
+          : "which is neither passed nor failed"
+      }`,
       since: ts,
       commands: [
         `pmctl user show ${userId} -t ${tenant}`,
-        `pmctl webhook send kyc.passed --set userId=${userId} --as-provider --reason TEXT -t ${tenant}`,
+        `pmctl webhook send kyc.passed --set userId=${userId} --set provider=NAME --as-provider --reason TEXT -t ${tenant}`,
       ],
     });
   }
