@@ -94,7 +94,7 @@ export interface TenantOptions {
   /** How often streams send a heartbeat and check their credentials. */
   streamHeartbeatMs?: number | undefined;
   log: Logger;
-  /** The id of the key that seals the audit log; commands of the directory are told. */
+  /** The id of the key that seals the audit log, for commands of the directory. */
   auditKeyId?: string | undefined;
   /** How long a connection may stay silent while the server closes, since a request may be on its way; 500 ms by default. */
   lastRequestMs?: number | undefined;
@@ -103,9 +103,9 @@ export interface TenantOptions {
   /** Called for each connection and stream that a limit refused or ended, beside the metrics and the logs. */
   onRefused?: OnRefused | undefined;
   isDatabaseUp: () => Promise<boolean>;
-  /** What the operations listener tells of changes; without it, that none is taken. */
+  /** What the operations listener reports about writes; without it, that none are accepted. */
   readiness?: (() => Promise<Readiness>) | undefined;
-  /** Who does the work that one server of a tenant does at a time; without it the operations listener names none. */
+  /** Which server does the work that one server of a tenant does at a time; without it the operations listener names none. */
   leases?: (() => readonly LeaseStatus[]) | undefined;
   /** What is wrong with the audit log; without it the operations listener reports it as sound. */
   integrityProblem?: (() => IntegrityProblem | undefined) | undefined;

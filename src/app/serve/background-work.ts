@@ -51,7 +51,7 @@ export function createDeliveries({ config, secrets, services, leases, metrics, l
     network: config.network,
     isMine: () => leases.holds("webhooks"),
     anchorOf: async (entry) =>
-      (await recordWatch.chain.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
+      (await recordWatch.chain.verifiedHead.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
     onResult: (receiver, result) => {
       metrics.countDelivery(receiver, result);
       if (result === "dead")

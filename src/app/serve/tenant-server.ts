@@ -177,7 +177,7 @@ function watchRecord({ services, leases, metrics, log }: Serving, anchors: Ancho
       security.note("integrity.failed", kind, NO_ORIGIN);
       log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
       const { acknowledged } = evidence;
-      if (kind === "set-back" && acknowledged?.ts && recordWatch.chain.vouched.isAt(acknowledged))
+      if (kind === "set-back" && acknowledged?.ts && recordWatch.chain.verifiedHead.isAt(acknowledged))
         anchors.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
     },
     onDifference: ({ checks }) => {
