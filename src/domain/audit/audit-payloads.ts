@@ -71,7 +71,7 @@ export type AuditPayloads = {
     /** Of a failure that counts although it is dated before the passed check on record: its own time. */
     datedAt?: string;
   };
-  /** A check with a status that is neither passed nor a refusal. */
+  /** A check with a status that is neither passed nor a refusal; or one passed shortly before a failure, which stands. */
   "kyc.unrecognised": { userId: string; status: string; provider: string; verifiedAt: string };
   "suitability.submitted": {
     userId: string;
