@@ -123,6 +123,7 @@ create table position (
   trader_id          text    not null,
   market_id          text    not null,
   side               text    not null,
+  -- Both stay as they were when the market is settled.
   shares_micro       bigint  not null,
   cost_micro         bigint  not null,
   version            bigint  not null,
@@ -230,6 +231,8 @@ create table api_key (
   -- What the key may do and the networks that it works from, as lists apart by spaces.
   scopes     text   not null,
   networks   text   not null,
+  -- Ended because its value leaked: no key may have this value again. Such rows are kept for ever.
+  leaked     boolean not null default false,
   constraint api_key_type_known check (type in ('admin', 'public'))
 );
 

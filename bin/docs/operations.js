@@ -1,9 +1,9 @@
 // The operations, events and types of the OpenAPI document as HTML.
 import { webhookBodies, webhookEventTypes } from "../../dist/contract/resources/webhooks.js";
 import { isFaultCode } from "../../dist/domain/fault.js";
+import { RETRIES, SCHEME } from "../../dist/server/openapi/openapi-events.js";
 import { withoutOrder } from "../../dist/server/openapi/openapi-refusals.js";
 import { usedComponents } from "../../dist/server/openapi/openapi-schemas.js";
-import { RETRIES, SCHEME } from "../../dist/server/openapi/openapi-webhooks.js";
 import { curlOf } from "./curl.js";
 import { block, paragraphs, pathOf, prose, table, text } from "./html.js";
 

@@ -98,10 +98,12 @@ type OtherMethod = { method?: "PUT" | "DELETE" };
 /**
  * Functions that make the rows of a resource. Each row gets the tag and keeps its literal types, so that the `Api` type
  * knows which operations are paged.
+ * @param common what all rows of the resource say
  */
-export function operationsUnder<const Of extends Tag>(tag: Of) {
+export function operationsUnder<const Of extends Tag>(tag: Of, common: { extension?: true } = {}) {
   const made = <const Fixed extends object, const Given extends object>(fixed: Fixed, row: Given) =>
-    ({ ...USUAL_READ, ...fixed, ...row, tag }) as Omit<typeof USUAL_READ & Fixed, keyof Given> & Given & { tag: Of };
+    ({ ...USUAL_READ, ...common, ...fixed, ...row, tag }) as Omit<typeof USUAL_READ & Fixed, keyof Given> &
+      Given & { tag: Of };
   return {
     operation: <const Given extends Stated & Access>(row: Given) => made({}, row),
     publicRead: <const Given extends StatedRead>(row: Given) => made({ method: "GET", auth: "public" }, row),

@@ -22,11 +22,13 @@ export function text(maxLength: number, minLength = 1) {
  * A number of a query or a path: plain digits, where `Number` would also read `1e1`, `0x10` and blanks. Callers within the
  * process give numbers.
  */
-export function queryNumber<Schema extends z.ZodType>(schema: Schema) {
-  const plain = (value: unknown) =>
-    typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+export function queryNumber<Schema extends z.ZodType>(schema: Schema, digits = /^-?(0|[1-9]\d*)(\.\d+)?$/) {
+  const plain = (value: unknown) => (typeof value === "string" && digits.test(value) ? Number(value) : value);
   return z.preprocess(plain, schema);
 }
+
+/** The same for a whole number: `010` and `1.0` are refused. */
+export const queryInteger = <Schema extends z.ZodType>(schema: Schema) => queryNumber(schema, /^-?(0|[1-9]\d*)$/);
 
 /** One line of text that a terminal, a page and a log all show as it is. */
 export function line(maxLength: number) {
@@ -231,7 +233,7 @@ export const AveragePrice = z
   .min(0)
   .meta({ id: "AveragePrice", description: "US dollars per share, fee included.", examples: [0.511224] });
 
-export const PageLimit = queryNumber(z.number().int().min(1).max(200)).meta({
+export const PageLimit = queryInteger(z.number().int().min(1).max(200)).meta({
   description: "The largest number of items to return; 50 unless given.",
   examples: [50],
 });

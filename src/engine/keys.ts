@@ -34,8 +34,9 @@ interface NamedKey extends KeyInHand {
 
 interface RotateKey extends NamedKey {
   hash: string;
-  /** How long the old values go on working. */
+  /** How long the old values go on working; not at all where they leaked. */
   overlapMs: number;
+  leaked?: boolean | undefined;
   /** Of the new value; unless given, it lives as long as the old one was meant to. */
   expiresAt?: number | undefined;
 }
@@ -49,7 +50,7 @@ export interface DeclaredKey extends Pick<ApiKey, "hash" | "name" | "type" | "ex
 /**
  * Puts a key into force.
  * @throws Fault SCOPE_REQUIRED for a scope that the key in use lacks, KEY_EXISTS while a key of this name works,
- * BAD_REQUEST for an expiry that has passed
+ * REFUSED for a value that was ended as leaked, BAD_REQUEST for an expiry that has passed
  */
 export const createKey: CommandKind<CreateKey, ApiKey> = {
   needs: () => [KEYRING],
@@ -58,6 +59,7 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
     requireScopes(command.heldScopes, scopes, `to give it to ${name}`);
     requireFuture(expiresAt, now);
     const keyring = draft.get("keyring", SINGLE) ?? [];
+    refuseLeaked(keyring, command);
     if (keyring.some((key) => key.name === name && isInForce(key, now)))
       throw new Fault("KEY_EXISTS", `There is a key of the name ${name}: rotate it, or revoke it first`);
     const key: ApiKey = {
@@ -68,6 +70,7 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
       from,
       createdAt: now,
       expiresAt,
+      leaked: false,
       onRecord: true,
       version: 0,
     };
@@ -81,13 +84,15 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
  * Adds a new value under the same name, with the scopes and networks of the old one. `oldUntil` is when the old values
  * end.
  * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when the key has a scope that the key
- * in use lacks: the caller is told the new value
+ * in use lacks: the caller is told the new value; REFUSED for a value that was ended as leaked
  */
 export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }> = {
   needs: () => [KEYRING],
   decide(draft, command, now) {
-    const { name, hash, overlapMs } = command;
+    const { name, hash, leaked = false } = command;
+    const overlapMs = leaked ? 0 : command.overlapMs;
     const keyring = draft.get("keyring", SINGLE) ?? [];
+    refuseLeaked(keyring, command);
     const live = liveKeys(
       keyring.filter(({ onRecord }) => onRecord),
       command,
@@ -100,8 +105,8 @@ export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }
     requireFuture(expiresAt, now);
     // A rotation must not make an old value live longer.
     const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
-    const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key) }));
-    const key: ApiKey = { ...newest, hash, createdAt: now, expiresAt, version: 0 };
+    const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key), leaked }));
+    const key: ApiKey = { ...newest, hash, createdAt: now, expiresAt, leaked: false, version: 0 };
     put(draft, [...keyring.filter((each) => !live.includes(each)), ...ending, key], [...ending, key]);
     const oldUntil = Math.max(...ending.map(ends));
     draft.record("key.created", {
@@ -153,16 +158,23 @@ export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey
  */
 export function statedKeys(keys: readonly ApiKey[]): StatedKeys {
   return Object.fromEntries(
-    keys.map(({ hash, scopes, from, createdAt, expiresAt }) => [
+    keys.map(({ hash, scopes, from, createdAt, expiresAt, leaked }) => [
       hash,
       {
         scopes: [...scopes],
         from: [...from],
         createdAt: new Date(createdAt).toISOString(),
         expiresAt: isoOrNull(expiresAt),
+        ...(leaked && { leaked }),
       },
     ]),
   );
+}
+
+/** @throws Fault REFUSED for a value that was ended as leaked */
+export function refuseLeaked(keyring: readonly ApiKey[], { name, hash }: Pick<ApiKey, "name" | "hash">): void {
+  if (keyring.some((key) => key.leaked && key.hash === hash))
+    throw new Fault("REFUSED", `The value of the key ${name} was ended as leaked: give the key a new value`);
 }
 
 /** Whether a key opens anything at an instant. */

@@ -114,6 +114,8 @@ export interface ApiKey extends Versioned {
   from: readonly string[];
   createdAt: number;
   expiresAt: number | null;
+  /** Whether it was ended because its value leaked: no key may have the value again. */
+  leaked: boolean;
   /** Whether the audit log states the key as this row does. A key that it does not state is refused. */
   onRecord: boolean;
 }

@@ -18,7 +18,7 @@ import {
   TENANT_TO_WRITE,
 } from "./command.ts";
 import type { Draft, Reader } from "./draft.ts";
-import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, statedKeys } from "./keys.ts";
+import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, refuseLeaked, statedKeys } from "./keys.ts";
 import {
   type CreateMarket,
   createMarket,
@@ -168,12 +168,13 @@ function asDeclared(key: DeclaredKey): DeclaredKey & Pick<ApiKey, "scopes" | "fr
 
 /**
  * Creates or changes the declared keys and ends the revoked ones at once; others are left alone.
- * @throws Fault REFUSED for a name that was taken since, KEY_IN_USE when the key in use would be locked out
+ * @throws Fault REFUSED for a name that was taken since or a value that was ended as leaked, KEY_IN_USE when the key in use would be locked out
  */
 function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: ApplyConfig, now: number): boolean {
   const keys = declared.map(asDeclared);
   const isRevoked = ({ name, hash }: ApiKey) => revoke.some((key) => key.name === name && hash.startsWith(key.hash));
   const keyring = draft.get("keyring", SINGLE) ?? [];
+  for (const key of keys) refuseLeaked(keyring, key);
   const next: ApiKey[] = keyring.map((key) => {
     const wanted = keys.find(({ hash }) => hash === key.hash);
     // A value that gets another name keeps its row: there is one row for each value.
@@ -183,7 +184,7 @@ function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: Appl
   for (const key of keys) {
     if (keyring.some(({ hash }) => hash === key.hash)) continue;
     if (next.some((each) => each.name === key.name && isInForce(each, now))) throw stale(`the key ${key.name}`);
-    next.push({ ...key, createdAt: now, onRecord: true, version: 0 });
+    next.push({ ...key, createdAt: now, leaked: false, onRecord: true, version: 0 });
   }
   const changed = next.filter((key) => !keyring.includes(key));
   if (usedName !== undefined) requireKeyInHand(usedName, keyring, next, now);

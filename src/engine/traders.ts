@@ -72,15 +72,17 @@ function applyKyc(
   const verdict = kycVerdict(status);
   const kycAt = trader.kycAt ?? Number.NEGATIVE_INFINITY;
   const isNewer = verifiedAt > kycAt;
-  const contradicts =
-    verdict === "failed" && trader.kyc === "verified" && verifiedAt < kycAt && verifiedAt >= kycAt - MAX_AHEAD_MS;
+  // The provider's clock may have run ahead when it dated the result on record.
+  const isWithinSkew = verifiedAt < kycAt && verifiedAt >= kycAt - MAX_AHEAD_MS;
+  const contradicts = isWithinSkew && verdict === "failed" && trader.kyc === "verified";
+  const isTooLate = isWithinSkew && verdict === "passed" && trader.kyc === "rejected";
   const update = (next: KycStatus, at: number, place: string | undefined, more: { datedAt?: string } = {}) => {
     const kyc = KYC_STATE_OF[next];
     draft.put("trader", traderId, { ...trader, kyc, kycAt: at, jurisdiction: place ?? trader.jurisdiction });
     const entry = { userId: traderId, status: next, provider, verifiedAt: isoOf(at), jurisdiction: place, ...more };
     draft.record("kyc.updated", entry);
   };
-  if (verdict === undefined) {
+  if (verdict === undefined || isTooLate) {
     draft.record("kyc.unrecognised", { userId: traderId, status, provider, verifiedAt: isoOf(verifiedAt) });
     const { kycReview } = policyAt(requireTenant(draft), now);
     // A refusal stands, and stops more than a review does.

@@ -72,7 +72,7 @@ function traderOf({ id, created_at, version, ...links }: Row, isSealed: IsSealed
 export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
     with ${keysSaid(sql)}
-    select coalesce(k.hash, said.hash) as hash, k.name, k.type, k.scopes, k.networks, k.created_at, k.expires_at, k.version,
+    select coalesce(k.hash, said.hash) as hash, k.name, k.type, k.scopes, k.networks, k.created_at, k.expires_at, k.leaked, k.version,
            said.link, ${nowMs(sql)} as now
       from api_key k
       full join keys_said said on said.hash = k.hash`;

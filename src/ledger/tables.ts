@@ -46,6 +46,7 @@ export const TABLES = {
       ),
       createdAt: whole(),
       expiresAt: whole(),
+      leaked: flag(),
     }),
     (key) => key,
     // As it stands in the table: no audit entry has confirmed it yet.

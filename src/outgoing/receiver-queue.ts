@@ -7,13 +7,13 @@ import {
   disableReceiver,
   fanOut,
   type NewDelivery,
-  readQuestions,
   readReceiver,
   recordAttempt,
   recordFailure,
   recordSuccess,
 } from "../ledger/unchained/webhook-queue.ts";
 import type { Pool } from "../postgres/pool.ts";
+import { readQuestions } from "../queries/audit.ts";
 import { type FollowedEntry, readEntries, readEntriesAfter } from "../queries/stream.ts";
 import {
   anchorEvent,

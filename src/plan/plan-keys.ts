@@ -27,17 +27,18 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
     if (key.expiresAt !== null && key.expiresAt <= live.now) continue;
     const desired = keyText(key);
     const current = liveText(live, key.name, [desired, keyring[key.name]]);
-    findings.items.push(
-      ...compare({
-        field: `keys.${key.name}`,
-        // Null and not undefined: to replace a key that was created live under the name is drift, not a change.
-        base: keyring[key.name] ?? null,
-        desired,
-        live: current,
-        adopted: adopted[`keys.${key.name}`],
-        direction: revives(key, live, keyring[key.name], current) ? "loosens" : reachOf(key, live),
-      }),
-    );
+    const items = compare({
+      field: `keys.${key.name}`,
+      // Null and not undefined: to replace a key that was created live under the name is drift, not a change.
+      base: keyring[key.name] ?? null,
+      desired,
+      live: current,
+      adopted: adopted[`keys.${key.name}`],
+      direction: revives(key, live, keyring[key.name], current) ? "loosens" : reachOf(key, live),
+    });
+    const isLeaked = live.endedKeys.some(({ leaked, fingerprint }) => leaked && fingerprint === key.fingerprint);
+    const problem = `the value of ${key.reference ?? key.name} was ended as leaked; put a new value there`;
+    findings.items.push(...items.map((item) => (isLeaked && item.kind !== "adopted" ? { ...item, problem } : item)));
   }
   for (const [name, applied] of Object.entries(keyring)) {
     if (keys.some((key) => key.name === name)) continue;

@@ -13,6 +13,8 @@ export interface DesiredKey {
   /** SHA-256 of the value, for the database; plans show the fingerprint. Undefined where the value is not available. */
   hash: string | undefined;
   fingerprint: string;
+  /** Where its value stands, such as `ACME_ADMIN_KEY`. */
+  reference?: string | undefined;
   scopes: readonly Scope[];
   /** CIDR ranges; none is anywhere. */
   from: readonly string[];
@@ -41,7 +43,7 @@ export interface Desired {
 }
 
 /** An API key of the database, without its hash. */
-export type LiveKey = Omit<DesiredKey, "hash"> & { createdAt: number };
+export type LiveKey = Omit<DesiredKey, "hash" | "reference"> & { createdAt: number; leaked: boolean };
 
 /** A market with a key, as it stands. */
 export interface AppliedMarket extends Omit<DeclaredTerms, "state" | "liquidityUsd"> {

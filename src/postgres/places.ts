@@ -15,6 +15,11 @@ export class Places {
     return this.#count - this.#free.length;
   }
 
+  /** How many wait for a place. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Waits for a place. @param signal ends the wait: the promise rejects with its reason */
   async take(signal?: AbortSignal): Promise<number> {
     signal?.throwIfAborted();

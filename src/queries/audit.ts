@@ -133,7 +133,7 @@ export async function findAuditEntry(sql: ReadSql, seq: bigint): Promise<AuditEn
   return row && TABLES.audit.decode(row);
 }
 
-/** The questions of markets, by their ids. */
+/** The questions of markets, by their ids. They never change. */
 export async function readQuestions(sql: ReadSql, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await sql<{ id: string; question: string }[]>`
     select id, question from market where id = any(${textArray(ids)}::text[])`;

@@ -19,6 +19,7 @@ import { microFromDecimal } from "../domain/money.ts";
 import { storedPolicy } from "../domain/policy/policy.ts";
 import { startOfDay, startOfHour } from "../domain/time/units.ts";
 import { KYC_STATE_OF } from "../domain/trader.ts";
+import { portfolioAfter } from "../engine/fill.ts";
 import { newWatch } from "../engine/oracle.ts";
 import {
   type Market,
@@ -220,8 +221,7 @@ function applyTrade(
 }
 
 function expose(rows: LoggedRows, userId: string, costMicro: bigint): void {
-  const exposureMicro = rows.get("portfolio", userId)?.exposureMicro ?? 0n;
-  rows.put("portfolio", userId, { exposureMicro: exposureMicro + costMicro });
+  rows.put("portfolio", userId, portfolioAfter(rows.get("portfolio", userId), costMicro));
 }
 
 /** Each share of the outcome takes its dollar out of the escrow, and the house the rest. */
@@ -286,9 +286,9 @@ function applyTenant(rows: LoggedRows, stated: StatedTenant, document: string): 
 
 /** Every value that the entry lists, as it is from then on. */
 function applyKeys(rows: LoggedRows, { name, type, keys }: AuditPayloads["key.created" | "key.revoked"]): void {
-  for (const [hash, { scopes, from, createdAt, expiresAt }] of Object.entries(keys))
+  for (const [hash, { scopes, from, createdAt, expiresAt, leaked = false }] of Object.entries(keys))
     rows.put("apiKey", hash, {
-      ...{ hash, name, type, scopes: scopes as Tables["apiKey"]["scopes"], from, onRecord: true, version: 0 },
+      ...{ hash, name, type, scopes: scopes as Tables["apiKey"]["scopes"], from, leaked, onRecord: true, version: 0 },
       createdAt: Date.parse(createdAt),
       expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
     });

@@ -9,7 +9,6 @@ import type { Refusal } from "../services/security/refusal-log.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Standing } from "./rate-limiter.ts";
 
-// Eight random characters keep the ids of processes and restarts apart; the counter makes them unique and cheap.
 /** Bytes of an id: two of a million million requests share one about once in a hundred million cases. */
 const ID_BYTES = 12;
 /** Random bytes are fetched for many ids at once: a call for each would cost more than the rest of the exchange. */

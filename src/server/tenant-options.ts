@@ -2,18 +2,12 @@ import type { Logger } from "pino";
 import type { ConnectionLimits } from "../domain/access/connection-limits.ts";
 import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { IntegrityProblem } from "../domain/audit/audit-link.ts";
-import type { IsSealed } from "../domain/audit/seal.ts";
 import type { Fault } from "../domain/fault.ts";
-import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { InboundProvider } from "../providers/kyc.ts";
-import type { AuditTail } from "../services/audit/audit-tail.ts";
 import type { LeaseStatus } from "../services/background/leases.ts";
-import type { Cursors } from "../services/cursor.ts";
 import type { Handlers } from "../services/invoke.ts";
-import type { RefusalLog } from "../services/security/refusal-log.ts";
-import type { SecurityLog } from "../services/security/security-log.ts";
-import type { Views } from "../services/views/views.ts";
+import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { JwtOptions } from "./access/user-tokens.ts";
 import type { OnRefused } from "./connections/connection-refusals.ts";
 import type { Exchange } from "./exchange.ts";
@@ -49,18 +43,13 @@ export interface TenantOptions {
    * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors and the
    * answers in memory, and the log in lines needs the connection for checks.
    */
-  services: {
-    handlers: Handlers;
-    isSealed: IsSealed;
-    sequencer?: Sequencer;
-    tail?: AuditTail;
-    refusals?: RefusalLog;
-    security?: SecurityLog;
-    cursors?: Cursors;
-    views?: Views;
-    publicReads?: Pick<Pool, "read" | "snapshot">;
-    checks?: Pool;
-  };
+  services: { handlers: Handlers } & Pick<TenantServices, "isSealed"> &
+    Partial<
+      Pick<
+        TenantServices,
+        "sequencer" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks"
+      >
+    >;
   /** Used for API keys, the shared request count, and the first data of streams and the widget. */
   pool: Pool;
   jwt: JwtOptions;
@@ -94,7 +83,7 @@ export interface TenantOptions {
   /** How often streams send a heartbeat and check their credentials. */
   streamHeartbeatMs?: number | undefined;
   log: Logger;
-  /** The id of the key that seals the audit log; commands of the directory are told. */
+  /** The id of the key that seals the audit log, for commands of the directory. */
   auditKeyId?: string | undefined;
   /** How long a connection may stay silent while the server closes, since a request may be on its way; 500 ms by default. */
   lastRequestMs?: number | undefined;
@@ -103,9 +92,9 @@ export interface TenantOptions {
   /** Called for each connection and stream that a limit refused or ended, beside the metrics and the logs. */
   onRefused?: OnRefused | undefined;
   isDatabaseUp: () => Promise<boolean>;
-  /** What the operations listener tells of changes; without it, that none is taken. */
+  /** What the operations listener reports about writes; without it, that none are accepted. */
   readiness?: (() => Promise<Readiness>) | undefined;
-  /** Who does the work that one server of a tenant does at a time; without it the operations listener names none. */
+  /** Which server does the work that one server of a tenant does at a time; without it the operations listener names none. */
   leases?: (() => readonly LeaseStatus[]) | undefined;
   /** What is wrong with the audit log; without it the operations listener reports it as sound. */
   integrityProblem?: (() => IntegrityProblem | undefined) | undefined;

@@ -53,8 +53,9 @@ async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"lis
 }
 
 /** A stored key as lists and the configuration show it. */
-export function keyView({ hash, name, type, scopes, from, createdAt, expiresAt }: ApiKey) {
-  return { name, type, fingerprint: keyFingerprint(hash), scopes: [...scopes], from: [...from], createdAt, expiresAt };
+export function keyView({ hash, name, type, scopes, from, createdAt, expiresAt, leaked }: ApiKey) {
+  const fingerprint = keyFingerprint(hash);
+  return { name, type, fingerprint, scopes: [...scopes], from: [...from], createdAt, expiresAt, leaked };
 }
 
 function create(context: ServiceContext, input: Input<"createKey">, caller: Caller) {
@@ -83,7 +84,7 @@ function create(context: ServiceContext, input: Input<"createKey">, caller: Call
 }
 
 async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller: Caller) {
-  const { name, overlapSeconds, expiresAt } = input;
+  const { name, overlapSeconds, leaked, expiresAt } = input;
   // The prefix tells the type, which never changes under a name that is in force; the command checks it again.
   const type = input.type ?? (await typeOf(context, name));
   const value = newApiKey(type);
@@ -106,6 +107,7 @@ async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller
       keyType: type,
       hash: hashApiKey(value),
       overlapMs: overlapSeconds * 1000,
+      leaked,
       expiresAt,
       ...keyInHand(caller),
     },

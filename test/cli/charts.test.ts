@@ -185,13 +185,4 @@ describe("narrow terminals", () => {
       "          $200,000 at the start of 2030?",
     ]);
   });
-
-  test("notes and errors break between words on a terminal, and not in a pipe", () => {
-    const narrow = testIo({ terminal: 20 });
-    narrow.output.note("There are more than these: raise --limit.");
-    expect(narrow.stderr.text).toBe("There are more than\nthese: raise\n--limit.\n");
-    const piped = testIo();
-    piped.output.note("There are more than these: raise --limit.");
-    expect(piped.stderr.text).toBe("There are more than these: raise --limit.\n");
-  });
 });

@@ -175,6 +175,42 @@ describe("configuration as code over the database and over HTTP", () => {
     expect((await terms(doors.http))?.feedSha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  test("a value that was ended as leaked comes back by no apply: plan and apply name the variable until it holds another", async () => {
+    const variable = (side: Side) => `${side.tenant.toUpperCase()}_PUBLIC_KEY`;
+    const put = async (side: Side, value: string) => {
+      const text = await readFile(path(".env"), "utf8");
+      await writeFile(
+        path(".env"),
+        text.replace(new RegExp(`^${variable(side)}=.*$`, "m"), `${variable(side)}=${value}`),
+      );
+    };
+    for (const side of [doors.db, doors.http]) {
+      const planned = path(`${side.tenant}.leaked`);
+      await side.edit((text) => text.replace(/feeBps: \d+/, "feeBps: 56"));
+      expect(await side.raw("plan", "--out", planned)).toMatchObject({ code: 0 });
+      const { code, stdout } = await side.raw("key", "rotate", "web", "--leaked");
+      expect(code).toBe(0);
+      const blocked = `keys.web: the value of ${variable(side)} was ended as leaked; put a new value there`;
+      for (const line of [
+        ["plan"],
+        ["apply"],
+        ["apply", "--on-drift", "overwrite", "--accept-loosening"],
+        ["apply", "--on-drift", "overwrite", "--accept-loosening", "--via", "db"],
+      ]) {
+        const refused = await side.raw(...line);
+        expect([line, refused.code, refused.stderr]).toEqual([line, 3, expect.stringContaining(blocked)]);
+      }
+      expect(await side.raw("apply", planned, "--accept-loosening")).toMatchObject({ code: 3 });
+      await put(side, JSON.parse(stdout).key);
+      expect(await side.raw("apply", "--yes")).toMatchObject({ code: 0 });
+      expect(JSON.parse((await side.raw("reconcile")).stdout)).toMatchObject({ ok: true });
+      expect(JSON.parse((await side.raw("replay")).stdout)).toMatchObject({ ok: true });
+      expect(JSON.parse((await side.raw("key", "list")).stdout)).toContainEqual(
+        expect.objectContaining({ name: "web", active: false, leaked: true }),
+      );
+    }
+  });
+
   test("receipts and the build server's page are written alike", async () => {
     const came = async (side: Side) => {
       const [receipt, summary] = [path(`${side.tenant}.receipt`), path(`${side.tenant}.md`)];

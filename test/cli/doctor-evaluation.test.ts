@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { evaluateAddresses, evaluateJurisdictions } from "../../src/app/checks/addresses.ts";
-import { evaluateCertificate } from "../../src/app/checks/certificate.ts";
+import { evaluateAddresses, evaluateCertificate, evaluateJurisdictions } from "../../src/app/checks/addresses.ts";
 import type { Finding } from "../../src/app/checks/check.ts";
 import { type DatabaseFacts, evaluateDatabase } from "../../src/app/checks/database.ts";
 import { type DurabilityFacts, evaluateBackup, evaluateDurability } from "../../src/app/checks/durability.ts";
 import { evaluateKeySet } from "../../src/app/checks/key-set.ts";
-import { evaluateMachine, type MachineFacts } from "../../src/app/checks/machine.ts";
+import { evaluateEnvFile, evaluateMachine, type MachineFacts } from "../../src/app/checks/machine.ts";
 import { evaluateHeld } from "../../src/app/checks/oracle.ts";
 import {
   evaluateRecord,
@@ -13,7 +12,6 @@ import {
   evaluateTreasury,
   type RecordFacts,
 } from "../../src/app/checks/record.ts";
-import { evaluateEnvFile } from "../../src/app/checks/secret-files.ts";
 import { evaluateSecrets, type SecretFact, type SecretFacts } from "../../src/app/checks/secrets.ts";
 import { evaluateServer } from "../../src/app/checks/server.ts";
 

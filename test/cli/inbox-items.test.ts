@@ -110,6 +110,7 @@ test("withdrawals, overrides, keys, receivers and backups wait with their time, 
     from: [],
     createdAt: at(-9),
     expiresAt,
+    leaked: false,
   });
   expect(
     expiringKeys("acme", [key("now", at(1)), key("soon", at(9)), key("far", at(20)), key("never", null)], limits),

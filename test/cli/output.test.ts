@@ -342,8 +342,10 @@ test("a refusal of a server tells people how to learn why, and leaves scripts al
   expect(script.stderr.text).toBe("pmctl: Too much\n");
 });
 
-test("a note that is too long for the terminal goes on under its own indentation", () => {
-  const io = testIo({ terminal: 30 });
-  io.output.note("Next:\n  pmctl apply acme   creates the database");
-  expect(io.stderr.text).toBe("Next:\n  pmctl apply acme   creates\n  the database\n");
+test("a note that is too long for the terminal breaks between words, under its own indentation; in a pipe it stays", () => {
+  const [narrow, piped] = [testIo({ terminal: 30 }), testIo()];
+  const text = "Next:\n  pmctl apply acme   creates the database";
+  for (const { output } of [narrow, piped]) output.note(text);
+  expect(narrow.stderr.text).toBe("Next:\n  pmctl apply acme   creates\n  the database\n");
+  expect(piped.stderr.text).toBe(`${text}\n`);
 });

@@ -36,6 +36,12 @@ test("a tenant that nobody serves is out of order where its file expects a serve
   expect(await json("health")).toMatchObject({ exitCode: 0, shown: { ok: true } });
   expect(await checkOf("health")).toMatchObject({ status: "ok" });
   expect(await json("inbox")).toMatchObject({ exitCode: 0 });
+  expect(await json("health", "acme")).toMatchObject({ exitCode: 0, shown: { ok: true } });
+  expect(await json("health", "nobody")).toMatchObject({ exitCode: 5 });
+  const { stdout: shown } = await operator.run("status", "-o", "table");
+  expect(shown).toContain(server.url);
+  const { stdout: rows } = await operator.run("doctor", "acme", "-o", "tsv");
+  expect(rows.split("\n").filter((row) => row.split("\t")[1] === "health")).toHaveLength(1);
   const { pid } = server.child;
   const [line] = (await json("status", "acme")).shown;
   expect(line).toMatchObject({

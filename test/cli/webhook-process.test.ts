@@ -70,15 +70,17 @@ describe("pmctl webhook", () => {
       async (event) => {
         const before = await user();
         const send = ["webhook", "send", event];
-        for (const [words, named] of [
+        const named = event.startsWith("kyc.") ? ["--set", "provider=idv"] : [];
+        for (const [words, why] of [
           [[], "--as-provider and --reason"],
           [["--yes", "--reason", "ticket 7"], "--as-provider and --reason"],
           [["--as-provider", "--yes"], "add --reason"],
           [["--as-provider", "--yes", "--reason", " "], "add --reason"],
-          [["--as-provider", "--reason", "ticket 7"], "add --yes"],
-        ] as const) {
+          [["--as-provider", "--reason", "ticket 7", ...named], "add --yes"],
+          ...(named.length > 0 ? [[["--as-provider", "--yes", "--reason", "ticket 7"], "--set provider=NAME"]] : []),
+        ] as [string[], string][]) {
           const { exitCode, stderr } = await run(...send, ...words);
-          expect([exitCode, stderr]).toEqual([6, expect.stringContaining(named)]);
+          expect([exitCode, stderr]).toEqual([6, expect.stringContaining(why)]);
         }
         expect(await user()).toEqual(before);
       },

@@ -129,6 +129,19 @@ describe("KYC events", () => {
     expect(world.run(kycOf({ verifiedAt: passedAt })).draft.audit).toEqual([]);
   });
 
+  test("a passed check dated up to five minutes before the failure on record does not count, and is on record", () => {
+    const failedAt = NOW + 4 * 60_000;
+    world.run(kycOf({ status: "failed", verifiedAt: failedAt }));
+    expect(world.run(kycOf({ verifiedAt: failedAt - 5 * 60_000 - 1 })).draft.audit).toEqual([]);
+    const { draft } = world.run(kycOf({ verifiedAt: NOW }));
+    const verifiedAt = new Date(NOW).toISOString();
+    expect(draft.audit).toEqual([
+      { type: "kyc.unrecognised", payload: { userId: "ann", status: "passed", provider: "sumsub", verifiedAt } },
+    ]);
+    expect(standing()).toMatchObject({ kyc: "rejected", kycAt: failedAt });
+    expect(world.run(kycOf({ verifiedAt: failedAt })).draft.audit).toEqual([]);
+  });
+
   test("one that names no jurisdiction keeps the one on record", () => {
     world.run(kycOf({ verifiedAt: MONDAY }));
     world.run(kycOf({ jurisdiction: undefined }));

@@ -146,3 +146,28 @@ describe("a served tenant", () => {
     expect(far.stderr).toContain("far from the last price");
   });
 });
+
+const sweeps = async ({ opsUrl }: ServerProcess) => {
+  const { leases } = (await (await fetch(`${opsUrl}/readyz`)).json()) as { leases: { work: string; held: boolean }[] };
+  return leases.some(({ work, held }) => work === "oracle" && held);
+};
+
+test("a market that is due when the server with the oracle's lease is killed is settled by another within ten seconds", async () => {
+  const servers = [server, await operator.serve("acme"), await operator.serve("acme")];
+  // The source has no newer price until long after the close.
+  feeds.say("/house/steel", { last: "801.25", ts: Date.now() });
+  const { id } = await closing("acme:steel > 800");
+  const holding = await Promise.all(servers.map(sweeps));
+  const holder = servers[holding.indexOf(true)];
+  const survivor = servers[holding.indexOf(false)];
+  if (!holder || !survivor) throw new Error("One server holds the lease");
+  await holder.kill("SIGKILL");
+  const killedAt = performance.now();
+  const { ACME_PUBLIC_KEY = "" } = await operator.secrets();
+  const statusOf = async () => {
+    const answer = await fetch(`${survivor.url}/v1/markets/${id}`, { headers: { "x-api-key": ACME_PUBLIC_KEY } });
+    return ((await answer.json()) as { status: string }).status;
+  };
+  while ((await statusOf()) !== "settled" && performance.now() - killedAt < 60_000) await delay(100);
+  expect(performance.now() - killedAt).toBeLessThan(10_000);
+});

@@ -212,6 +212,7 @@ describe("keys", () => {
       from: [],
       createdAt: 1,
       expiresAt: null,
+      leaked: false,
       onRecord: true,
       version: 1,
     };
@@ -258,6 +259,25 @@ describe("the value of a key that was ended", () => {
     ended(tenant);
     tenant.world.now += 1000;
     ended(tenant);
+  });
+
+  test("comes back by no flag and under no name once it was ended as leaked", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ops: "a" } });
+    tenant.world.run({ type: "rotateKey", name: "ops", hash: "b".repeat(64), overlapMs: 1000, leaked: true });
+    for (const keys of [{ ops: "a" }, { ops: "b", other: "a" }]) {
+      expect(refusalOf(() => tenant.apply({ keys }, { onDrift: "overwrite", acceptLoosening: true }))).toMatch(
+        /keys\.(ops|other): the value of (ops|other) was ended as leaked; put a new value there/,
+      );
+    }
+    const hash = tenant.world.get("keyring", "")?.find(({ leaked }) => leaked)?.hash ?? "";
+    const key = { name: "new", keyType: "admin", hash, expiresAt: null } as const;
+    const again = "The value of the key new was ended as leaked";
+    expect(refusalOf(() => tenant.world.run({ type: "createKey", ...key }))).toContain(again);
+    const rotation = { type: "rotateKey", name: "ops", hash, overlapMs: 0 } as const;
+    expect(refusalOf(() => tenant.world.run(rotation))).toContain("was ended as leaked");
+    tenant.apply({ keys: { ops: "c" } }, { onDrift: "overwrite", acceptLoosening: true });
+    expect(tenant.world.get("keyring", "")?.filter(({ leaked }) => leaked)).toHaveLength(1);
   });
 
   test("comes back under another name only so, too", () => {

@@ -3,32 +3,12 @@ import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Caller, Handlers } from "../../src/services/invoke.ts";
-import {
-  ADMIN_KEY,
-  allHandlers,
-  type Backend,
-  EXPIRED_KEY,
-  openBackend,
-  PUBLIC_KEY,
-  requestOf,
-  serve,
-  userToken,
-} from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, allHandlers, EXPIRED_KEY, PUBLIC_KEY, requestOf, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 
-let backend: Backend;
-let server: RunningServer;
-let calls: { id: string; caller: Caller }[];
-
-beforeAll(async () => {
-  backend = await openBackend();
-  calls = [];
-  server = await serve(backend, allHandlers());
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
-});
+const { backend, server } = serverOfTests(allHandlers());
+const calls: { id: string; caller: Caller }[] = [];
 
 async function send(operation: Operation, headers: Record<string, string>): Promise<Response> {
   const { path, init } = requestOf(operation);

@@ -7,19 +7,17 @@ import { FEES, TREASURY } from "../../src/domain/accounts.ts";
 import { DEFAULT_POLICY } from "../../src/domain/policy/policy.ts";
 import { tenantText } from "../config/support.ts";
 import { Random } from "../model/random.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 let directory: string;
 beforeAll(async () => {
-  tenant = await serveTenant();
   directory = await mkdtemp("/tmp/pmctl-cases-");
   await mkdir(join(directory, "tenants/acme/tests"), { recursive: true });
   await writeFile(join(directory, "tenants/acme/tenant.yaml"), tenantText({ kyc: "{ required: false }" }));
 });
 afterAll(async () => {
-  await tenant.close();
   await rm(directory, { recursive: true, force: true });
 });
 

@@ -1,25 +1,24 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { TAGS } from "../../src/contract/operation.ts";
 import { operationIds } from "../../src/contract/operations.ts";
 import { webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
 import { faultFacts } from "../../src/domain/fault.ts";
 import { openApiDocument } from "../../src/server/openapi/openapi.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
+import { serveTenant } from "./support/tenant.ts";
 
 const MAX_COMPRESSED = 60 * 1024;
 const BASE_URL = "https://predict.acme.example";
 const PATHS = ["/docs", ...[...Object.keys(TAGS), "webhooks", "refusals", "embed"].map((name) => `/docs/${name}`)];
 const document = openApiDocument();
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests({ baseUrl: BASE_URL });
 const pages = new Map<string, string>();
 beforeAll(async () => {
-  tenant = await serveTenant({ baseUrl: BASE_URL });
   for (const path of PATHS) pages.set(path, await (await fetch(tenant.url + path)).text());
 });
-afterAll(() => tenant.close());
 
 const page = (path: string): string => pages.get(path) ?? "";
 const whole = (): string => [...pages.values()].join("");

@@ -4,22 +4,20 @@ import { localApi } from "../../src/client/local-api.ts";
 import type { Pool } from "../../src/postgres/pool.ts";
 import { EndedSessions, type RecordEnd } from "../../src/server/access/ended-sessions.ts";
 import type { RunningServer } from "../../src/server/server.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, insertKey, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 /** Another server of the same tenant. */
 let other: RunningServer;
 let nextUser = 0;
 beforeAll(async () => {
-  tenant = await serveTenant();
   const { backend, services } = tenant;
   other = await serve(backend, services.handlers, { services, isDatabaseUp: services.isDatabaseUp });
 });
 afterAll(async () => {
   await other.close();
-  await tenant.close();
 });
 
 const call = (url: string, method: string, path: string, headers: Record<string, string>, body?: object) =>

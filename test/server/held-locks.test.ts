@@ -2,18 +2,17 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { postWebhook } from "../support/operator.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 /** What a provider waits for an answer. */
 const PROVIDER_PATIENCE_MS = 5000;
 const MARKET = "mkt_locked";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 let operator: Sql;
 beforeAll(async () => {
-  tenant = await serveTenant();
   operator = connect(tenant.backend.database.connection, { name: "forgotten shell", max: 1 });
   await tenant.openMarket(MARKET);
   await tenant.deposit("usr_1", 1000);
@@ -21,7 +20,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await operator.end({ timeout: 5 });
-  await tenant.close();
 });
 
 async function trade(): Promise<Response> {

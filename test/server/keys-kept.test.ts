@@ -1,5 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { WireInput } from "../../src/contract/operations.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { readerOf } from "../../src/postgres/pool.ts";
+import { KeyRing } from "../../src/server/access/key-ring.ts";
 import { configInput } from "./support/config-input.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, sha256, userToken } from "./support/harness.ts";
@@ -243,4 +246,23 @@ describe("what a key is kept to is what the log says", () => {
     await sql`update api_key set scopes = 'read', networks = '127.0.0.1/32' where name = 'narrow'`;
     expect(await reconcile()).toBe(true);
   });
+});
+
+test("whoever waits for the keys while this process changes them decides by those after the change", async () => {
+  const { connection } = tenant.backend.database;
+  const [reader, other] = [
+    connect(connection, { name: "ring", max: 2 }),
+    connect(connection, { name: "other", max: 1 }),
+  ];
+  onTestFinished(async () => {
+    await Promise.all([reader.end({ timeout: 5 }), other.end({ timeout: 5 })]);
+  });
+  const ring = new KeyRing(readerOf(reader), tenant.services.isSealed);
+  await other.unsafe("begin");
+  await other.unsafe("lock table api_key in access exclusive mode");
+  const waiting = ring.ready();
+  ring.forget();
+  await other.unsafe("commit");
+  await waiting;
+  expect(ring.find(ADMIN_KEY)).toMatchObject({ name: "ops" });
 });

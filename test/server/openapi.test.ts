@@ -4,7 +4,7 @@ import { operations } from "../../src/contract/operations.ts";
 import { webhookBodies, webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { openApiDocument } from "../../src/server/openapi/openapi.ts";
-import { openBackend, serve } from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by path here
 type Json = Record<string, any>;
@@ -150,14 +150,11 @@ describe("the OpenAPI document", () => {
   });
 });
 
+const { server } = serverOfTests({
+  getHealth: async () => ({ ok: true, service: "acme", db: true, uptimeSec: 1 }),
+});
 test("the document is public, and describes what is served", async () => {
-  const backend = await openBackend();
-  const server = await serve(backend, {
-    getHealth: async () => ({ ok: true, service: "acme", db: true, uptimeSec: 1 }),
-  });
   const response = await fetch(`${server.url}/openapi.json`);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
   expect(Object.keys(((await response.json()) as Json).paths)).toEqual(["/health", "/v1/session"]);
-  await server.close();
-  await backend.close();
 });

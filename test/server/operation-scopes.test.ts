@@ -1,37 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { httpApi } from "../../src/client/http-api.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../src/contract/operations.ts";
 import { coversScopes, SCOPES, type Scope } from "../../src/domain/access/scopes.ts";
-import type { RunningServer } from "../../src/server/server.ts";
-import {
-  allHandlers,
-  type Backend,
-  insertKey,
-  openBackend,
-  PUBLIC_KEY,
-  requestOf,
-  serve,
-  userToken,
-} from "./support/harness.ts";
+import { serverOfTests } from "./support/during-tests.ts";
+import { allHandlers, insertKey, PUBLIC_KEY, requestOf, userToken } from "./support/harness.ts";
 
-let backend: Backend;
-let server: RunningServer;
+const { backend, server } = serverOfTests(allHandlers());
 let token: string;
 const keyOf = (scope: Scope) => `sk_only_${scope === "*" ? "all" : scope}`;
 beforeAll(async () => {
-  backend = await openBackend();
   for (const scope of SCOPES)
-    await insertKey(backend.sql, keyOf(scope), `only-${scope === "*" ? "all" : scope}`, "admin", null, {
-      scopes: [scope],
-    });
-  server = await serve(backend, allHandlers());
+    await insertKey(backend.sql, keyOf(scope), keyOf(scope).replace("sk_", ""), "admin", null, { scopes: [scope] });
   token = await userToken();
-});
-afterAll(async () => {
-  await server.close();
-  await backend.close();
 });
 
 const rows = operationIds.map((id): [OperationId, Operation] => [id, operations[id]]);

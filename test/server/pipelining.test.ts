@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { TenantOptions } from "../../src/server/tenant-options.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { type Backend, openBackend, PUBLIC_KEY, serve } from "./support/harness.ts";
+import { backendOfTests } from "./support/during-tests.ts";
+import { PUBLIC_KEY, serve } from "./support/harness.ts";
 import { expectCommonHeaders, expectRefusal, parseRaw } from "./support/requests.ts";
 import { type Client, HEALTH, open } from "./support/sockets.ts";
 import { serveTenant } from "./support/tenant.ts";
@@ -18,19 +19,15 @@ const handlers = {
 } as unknown as Handlers;
 const BUSY = `GET /v1/markets/trending HTTP/1.1\r\nhost: x\r\nx-api-key: ${PUBLIC_KEY}\r\n\r\n`;
 
-let backend: Backend;
+const backend = backendOfTests();
 let server: RunningServer;
 const refused: [reason: string, address: string][] = [];
 const clients: Client[] = [];
-beforeAll(async () => {
-  backend = await openBackend();
-});
 afterEach(async () => {
   for (const { socket } of clients.splice(0)) socket.destroy();
   for (const each of release.splice(0)) each();
   await server.close();
 });
-afterAll(() => backend.close());
 
 async function serveWith(options: Partial<TenantOptions> = {}): Promise<void> {
   refused.length = 0;

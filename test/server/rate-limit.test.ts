@@ -1,19 +1,11 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { poolOf } from "../support/pool.ts";
-import {
-  ADMIN_KEY,
-  type Backend,
-  insertKey,
-  openBackend,
-  PUBLIC_KEY,
-  serve,
-  sha256,
-  WEBHOOK_SECRET,
-} from "./support/harness.ts";
+import { backendOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, insertKey, PUBLIC_KEY, serve, sha256, WEBHOOK_SECRET } from "./support/harness.ts";
 import { exchangeRaw, expectRefusal } from "./support/requests.ts";
 
 const handlers = {
@@ -21,11 +13,7 @@ const handlers = {
   receivePayment: async () => ({ received: true }),
 } as unknown as Handlers;
 
-let backend: Backend;
-beforeAll(async () => {
-  backend = await openBackend();
-});
-afterAll(() => backend.close());
+const backend = backendOfTests();
 
 /** Every test is the first to count. */
 async function fresh(perMinute: number, options: object = {}): Promise<RunningServer> {

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { forgetOldCounts } from "../../src/ledger/unchained/forget.ts";
 import { countRequests, type SharedCount } from "../../src/ledger/unchained/request-count.ts";
 import { RateLimiter } from "../../src/server/rate-limiter.ts";
-import { type Backend, openBackend } from "./support/harness.ts";
+import { backendOfTests } from "./support/during-tests.ts";
 
-let backend: Backend;
-beforeAll(async () => {
-  backend = await openBackend();
-});
-afterAll(() => backend.close());
+const backend = backendOfTests();
 
 /** Lets the process's own clock, and timers where told, move only when the test says so. */
 function stopTime(...toFake: ("performance" | "setTimeout" | "clearTimeout")[]): void {

@@ -140,9 +140,12 @@ describe("what is no JSON object, no number or no path is refused:", () => {
     expect((await send("/v1/policy", {}, {}, "PUT")).status).toBe(200);
   });
 
-  test.each(["limit=1e1", "limit=0x10", "limit=%201", "limit=", "limit=1.5"])("a page with %s", async (query) => {
-    await expectRefusal(await get(`/v1/markets?${query}`), 400, "BAD_REQUEST");
-  });
+  test.each(["limit=1e1", "limit=0x10", "limit=%201", "limit=", "limit=1.5", "limit=1.0", "limit=010"])(
+    "a page with %s",
+    async (query) => {
+      await expectRefusal(await get(`/v1/markets?${query}`), 400, "BAD_REQUEST");
+    },
+  );
 
   test("a path with a slash at its end", async () => {
     await expectRefusal(await get("/v1/markets/"), 404, "NOT_FOUND");
@@ -163,6 +166,8 @@ describe("what is no JSON object, no number or no path is refused:", () => {
   test("a body with the key __proto__", async () => {
     const body = JSON.stringify(market({ meta: { a: 1 } })).replace('"a":1', '"__proto__":{"a":1}');
     await expectRefusal(await send("/v1/markets", body), 400, "BAD_REQUEST");
+    const negative = JSON.stringify(market({ meta: { a: 1 } })).replace('"a":1', '"a":-0');
+    await expectRefusal(await send("/v1/markets", negative), 400, "BAD_REQUEST");
   });
 });
 

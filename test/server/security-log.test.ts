@@ -1,28 +1,20 @@
 import { createHash } from "node:crypto";
-import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
 import type { SecurityEvent } from "../../src/domain/access/security.ts";
 import { forgetOldSecurityEvents } from "../../src/ledger/unchained/forget.ts";
 import { configInput } from "./support/config-input.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 type Entry = WireResult<"listSecurityEvents">["entries"][number];
 
-let tenant: ServedTenant;
 const lines: Record<string, unknown>[] = [];
-beforeAll(async () => {
-  const write = (chunk: Buffer, _: string, done: () => void) => {
-    lines.push(JSON.parse(chunk.toString()));
-    done();
-  };
-  tenant = await serveTenant({ trustProxy: ["127.0.0.1/32"], log: pino(new Writable({ write })) });
-});
-afterAll(() => tenant.close());
+const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+const tenant = tenantOfTests({ trustProxy: ["127.0.0.1/32"], log });
 /** Each test speaks from an address of its own. */
 let lastAddress = 0;
 let address: string;

@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, AUDIT_SECRET, PUBLIC_KEY, serveServices, TENANT, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 const others: { services: TenantServices; server: RunningServer }[] = [];
 let urls: string[];
 let authorization: string;
 beforeAll(async () => {
-  tenant = await serveTenant();
   for (let count = 0; count < 2; count++) {
     const connection = tenant.backend.database.server;
     const services = await openTenant({ tenantId: TENANT, connection, auditSecret: AUDIT_SECRET });
@@ -26,7 +25,6 @@ afterAll(async () => {
     await server.close();
     await services.close();
   }
-  await tenant.close();
 });
 
 const trade = (url: string, amount: number, idempotencyKey?: string) =>

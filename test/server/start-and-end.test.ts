@@ -1,18 +1,15 @@
 import { Agent, request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Metrics } from "../../src/server/observe/metrics.ts";
 import { Answered, type Caller, type Handlers } from "../../src/services/invoke.ts";
-import { ADMIN_KEY, type Backend, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
+import { backendOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { open } from "./support/sockets.ts";
 
-let backend: Backend;
-beforeAll(async () => {
-  backend = await openBackend();
-});
-afterAll(() => backend.close());
+const backend = backendOfTests();
 
 const handlers = {
   getHealth: async () => ({ ok: true, service: "acme", db: true, uptimeSec: 1 }),

@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import { connect, Socket } from "node:net";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { streamEvents } from "../../src/contract/resources/stream.ts";
 import { EventStream, formatEvent } from "../../src/server/streams/event-stream.ts";
 import { AuditTail } from "../../src/services/audit/audit-tail.ts";
 import { tradeOf, usd } from "../engine/world.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { EXPIRED_KEY, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+import { serveTenant } from "./support/tenant.ts";
 
 /** Fields of an event, as far as these tests name them. */
 interface Data {
@@ -23,10 +24,9 @@ interface Received {
   data: Data;
 }
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests({ streamHeartbeatMs: 200 });
 const open: { stop: () => Promise<void> }[] = [];
 beforeAll(async () => {
-  tenant = await serveTenant({ streamHeartbeatMs: 200 });
   await tenant.deposit("ann", 1000);
   await tenant.deposit("bob", 1000);
   await tenant.openMarket("m1");
@@ -35,7 +35,6 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const stream of open.splice(0)) await stream.stop();
 });
-afterAll(() => tenant.close());
 
 /** Reads a stream as a page does, with `fetch`. */
 async function watch(query = "", headers: Record<string, string> = {}, url = tenant.url) {

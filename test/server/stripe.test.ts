@@ -1,21 +1,17 @@
 import { createHmac } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { usd } from "../engine/world.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { newPayment, nowSec, post, SECRET, signed } from "./support/stripe.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 const OLD_SECRET = "whsec_stripe_before_rotation_0123456";
 
-let tenant: ServedTenant;
-beforeAll(async () => {
-  tenant = await serveTenant({ stripeSecrets: [SECRET, OLD_SECRET] });
-});
+const tenant = tenantOfTests({ stripeSecrets: [SECRET, OLD_SECRET] });
 afterEach(async () => {
   expect(await tenant.isSound()).toBe(true);
 });
-afterAll(() => tenant.close());
 
 describe("Stripe's signature", () => {
   const payload = '{"id":"evt_x","type":"customer.created","data":{"object":{}}}';

@@ -2,19 +2,17 @@ import { createHmac } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
+const tenant = tenantOfTests();
 let elsewhere: Sql;
 beforeAll(async () => {
-  tenant = await serveTenant();
   const { connection } = tenant.backend.database;
   elsewhere = connect({ ...connection, database: "postgres" }, { name: "test outage", max: 1 });
 });
 afterAll(async () => {
   await elsewhere.end({ timeout: 5 });
-  await tenant.close();
 });
 
 const deposit = (txRef: string, amountUsd: number) => {

@@ -185,7 +185,7 @@ test("a place that hangs or fails holds up no other, and gets the newest line ag
     key: KEY,
     every: { entries: 1, minutes: 60 },
     newest: undefined,
-    vouch: () => true,
+    maySign: () => true,
     targets: [
       { kind: "file", place: "well", write: async ({ seq }) => void taken.push(seq) },
       {

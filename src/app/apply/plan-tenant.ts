@@ -2,6 +2,7 @@ import { everyPage } from "../../client/pages.ts";
 import { anchorWarnings } from "../../config/anchor-files.ts";
 import { ConfigError, headlineOf } from "../../config/config-error.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
+import { describeReference } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api } from "../../contract/operations.ts";
 import { type ConfigDocument, ConfigDocumentInput } from "../../contract/resources/config-document.ts";
@@ -50,7 +51,9 @@ export function fromFiles(
     const keys = keysAtHand.map(({ value, expires, ...key }): DesiredKey => {
       const hash = value === undefined ? undefined : hashApiKey(value);
       const fingerprint = hash === undefined ? assumedFingerprint(key.name, live) : keyFingerprint(hash);
-      return { ...key, hash, fingerprint, expiresAt: expires ?? null };
+      const stated = config.keys[key.type].find(({ name }) => name === key.name);
+      const reference = stated && describeReference(stated.secret).replace(/^env /, "");
+      return { ...key, hash, fingerprint, reference, expiresAt: expires ?? null };
     });
     const document = documentOf(config, markets, keys);
     const { sha256: fileSha256 } = config.source;

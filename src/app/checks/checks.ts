@@ -10,8 +10,7 @@ import { countVerifiedOfUnknownPlace } from "../../queries/traders/list-traders.
 import { readPolicy } from "../../services/configuration/policy.ts";
 import { fromFiles, planOn } from "../apply/plan-tenant.ts";
 import { lastBackupAt } from "../backup/last-backup.ts";
-import { evaluateAddresses, evaluateJurisdictions } from "./addresses.ts";
-import { collectCertificate, evaluateCertificate } from "./certificate.ts";
+import { collectCertificate, evaluateAddresses, evaluateCertificate, evaluateJurisdictions } from "./addresses.ts";
 import type { Check } from "./check.ts";
 import { evaluateBackup, evaluateDurability } from "./durability.ts";
 import { examineKeySet } from "./key-set.ts";

@@ -6,8 +6,7 @@ import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tena
 import { type Check, type Examined, type Finding, fail, ok, skipped, warn } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { checkDatabase } from "./database.ts";
-import { collectMachine, evaluateMachine } from "./machine.ts";
-import { collectEnvFile, evaluateEnvFile } from "./secret-files.ts";
+import { collectEnvFile, collectMachine, evaluateEnvFile, evaluateMachine } from "./machine.ts";
 import { collectSecrets, evaluateSecrets } from "./secrets.ts";
 
 /** The findings of the machine and the directory, which concern every tenant. */

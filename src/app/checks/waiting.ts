@@ -2,6 +2,7 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
+import { kycVerdict } from "../../domain/trader.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
 import type { Waiting } from "./inbox-item.ts";
 
@@ -10,7 +11,15 @@ const URGENT_MS = 2 * DAY_MS;
 /** A backup that is older loses more than a week of what no log replays. */
 const OLD_BACKUP_MS = 7 * DAY_MS;
 
-const NOTHING = { amountUsd: null, since: null, dueAt: null };
+/** @param more what is known of it besides; null where it is not stated */
+function item(
+  kind: Waiting["kind"],
+  severity: Waiting["severity"],
+  [id, title]: readonly [id: string, title: string],
+  { amountUsd = null, since = null, dueAt = null, commands }: Partial<Waiting> & Pick<Waiting, "commands">,
+): Waiting {
+  return { kind, severity, id, title, amountUsd, since, dueAt, commands };
+}
 
 type WaitingMarket = WireResult<"listMarkets">["items"][number];
 type Risk = WireResult<"listRisk">[number];
@@ -25,42 +34,35 @@ export function waitingMarkets(
 ): Waiting[] {
   const riskOf = new Map(risks.map((risk) => [risk.marketId, risk]));
   const holdOf = new Map(holds.map((hold) => [hold.marketId, hold]));
-  return markets.map(({ id, question, closeAt }): Waiting => {
+  return markets.map(({ id, question, closeAt }) => {
     const [risk, hold] = [riskOf.get(id), holdOf.get(id)];
-    return {
-      kind: hold ? "market.held" : "market.closed",
-      severity: "warn",
-      id,
-      title: hold ? `${question}: held, ${hold.reason}` : `${question}: closed, and no oracle settles it`,
+    const why = hold ? `held, ${hold.reason}` : "closed, and no oracle settles it";
+    return item(hold ? "market.held" : "market.closed", "warn", [id, `${question}: ${why}`], {
       amountUsd: risk ? Math.max(risk.yesPayout, risk.noPayout) : 0,
       since: hold ? hold.heldAt : closeAt,
-      dueAt: null,
       commands: [
         ...["yes", "no"].map((outcome) => `pmctl market settle ${id} --outcome ${outcome} -t ${tenant}`),
         `pmctl market show ${id} -t ${tenant}`,
       ],
-    };
+    });
   });
 }
 
 export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"listWithdrawals">["items"]): Waiting[] {
-  return withdrawals.map(({ withdrawalId, userId, amount, createdAt }) => ({
-    kind: "withdrawal",
-    severity: "warn",
-    id: withdrawalId,
-    title: `${userId} withdraws $${amount}`,
-    amountUsd: amount,
-    since: createdAt,
-    dueAt: null,
-    // Without the reason that they need: only a person has one.
-    commands: ["approve", "reject"].map((verb) => `pmctl funding ${verb} ${withdrawalId} -t ${tenant}`),
-  }));
+  return withdrawals.map(({ withdrawalId, userId, amount, createdAt }) =>
+    item("withdrawal", "warn", [withdrawalId, `${userId} withdraws $${amount}`], {
+      amountUsd: amount,
+      since: createdAt,
+      // Without the reason that they need: only a person has one.
+      commands: ["approve", "reject"].map((verb) => `pmctl funding ${verb} ${withdrawalId} -t ${tenant}`),
+    }),
+  );
 }
 
 /** Further back a status that nobody understood is history. */
 const CHECKS_MS = 30 * DAY_MS;
 
-/** Users whose last identity check had a status that is neither passed nor failed; no later check and no person has decided. */
+/** Users whose last identity check is neither passed nor failed, or was passed shortly before a failure; no later check and no person has decided. */
 export async function undecidedChecks(tenant: string, api: Api, now: number): Promise<Waiting[]> {
   const since = new Date(now - CHECKS_MS).toISOString();
   const { entries } = await api.listAudit({ type: "kyc.unrecognised", since, limit: 200 });
@@ -70,18 +72,18 @@ export async function undecidedChecks(tenant: string, api: Api, now: number): Pr
     const { entries: decisions } = await api.listAudit({ type: "kyc.updated", userId, limit: 2 });
     // The review itself follows its cause in the log.
     if (decisions.some((decision) => decision.seq > seq && decision.payload.status !== "review")) continue;
-    undecided.push({
-      ...NOTHING,
-      kind: "kyc",
-      severity: "warn",
-      id: userId,
-      title: `${userId}: ${payload.provider} says ${JSON.stringify(payload.status)}, which is neither passed nor failed`,
-      since: ts,
-      commands: [
-        `pmctl user show ${userId} -t ${tenant}`,
-        `pmctl webhook send kyc.passed --set userId=${userId} --as-provider --reason TEXT -t ${tenant}`,
-      ],
-    });
+    const isPassed = kycVerdict(String(payload.status)) === "passed";
+    const why = isPassed ? "before a failure that stands" : "which is neither passed nor failed";
+    const said = `${payload.provider} says ${JSON.stringify(payload.status)}, ${why}`;
+    undecided.push(
+      item("kyc", "warn", [userId, `${userId}: ${said}`], {
+        since: ts,
+        commands: [
+          `pmctl user show ${userId} -t ${tenant}`,
+          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=NAME --as-provider --reason TEXT -t ${tenant}`,
+        ],
+      }),
+    );
   }
   return undecided;
 }
@@ -89,15 +91,15 @@ export async function undecidedChecks(tenant: string, api: Api, now: number): Pr
 /** Managed values that were changed live since the last apply. */
 export function waitingDrift(tenant: string, items: readonly PlanItem[]): Waiting[] {
   const drifted = items.filter(({ kind }) => kind === "drift" || kind === "conflict");
-  return drifted.map(({ field, kind, live, desired, by }) => ({
-    ...NOTHING,
-    kind: "drift",
-    severity: "warn",
-    id: field,
-    title: `${field} is ${canonicalJson(live)} live and ${canonicalJson(desired)} in the file${by ? `, by ${by.actor}` : ""}${kind === "conflict" ? "; both were changed" : ""}`,
-    since: by?.ts ?? null,
-    commands: [`pmctl drift ${tenant}`, `pmctl drift ${tenant} --write`, `pmctl plan ${tenant} --on-drift overwrite`],
-  }));
+  return drifted.map(({ field, kind, live, desired, by }) => {
+    const who = `${by ? `, by ${by.actor}` : ""}${kind === "conflict" ? "; both were changed" : ""}`;
+    const title = `${field} is ${canonicalJson(live)} live and ${canonicalJson(desired)} in the file${who}`;
+    const commands = [`drift ${tenant}`, `drift ${tenant} --write`, `plan ${tenant} --on-drift overwrite`];
+    return item("drift", "warn", [field, title], {
+      since: by?.ts ?? null,
+      commands: commands.map((words) => `pmctl ${words}`),
+    });
+  });
 }
 
 /** Temporary values of the policy that end before `until`. */
@@ -108,31 +110,24 @@ export function endingOverrides(
 ): Waiting[] {
   return overrides
     .filter((each) => Date.parse(each.until) <= until)
-    .map(({ field, value, until: dueAt }) => ({
-      ...NOTHING,
-      kind: "override",
-      severity: "info",
-      id: field,
-      title: `policy.${field} is ${canonicalJson(value)} for a while, and then as before`,
-      dueAt,
-      commands: [`pmctl policy show -t ${tenant}`],
-    }));
+    .map(({ field, value, until: dueAt }) =>
+      item("override", "info", [field, `policy.${field} is ${canonicalJson(value)} for a while, and then as before`], {
+        dueAt,
+        commands: [`pmctl policy show -t ${tenant}`],
+      }),
+    );
 }
 
 /** A freeze in force, however long it lasts: what is waiting behind it is seen nowhere else. */
 export function standingFreeze(tenant: string, freeze: WireResult<"getConfig">["freeze"] | undefined): Waiting[] {
   const { frozenUntil = null, reason, by } = freeze ?? {};
   if (frozenUntil === null) return [];
+  const commands = [`pmctl freeze ${tenant}`, `pmctl freeze ${tenant} --off`];
   return [
-    {
-      ...NOTHING,
-      kind: "freeze",
-      severity: "info",
-      id: tenant,
-      title: `No apply is taken: frozen by ${by}, "${reason}"`,
+    item("freeze", "info", [tenant, `No apply is taken: frozen by ${by}, "${reason}"`], {
       dueAt: frozenUntil,
-      commands: [`pmctl freeze ${tenant}`, `pmctl freeze ${tenant} --off`],
-    },
+      commands,
+    }),
   ];
 }
 
@@ -149,15 +144,15 @@ export function expiringKeys(
     const values = lasts.get(`${type}:${name}`) ?? [];
     if (values.some((value) => endOf(value.expiresAt) > Date.parse(expiresAt))) return [];
     return [
-      {
-        ...NOTHING,
-        kind: "key",
-        severity: Date.parse(expiresAt) - now < URGENT_MS ? "critical" : "warn",
-        id: name,
-        title: `The ${type} key ${name} expires`,
-        dueAt: expiresAt,
-        commands: [`pmctl key list -t ${tenant}`, `pmctl key rotate ${name} -t ${tenant}`],
-      },
+      item(
+        "key",
+        Date.parse(expiresAt) - now < URGENT_MS ? "critical" : "warn",
+        [name, `The ${type} key ${name} expires`],
+        {
+          dueAt: expiresAt,
+          commands: [`pmctl key list -t ${tenant}`, `pmctl key rotate ${name} -t ${tenant}`],
+        },
+      ),
     ];
   });
 }
@@ -169,16 +164,12 @@ export function expiringCertificate(
   { now, until }: { now: number; until: number },
 ): Waiting[] {
   if (expires > until) return [];
+  const title = "The certificate expires; a renewed file is taken up by itself";
   return [
-    {
-      ...NOTHING,
-      kind: "certificate",
-      severity: expires - now < URGENT_MS ? "critical" : "warn",
-      id: "server.tls",
-      title: "The certificate expires; a renewed file is taken up by itself",
+    item("certificate", expires - now < URGENT_MS ? "critical" : "warn", ["server.tls", title], {
       dueAt: new Date(expires).toISOString(),
       commands: [`pmctl doctor ${tenant}`],
-    },
+    }),
   ];
 }
 
@@ -189,67 +180,41 @@ export function failingReceivers(tenant: string, receivers: WireResult<"listWebh
     const lost = dead === 0 ? [] : [`${counted(dead, "event")} given up`];
     const state = enabled ? lost : ["answered 410 and gets nothing any more", ...lost];
     return [
-      {
-        ...NOTHING,
-        kind: "receiver",
-        severity: "warn",
-        id: name,
-        title: `The receiver ${name}: ${state.join(", ")}, ${pending} on their way`,
+      item("receiver", "warn", [name, `The receiver ${name}: ${state.join(", ")}, ${pending} on their way`], {
         since: disabledAt,
         commands: [`pmctl webhook deliveries --receiver ${name} --status dead -t ${tenant}`],
-      },
+      }),
     ];
   });
 }
 
 export function brokenChain(tenant: string, { verified, problem }: WireResult<"getAuditStatus">): Waiting[] {
   if (verified && problem === null) return [];
-  return [
-    {
-      ...NOTHING,
-      kind: "chain",
-      severity: "critical",
-      id: problem === null ? "audit" : String(problem.seq),
-      title: `The audit log does not hold${problem === null ? "" : ` at entry ${problem.seq}: ${problem.text}`}`,
-      commands: [`pmctl audit verify -t ${tenant}`, `pmctl audit status -t ${tenant}`],
-    },
-  ];
+  const where = problem === null ? "" : ` at entry ${problem.seq}: ${problem.text}`;
+  const commands = [`pmctl audit verify -t ${tenant}`, `pmctl audit status -t ${tenant}`];
+  const id = problem === null ? "audit" : String(problem.seq);
+  return [item("chain", "critical", [id, `The audit log does not hold${where}`], { commands })];
 }
 
 export function unbalancedLedger(tenant: string, checks: WireResult<"explainLedger">): Waiting[] {
   const off = checks.filter(({ ok }) => !ok);
   if (off.length === 0) return [];
-  const discrepancy = off.reduce((sum, check) => (check.unit === "usd" ? sum + check.discrepancy : sum), 0);
-  return [
-    {
-      ...NOTHING,
-      kind: "ledger",
-      severity: "critical",
-      id: "ledger",
-      title: `The ledger does not add up: ${off.map(({ name }) => name).join(", ")}`,
-      amountUsd: discrepancy,
-      commands: [`pmctl reconcile --explain -t ${tenant}`],
-    },
-  ];
+  const amountUsd = off.reduce((sum, check) => (check.unit === "usd" ? sum + check.discrepancy : sum), 0);
+  const title = `The ledger does not add up: ${off.map(({ name }) => name).join(", ")}`;
+  const commands = [`pmctl reconcile --explain -t ${tenant}`];
+  return [item("ledger", "critical", ["ledger", title], { amountUsd, commands })];
 }
 
 /** @param lastAt ISO 8601; null where this directory wrote none */
 export function missingBackup(tenant: string, lastAt: string | null, now: number): Waiting[] {
   if (lastAt !== null && now - Date.parse(lastAt) < OLD_BACKUP_MS) return [];
-  return [
-    {
-      ...NOTHING,
-      kind: "backup",
-      severity: lastAt === null ? "info" : "warn",
-      id: tenant,
-      title: lastAt === null ? "No backup was written from this directory" : "The last backup is more than a week old",
-      since: lastAt,
-      commands: [`pmctl db backup -t ${tenant}`],
-    },
-  ];
+  const title =
+    lastAt === null ? "No backup was written from this directory" : "The last backup is more than a week old";
+  const commands = [`pmctl db backup -t ${tenant}`];
+  return [item("backup", lastAt === null ? "info" : "warn", [tenant, title], { since: lastAt, commands })];
 }
 
 /** A tenant, or a part of it, that could not be looked at. */
 export function unreachable(tenant: string, problem: string, command = `pmctl doctor ${tenant}`): Waiting {
-  return { ...NOTHING, kind: "unreachable", severity: "critical", id: tenant, title: problem, commands: [command] };
+  return item("unreachable", "critical", [tenant, problem], { commands: [command] });
 }

@@ -42,7 +42,7 @@ export function openAnchoring(
     targets,
     every: config.audit.anchorEvery,
     newest,
-    vouch: (head) => services.recordWatch.chain.vouch(head),
+    maySign: (head) => services.recordWatch.chain.maySign(head),
     onFailure: ({ kind, place }, error) => {
       metrics.countAnchorFailure(kind);
       log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; it is tried again");

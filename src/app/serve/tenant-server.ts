@@ -105,7 +105,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     throw error;
   });
   const { url, opsUrl } = server;
-  const stopWatching = watchCluster(serving);
+  const watching = watchCluster(serving);
   const stopFollowing = certificate?.follow(
     (renewed) => {
       server.renew(renewed);
@@ -139,7 +139,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       await released;
     },
     close: async () => {
-      stopWatching();
+      void watching?.stop();
       stopFollowing?.();
       await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), oracle.stop()]);
@@ -177,7 +177,7 @@ function watchRecord({ services, leases, metrics, log }: Serving, anchors: Ancho
       security.note("integrity.failed", kind, NO_ORIGIN);
       log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
       const { acknowledged } = evidence;
-      if (kind === "set-back" && acknowledged?.ts && recordWatch.chain.vouched.isAt(acknowledged))
+      if (kind === "set-back" && acknowledged?.ts && recordWatch.chain.verifiedHead.isAt(acknowledged))
         anchors.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
     },
     onDifference: ({ checks }) => {

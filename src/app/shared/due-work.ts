@@ -3,6 +3,7 @@ import { SECOND_MS } from "../../domain/time/units.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import { databaseOf, serverOf } from "../../postgres/database.ts";
 import { readChanges, readDueIn } from "../../queries/due-work.ts";
+import { inTime } from "./opening-turns.ts";
 import type { SharedTenant } from "./shared-tenant.ts";
 
 /** What the last question to a closed tenant's database found. */
@@ -17,7 +18,7 @@ interface Finding {
 /** A tenant is opened this much before its work is due, so that it is done in time. */
 const AHEAD_MS = 15 * SECOND_MS;
 /** How long one question holds up those to other tenants. One to a database that hangs ends by itself. */
-const PATIENCE_MS = SECOND_MS;
+const LONGEST_QUESTION_MS = SECOND_MS;
 
 /**
  * Opens closed tenants that have work which no request asks for. A tenant that has closed is asked once when it has some; from
@@ -73,7 +74,7 @@ export class DueWork {
         () => void this.#findings.delete(tenant),
       )
       .finally(() => this.#asking.delete(tenant));
-    await within(asked, PATIENCE_MS);
+    await inTime(asked, LONGEST_QUESTION_MS);
   }
 
   /** By the first database that answers: each one knows the figures of all of its server. */
@@ -101,13 +102,4 @@ export class DueWork {
 
 function isDue(dueIn: number | null): boolean {
   return dueIn !== null && dueIn < AHEAD_MS;
-}
-
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms).unref();
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

@@ -2,6 +2,7 @@ import type { ConnectionLender } from "../../postgres/lending.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import { type OpsPage, tenantOps } from "../../server/observe/ops-listener.ts";
 import { SERVER_ID } from "../../services/tenant/identifiers.ts";
+import type { OpeningTurns } from "./opening-turns.ts";
 import type { SharedTenant, TenantStatus } from "./shared-tenant.ts";
 
 interface SharedOpsOptions {
@@ -10,6 +11,7 @@ interface SharedOpsOptions {
   problems: ReadonlyMap<string, string>;
   /** By database server. */
   lenders: ReadonlyMap<string, ConnectionLender>;
+  turns: OpeningTurns;
   /** Of the process. */
   metrics: Metrics;
   isDraining(): boolean;
@@ -33,7 +35,10 @@ export class SharedOps {
     if (path !== "/readyz") return undefined;
     if (tenant !== null) return this.readiness(tenant);
     const draining = this.#options.isDraining();
-    return page(draining ? 503 : 200, { ok: !draining, draining, server: SERVER_ID, connections: this.#connections() });
+    const { running, waiting } = this.#options.turns;
+    const openings = { running, waiting, requests: this.#requests() };
+    const body = { ok: !draining, draining, server: SERVER_ID, connections: this.#connections(), openings };
+    return page(draining ? 503 : 200, body);
   }
 
   /** What `/readyz` tells of a tenant; undefined for one that is not served here. */
@@ -54,9 +59,14 @@ export class SharedOps {
   #statuses(): TenantStatus[] {
     const served = [...this.#options.tenants.values()].map((tenant) => tenant.status());
     const broken = [...this.#options.problems].map(([tenant, problem]) => {
-      return { tenant, hosts: [], state: "failed" as const, problem, waiting: 0 };
+      return { tenant, hosts: [], state: "failed" as const, problem, inTurn: false, waiting: 0 };
     });
     return [...served, ...broken].toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1));
+  }
+
+  /** Requests that wait until their tenant is open. */
+  #requests(): number {
+    return this.#statuses().reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
   /** What is lent at each database server, and who waits. */
@@ -67,7 +77,7 @@ export class SharedOps {
   }
 
   async #metrics(): Promise<OpsPage> {
-    const { tenants, lenders, metrics } = this.#options;
+    const { tenants, lenders, turns, metrics } = this.#options;
     const statuses = this.#statuses();
     const open = [...tenants.values()].flatMap(({ tenant, open }) =>
       open ? [{ tenant, metrics: open.front.metrics }] : [],
@@ -89,6 +99,13 @@ export class SharedOps {
         "Statements' clients that wait for a connection, by database server.",
         [...lenders].map(([server, { waiting }]) => [`server="${server}"`, waiting.clients]),
       ),
+      ...gauge("pmctl_openings", "Tenants that are being opened, and those whose turn comes later.", [
+        [`state="running"`, turns.running],
+        [`state="waiting"`, turns.waiting],
+      ]),
+      ...gauge("pmctl_opening_requests_waiting", "Requests that wait until their tenant is open.", [
+        ["", this.#requests()],
+      ]),
     ].join("\n");
     const parts = [{ text: `${own}\n${await metrics.text()}` }, ...(await Promise.all(texts))];
     return { status: 200, body: mergeMetrics(parts), contentType: metrics.contentType };
@@ -99,7 +116,7 @@ function gauge(name: string, help: string, samples: readonly (readonly [string, 
   return [
     `# HELP ${name} ${help}`,
     `# TYPE ${name} gauge`,
-    ...samples.map(([label, value]) => `${name}{${label}} ${value}`),
+    ...samples.map(([label, value]) => `${name}${label && `{${label}}`} ${value}`),
   ];
 }
 

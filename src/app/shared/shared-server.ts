@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 import { hostsOf } from "../../config/hosts.ts";
 import { packageVersion } from "../../config/package-version.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
@@ -27,11 +26,13 @@ import { Metrics } from "../../server/observe/metrics.ts";
 import { createOpsListener } from "../../server/observe/ops-listener.ts";
 import { refusal, securityHead, send } from "../../server/responses.ts";
 import { finishRequests, opsLimits, urlOf } from "../../server/server.ts";
+import { repeat, sleepUntilAborted } from "../../services/background/repeat.ts";
 import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import { selfSigned } from "../serve/self-signed.ts";
 import { Certificates } from "./certificates.ts";
 import { DueWork } from "./due-work.ts";
 import { type SharedPlace, TenantOpener } from "./open-tenant.ts";
+import { OpeningTurns } from "./opening-turns.ts";
 import { SharedOps } from "./shared-ops.ts";
 import { SharedTenant } from "./shared-tenant.ts";
 import { TenantFiles } from "./tenant-files.ts";
@@ -121,7 +122,8 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
   server.on("error", onError);
 
   const lenders = new Map<string, ConnectionLender>();
-  const ops = new SharedOps({ tenants, problems, lenders, metrics, isDraining: () => isDraining });
+  const turns = new OpeningTurns();
+  const ops = new SharedOps({ tenants, problems, lenders, turns, metrics, isDraining: () => isDraining });
   const opsConnections = new Connections({
     limits: opsLimits(connectionLimits({}, descriptors), descriptors),
     addresses: new ClientAddresses([]),
@@ -159,12 +161,13 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
   for (const config of configs) await admit(config);
   for (const tenant of problems.keys()) onNote(notServed(tenant));
   const due = new DueWork(signal);
-  void repeat(ROUND_MS, () => due.round(tenants.values()));
+  const failed = (error: unknown): void => log.error({ err: error }, "Background work for tenants failed");
+  const rounds = [repeat(() => due.round(tenants.values()), { pauseMs: ROUND_MS, onError: failed })];
   const idleMs = options.idleSeconds * SECOND_MS;
   const idleRoundMs = Math.min(Math.max(idleMs / 4, SHORTEST_IDLE_ROUND_MS), LONGEST_IDLE_ROUND_MS);
   const looked = new Set<SharedTenant>();
-  void repeat(idleRoundMs, async () => closeIdleOnes());
-  void repeat(READ_AGAIN_MS, takeUpMended);
+  rounds.push(repeat(async () => closeIdleOnes(), { pauseMs: idleRoundMs, onError: failed }));
+  rounds.push(repeat(takeUpMended, { pauseMs: READ_AGAIN_MS, onError: failed }));
 
   return {
     url: place.url,
@@ -173,11 +176,12 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     async drain(hurried) {
       beginDraining();
       const longest = Math.max(0, ...configs.map((config) => config.server.drainSeconds));
-      await rest((options.drainSeconds ?? longest) * SECOND_MS, hurried);
+      await sleepUntilAborted((options.drainSeconds ?? longest) * SECOND_MS, hurried);
     },
     async close() {
       beginDraining();
       ended.abort();
+      for (const round of rounds) void round.stop();
       const left = commandSockets.map((socket) => socket.leave());
       const all = [...tenants.values()];
       for (const { open } of all) open?.front.beginEnd();
@@ -200,7 +204,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     const hosts = hostsOf(config);
     const own = { tenant: id, log: openLog(id, STDERR) };
     const certificate = async () => (https ? certificates.of({ tenant: id, hosts }) : undefined);
-    const tenant = new SharedTenant({ ...own, hosts, opener: new TenantOpener({ ...own, place, certificate }) });
+    const tenant = new SharedTenant({ ...own, hosts, turns, opener: new TenantOpener({ ...own, place, certificate }) });
     tenants.set(id, tenant);
     byHost = new HostTable([...tenants.values()].flatMap((each) => each.hosts.map((name) => [name, each] as const)));
     await listenForItsCommands(tenant);
@@ -274,22 +278,11 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
         await admit(config);
         onNote(`${tenant} is served from now on, since its file was mended`);
       } else if (problems.get(tenant) !== before) onNote(notServed(tenant));
-      await rest(BETWEEN_READINGS_MS, signal);
+      await sleepUntilAborted(BETWEEN_READINGS_MS, signal);
     }
   }
 
   function notServed(tenant: string): string {
     return `${tenant} is not served until its file is mended: ${problems.get(tenant)?.split("\n", 1)[0]}`;
   }
-
-  async function repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
-    while (!signal.aborted) {
-      await work();
-      await rest(everyMs, signal);
-    }
-  }
-}
-
-async function rest(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { Fault } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
@@ -7,17 +6,19 @@ import { SECOND_MS } from "../../domain/time/units.ts";
 import type { Connection, ReadSql } from "../../postgres/connect.ts";
 import { pauseBefore, RESTART_POLICY } from "../serve/supervisor.ts";
 import type { OpenTenant, TenantOpener } from "./open-tenant.ts";
+import { inTime, type OpeningTurns, type Purpose, Turn } from "./opening-turns.ts";
 
 export interface SharedTenantOptions {
   tenant: string;
   hosts: readonly string[];
   opener: TenantOpener;
+  turns: OpeningTurns;
   log: Logger;
 }
 
 type State =
   | { kind: "idle" }
-  | { kind: "opening"; opened: Promise<OpenTenant>; since: number }
+  | { kind: "opening"; opened: Promise<OpenTenant>; turn: Turn }
   | { kind: "open"; open: OpenTenant }
   | { kind: "closing"; closed: Promise<void> }
   /** @param askAt when a request tries again; `retryAt`, when no request has to */
@@ -29,12 +30,14 @@ export interface TenantStatus {
   hosts: readonly string[];
   state: "idle" | "open" | "failed";
   problem: string | null;
+  /** Whether other openings go first. */
+  inTurn: boolean;
   /** Requests that wait until it is open. */
   waiting: number;
 }
 
-/** How long a request waits until the tenant is open; its database may hang. */
-const OPENING_MS = 9 * SECOND_MS;
+/** A request whose tenant is not open within this time is refused; the opening goes on. */
+const REQUEST_WAIT_MS = 2 * SECOND_MS;
 /** A tenant that cannot be opened is tried again after at most this time, so that what is due is late by no more. */
 const LONGEST_PAUSE_MS = 20 * SECOND_MS;
 
@@ -72,9 +75,10 @@ export class SharedTenant {
 
   status(): TenantStatus {
     const state = this.#state;
-    const base = { tenant: this.tenant, hosts: this.hosts, waiting: this.#waiting };
-    const isLate = state.kind === "opening" && monotonicMs() - state.since > OPENING_MS;
-    const problem = state.kind === "failed" ? state.fault.message : isLate ? "its database does not answer" : null;
+    const turn = state.kind === "opening" ? state.turn : undefined;
+    const base = { tenant: this.tenant, hosts: this.hosts, inTurn: turn?.isWaiting === true, waiting: this.#waiting };
+    const late = turn?.isLate ? "its database does not answer" : null;
+    const problem = state.kind === "failed" ? state.fault.message : late;
     if (problem !== null) return { ...base, state: "failed", problem };
     return { ...base, state: this.isIdle || state.kind === "opening" ? "idle" : "open", problem };
   }
@@ -108,14 +112,18 @@ export class SharedTenant {
   }
 
   /** Opens it unless it is open. @throws what keeps it from opening, until the pause after a failure is over */
-  async opened(): Promise<OpenTenant> {
+  async opened(purpose: Purpose): Promise<OpenTenant> {
     const state = this.#state;
     if (state.kind === "open") return state.open;
-    if (state.kind === "opening") return state.opened;
-    if (state.kind === "closing") return state.closed.then(() => this.opened());
+    if (state.kind === "closing") return state.closed.then(() => this.opened(purpose));
     if (state.kind === "failed" && monotonicMs() < state.askAt) throw state.fault;
-    const opened = this.#begin();
-    this.#state = { kind: "opening", opened, since: monotonicMs() };
+    if (state.kind === "opening") {
+      state.turn.moveTo(purpose);
+      return state.opened;
+    }
+    const turn = new Turn(purpose);
+    const opened = this.#options.turns.run(turn, () => this.#begin());
+    this.#state = { kind: "opening", opened, turn };
     return opened;
   }
 
@@ -123,14 +131,15 @@ export class SharedTenant {
   openForDueWork(): void {
     this.#isDue = true;
     // Its failure is kept as the tenant's state, and it is tried again.
-    this.opened().catch(() => {});
+    this.opened("due").catch(() => {});
   }
 
   /** Tries again to open it, where that failed and the pause is over. */
   retry(): void {
     const state = this.#state;
     // The failure is kept as the tenant's state.
-    if (state.kind === "failed" && monotonicMs() >= state.retryAt) this.opened().catch(() => {});
+    if (state.kind === "failed" && monotonicMs() >= state.retryAt)
+      this.opened(this.#isDue ? "due" : "retry").catch(() => {});
   }
 
   /** Whether nothing was asked of it for so long, and nothing is under way. */
@@ -146,6 +155,7 @@ export class SharedTenant {
     if (state.kind !== "opening" && state.kind !== "open") return;
     const closed = this.#end(state.kind === "open" ? Promise.resolve(state.open) : state.opened);
     this.#state = { kind: "closing", closed };
+    if (state.kind === "opening") state.turn.leave();
     await closed;
   }
 
@@ -163,17 +173,12 @@ export class SharedTenant {
   }
 
   async #openedInTime(): Promise<OpenTenant> {
-    const opened = this.opened();
-    const leftMs = this.#state.kind === "opening" ? this.#state.since + OPENING_MS - monotonicMs() : OPENING_MS;
-    const waiting = new AbortController();
-    try {
-      const late = delay(Math.max(0, leftMs), undefined, { signal: waiting.signal }).then(() => undefined);
-      const open = await Promise.race([opened, late]);
-      if (!open) throw new Fault("DATABASE_UNAVAILABLE", "The tenant's database does not answer");
-      return open;
-    } finally {
-      waiting.abort();
-    }
+    const opened = this.opened("request");
+    const turn = this.#state.kind === "opening" ? this.#state.turn : undefined;
+    const open = await inTime(opened, turn?.isLate ? 0 : REQUEST_WAIT_MS);
+    if (open) return open;
+    if (turn?.isLate) throw new Fault("DATABASE_UNAVAILABLE", "The tenant's database does not answer");
+    throw new Fault("OVERLOADED", "The tenant is being opened", { status: 503, retryAfterSec: 1 });
   }
 
   async #begin(): Promise<OpenTenant> {
@@ -207,7 +212,9 @@ export class SharedTenant {
 
   async #end(opened: Promise<OpenTenant>): Promise<void> {
     try {
-      await (await opened).server.close();
+      // What failed to open, or had not had its turn, needs no closing.
+      const open = await opened.catch(() => undefined);
+      await open?.server.close();
     } catch (error) {
       this.#options.log.error({ err: error }, "The tenant was not closed as it should be");
     } finally {
@@ -227,6 +234,7 @@ function publicFault(error: unknown): Fault {
   const code = isOurs ? error.code : "DATABASE_UNAVAILABLE";
   return new Fault(code, "This tenant cannot be served now", {
     cause: error,
-    ...(isOurs && error.status === 503 ? { status: 503 } : {}),
+    ...(isOurs && error.status === 503 && { status: 503 }),
+    ...(isOurs && error.retryAfterSec !== undefined && { retryAfterSec: error.retryAfterSec }),
   });
 }

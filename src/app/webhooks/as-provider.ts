@@ -13,7 +13,7 @@ import { signAsStripe } from "../../providers/stripe/verify.ts";
 import { adminKey } from "../tenant/admin-key.ts";
 import { chooseDoor, type Via } from "../tenant/door.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
-import type { SampleWebhook } from "./webhook-samples.ts";
+import { type SampleWebhook, sampleFields } from "./webhook-samples.ts";
 
 const TIMEOUT_MS = 10_000;
 
@@ -43,7 +43,7 @@ interface SendOptions {
 export function checkStandingIn(
   { id, config }: Pick<OperatorTenant, "id" | "config">,
   event: string,
-  { asProvider, reason }: Pick<SendOptions, "asProvider" | "reason">,
+  { asProvider, reason, set }: Pick<SendOptions, "asProvider" | "reason"> & { set: readonly string[] },
 ): void {
   if (config.sandbox && !asProvider) return;
   if (!asProvider)
@@ -53,6 +53,9 @@ export function checkStandingIn(
     );
   if (reason === undefined || reason.trim() === "")
     throw new Fault("USAGE", "--as-provider needs a reason in the audit log: add --reason");
+  const isNamed = set.some((assignment) => assignment.startsWith("provider="));
+  if (sampleFields(event).includes("provider") && !isNamed)
+    throw new Fault("USAGE", "The audit log names the provider whose word this is: add --set provider=NAME");
 }
 
 /**

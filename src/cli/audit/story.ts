@@ -32,12 +32,9 @@ export function register(noun: Command, host: Host): void {
       if (verify !== undefined) return runVerify(verify, options, io);
       if (market === undefined)
         throw new Fault("USAGE", "Whose story? Name a market, or a page with --verify FILE (pmctl user story USER)");
-      return withSession(options, io, async (session) => {
+      return tell(options, io, async (session, api, keys) => {
         const { tellMarket } = await import("../../app/story/tell-story.ts");
-        const api = session.api();
-        const keys = await signingKeys(options, api, session);
-        const id = await resolveId("market", market, api, session);
-        return runStory(await tellMarket(session.tenant.id, id, api, keys), options.out, keys, io);
+        return tellMarket(session.tenant.id, await resolveId("market", market, api, session), api, keys);
       });
     },
   );
@@ -55,16 +52,9 @@ export const userStory: CommandModule = {
       ),
       PRINTS,
       ({ options, args: [id = ""], io }) =>
-        withSession(options, io, async (session) => {
+        tell(options, io, async (session, api, keys) => {
           const { tellUser } = await import("../../app/story/tell-story.ts");
-          const api = session.api();
-          const keys = await signingKeys(options, api, session);
-          return runStory(
-            await tellUser(session.tenant.id, await knownUser(id, api), api, keys),
-            options.out,
-            keys,
-            io,
-          );
+          return tellUser(session.tenant.id, await knownUser(id, api), api, keys);
         }),
     ),
 };
@@ -122,19 +112,25 @@ async function signingKeys(
   return keys;
 }
 
-async function runStory(
-  story: Story,
-  out: string | undefined,
-  keys: readonly [AuditKey, ...AuditKey[]] | undefined,
-  { output }: Io,
+/** Prints a story, or writes its signed page where one is asked for. */
+async function tell(
+  options: Globals & StoryOptions,
+  io: Io,
+  read: (session: Session, api: Api, keys: Awaited<ReturnType<typeof signingKeys>>) => Promise<Story>,
 ): Promise<void> {
-  if (out === undefined || keys === undefined) return output.print(story, storyView);
-  const { signStory, storyPage } = await import("../../app/story/story-page.ts");
-  const [key] = keys;
-  await writeFile(out, storyPage(signStory(story, key))).catch((cause: Error) => {
-    throw new Fault("USAGE", `${out} cannot be written: ${cause.message}`, { cause });
+  await withSession(options, io, async (session) => {
+    const { out } = options;
+    const api = session.api();
+    const keys = await signingKeys(options, api, session);
+    const story = await read(session, api, keys);
+    if (out === undefined || keys === undefined) return io.output.print(story, storyView);
+    const { signStory, storyPage } = await import("../../app/story/story-page.ts");
+    const [key] = keys;
+    await writeFile(out, storyPage(signStory(story, key))).catch((cause: Error) => {
+      throw new Fault("USAGE", `${out} cannot be written: ${cause.message}`, { cause });
+    });
+    await io.output.print({ file: out, entries: story.lines.length, keyId: key.id }, writtenView);
   });
-  await output.print({ file: out, entries: story.lines.length, keyId: key.id }, writtenView);
 }
 
 /** Needs the audit keys and nothing else of the tenant. */

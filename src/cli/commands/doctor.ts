@@ -27,6 +27,7 @@ const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
 
 const view: View<Diagnosis, Diagnosis> = {
   kind: "record",
+  lines: ({ checks }) => checks.map((check) => ({ ...check })),
   fields: ({ checks }) =>
     withStandingInOneLine(checks).map(({ tenant, check, status, found, remedy }) => [
       `${MARKS[status].padEnd(4)}  ${tenant === null ? "" : `${tenant}: `}${check}`,

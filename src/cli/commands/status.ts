@@ -7,6 +7,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { type CommandContext, type CommandModule, type Host, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { identifier } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
 import { orDash } from "../output/cells.ts";
@@ -35,7 +36,9 @@ function view(now: number): View<readonly TenantStatus[], TenantStatus> {
       { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
       {
         title: "SERVED",
-        cell: ({ servers }) => (servers.length === 0 ? "no" : servers.map(({ url }) => url).join(", ")),
+        cell: ({ servers: [newest, ...others] }) =>
+          newest === undefined ? "no" : `${newest.url}${others.length === 0 ? "" : ` +${others.length}`}`,
+        whole: true,
       },
       instantColumn("SINCE", (tenant) => first(tenant)?.since ?? null, { now }),
       { title: "VERSION", cell: (tenant) => orDash(first(tenant)?.version ?? null), optional: true },
@@ -54,7 +57,7 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
       .addOption(selectorOption())
       .description(
-        "one line a tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits. Changes and starts nothing",
+        "one line a tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
       ),
     { names: "tenant servers lastTradeAt lastBackupAt waiting critical" },
     runStatus,
@@ -105,8 +108,13 @@ const healthRequest = defineCommand({
 /** The health of a server, which no other process can know: without one it ends with 9. */
 export const health: CommandModule = {
   register: (noun, host) =>
-    host.add(noun, { operation: "getHealth" }, async ({ options, io }) => {
+    host.add(noun.argument("[tenant]", "the tenant", identifier), { operation: "getHealth" }, async (context) => {
+      const {
+        options,
+        args: [tenant = context.options.tenant],
+        io,
+      } = context;
       if (options.via === "db") throw new Fault("USAGE", "health asks a server: leave --via db out");
-      await withSession({ ...options, via: "http" }, io, (session) => healthRequest.run({}, session.api(), io));
+      await withSession({ ...options, tenant, via: "http" }, io, (session) => healthRequest.run({}, session.api(), io));
     }),
 };

@@ -19,6 +19,7 @@ export interface KeyItem {
   from: string[] | null;
   createdAt: string | null;
   expiresAt: string | null;
+  leaked: boolean | null;
   lastUsedAt: string | null;
   /** Where the tenant file keeps it; null for what only the database knows. */
   reference: string | null;
@@ -33,6 +34,7 @@ export const NO_API_KEY = {
   from: null,
   createdAt: null,
   expiresAt: null,
+  leaked: null,
   lastUsedAt: null,
 };
 
@@ -42,7 +44,7 @@ export const listView: View<readonly KeyItem[], KeyItem> = {
   columns: [
     { title: "NAME", cell: ({ name }) => name, whole: true },
     { title: "TYPE", cell: ({ type }) => type },
-    { title: "ACTIVE", cell: ({ active, onRecord }) => (onRecord === false ? "NOT ON RECORD" : active ? "yes" : "no") },
+    { title: "ACTIVE", cell: stateOf },
     { title: "SCOPES", cell: ({ scopes }) => listed(scopes), optional: true, telling: true },
     { title: "FROM", cell: ({ from }) => listed(from), optional: true },
     instantColumn("CREATED", ({ createdAt }) => createdAt, { whole: true, optional: true }),
@@ -53,6 +55,11 @@ export const listView: View<readonly KeyItem[], KeyItem> = {
   ],
   empty: "The tenant has no keys yet: pmctl apply puts those of its file in.",
 };
+
+function stateOf({ active, onRecord, leaked }: KeyItem): string {
+  if (onRecord === false) return "NOT ON RECORD";
+  return active ? "yes" : leaked ? "leaked" : "no";
+}
 
 function listed(texts: readonly string[] | null): string {
   return orDash(texts?.join(", "));

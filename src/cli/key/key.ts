@@ -36,12 +36,11 @@ interface RotateOptions extends Repeatable {
   name: string;
   type?: KeyType | undefined;
   overlapSeconds?: number | undefined;
+  leaked?: boolean | undefined;
   expiresAt?: string | undefined;
 }
 
-interface RevokeOptions {
-  name: string;
-  type?: KeyType | undefined;
+interface RevokeOptions extends Pick<RotateOptions, "name" | "type"> {
   yes?: boolean | undefined;
 }
 
@@ -62,7 +61,10 @@ export function register(noun: Command, host: Host): void {
     noun
       .command("list")
       .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values"),
-    { names: "name type active onRecord scopes from createdAt expiresAt lastUsedAt reference fingerprint", each: true },
+    {
+      names: "name type active onRecord scopes from createdAt expiresAt leaked lastUsedAt reference fingerprint",
+      each: true,
+    },
     ({ options, io }) =>
       withSession(options, io, async (session) => {
         const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");
@@ -97,11 +99,7 @@ export function register(noun: Command, host: Host): void {
       "the API key",
     )
       .addOption(
-        new Option("--type <type>", "the key's type, or the kind of secret").choices([
-          ...KEY_TYPES,
-          "webhook",
-          "audit",
-        ]),
+        new Option("--type <type>", "its type, or the kind of secret").choices([...KEY_TYPES, "webhook", "audit"]),
       )
       .addOption(
         new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
@@ -132,8 +130,8 @@ export function register(noun: Command, host: Host): void {
         const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
         return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
       }
-      const { overlap: overlapSeconds = leaked ? 0 : undefined, expires: expiresAt, idempotencyKey } = options;
-      const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt, idempotencyKey };
+      const { overlap: overlapSeconds, expires: expiresAt, idempotencyKey } = options;
+      const rotate = { name: keyName(args[0], options), type, overlapSeconds, leaked, expiresAt, idempotencyKey };
       await withSession(options, io, (session) => runKeyRotate(rotate, session, io));
       if (leaked) io.output.note(`What the old value did is on record: pmctl audit list --actor admin:${rotate.name}`);
     },
@@ -225,13 +223,14 @@ export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Pr
 }
 
 export async function runKeyRotate(
-  { name, type, overlapSeconds, expiresAt, idempotencyKey }: RotateOptions,
+  { name, type, overlapSeconds, leaked, expiresAt, idempotencyKey }: RotateOptions,
   { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
   io: Io,
 ): Promise<void> {
-  const rotated = requireValue(await api().rotateKey({ name, type, overlapSeconds, ...(expiresAt && { expiresAt }) }), {
-    idempotencyKey,
-  });
+  const rotated = requireValue(
+    await api().rotateKey({ name, type, overlapSeconds, ...(leaked && { leaked }), ...(expiresAt && { expiresAt }) }),
+    { idempotencyKey },
+  );
   await io.output.print(rotated, rotatedView);
   noteValue(rotated, io);
   if (rotated.key === null) return;

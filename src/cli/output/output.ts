@@ -38,6 +38,8 @@ type Picture<Value> = (value: Value, width: number) => string;
 export type View<Value, Row extends object> = Shape<Value, Row> & {
   /** What it says about places of files: all that `-o github` and `-o sarif` print. */
   annotations?: (value: Value) => readonly Annotation[];
+  /** What `csv` and `tsv` have a line for, unless the list's rows or the record. */
+  lines?: (value: Value) => readonly { readonly [name: string]: unknown }[];
 };
 
 type Shape<Value, Row extends object> =
@@ -236,9 +238,8 @@ export class Output {
       case "yaml":
         return toYaml(whole);
       case "csv":
-        return toCsv(picked);
       case "tsv":
-        return toTsv(picked);
+        return (this.format === "csv" ? toCsv : toTsv)(fields ? picked : (view.lines?.(value) ?? rows));
       case "ndjson":
         return toNdjson(picked);
       case "markdown":

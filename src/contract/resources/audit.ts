@@ -3,7 +3,7 @@ import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { INTEGRITY_PROBLEMS } from "../../domain/audit/audit-link.ts";
 import { AUDIT_TYPES } from "../../domain/audit/sentence.ts";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, paging, queryNumber, Timestamp, text, UserId } from "../scalars.ts";
+import { MarketId, paging, queryInteger, Timestamp, text, UserId } from "../scalars.ts";
 
 export const AuditEntry = z
   .object({
@@ -22,7 +22,7 @@ export const AuditFilter = z.object({
   ...paging,
   type: z.enum(AUDIT_TYPES).optional().meta({ description: "Extension: only entries of this type." }),
   actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
-  after: queryNumber(z.number().int().min(0))
+  after: queryInteger(z.number().int().min(0))
     .optional()
     .meta({ description: "Extension: only entries after this seq, oldest first." }),
   since: Timestamp.optional().meta({ description: "Extension: only entries from this instant on." }),
@@ -159,7 +159,7 @@ export const auditOperations = {
   getAuditEntry: operatorRead({
     path: "/v1/audit/:seq",
     summary: "Get an entry of the audit log, and what it says in words.",
-    input: z.object({ seq: queryNumber(z.number().int().min(1)).meta({ description: "The entry's number." }) }),
+    input: z.object({ seq: queryInteger(z.number().int().min(1)).meta({ description: "The entry's number." }) }),
     output: AuditEntryTold,
     extension: true,
   }),

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { SCOPES } from "../../domain/access/scopes.ts";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
@@ -18,7 +17,7 @@ import {
   text,
   Usd,
 } from "../scalars.ts";
-import { KeyName, KeyType } from "./keys.ts";
+import { ConfigKey } from "./keys.ts";
 import { MarketInput, Meta } from "./markets.ts";
 import { AppliedPolicy, StoredPolicy } from "./policy.ts";
 
@@ -112,25 +111,6 @@ export const AppliedConfiguration = z
     document: z.record(z.string(), z.json()),
   })
   .meta({ id: "AppliedConfiguration" });
-
-export const Fingerprint = z
-  .string()
-  .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
-  .meta({ description: "The beginning of the SHA-256 of a key's value.", examples: ["fp:0a1b2c3d"] });
-
-const ConfigKey = z
-  .object({
-    name: KeyName,
-    type: KeyType,
-    fingerprint: Fingerprint,
-    scopes: z.array(z.enum(SCOPES)),
-    from: z
-      .array(z.string())
-      .meta({ description: "Networks (CIDR) that the key works from; an empty list means anywhere." }),
-    createdAt: Timestamp,
-    expiresAt: Timestamp.nullable(),
-  })
-  .meta({ id: "ConfigKey" });
 
 const marketTerms = {
   id: MarketId,

@@ -1,18 +1,27 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, MarketKey, paging, queryNumber, Sha256, Timestamp, text, UsdAmount, UsdOrNone } from "../scalars.ts";
+import {
+  MarketId,
+  MarketKey,
+  paging,
+  queryInteger,
+  Sha256,
+  Timestamp,
+  text,
+  UsdAmount,
+  UsdOrNone,
+} from "../scalars.ts";
 import {
   AppliedConfiguration,
   AppliedItem,
   ConfigDocumentInput,
   ConfigMarketInput,
-  Fingerprint,
   Freeze,
   FreezeInput,
   LiveConfiguration,
   UnsettledMarket,
 } from "./config-document.ts";
-import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
+import { Fingerprint, KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
 import { PolicyImpact, PolicyWhole, TradingTerms } from "./policy.ts";
 
 const seq = z.number().int().min(0);
@@ -109,14 +118,13 @@ export const ConfigInput = z
   })
   .meta({ id: "ConfigInput" });
 
-const { operation, operatorRead, configRead, operatorChange } = operationsUnder("operations");
+const { operation, operatorRead, configRead, operatorChange } = operationsUnder("operations", { extension: true });
 
 export const configOperations = {
   getFreeze: operatorRead({
     path: "/v1/config/freeze",
     summary: "Tell whether the configuration is frozen, by whom and why.",
     output: Freeze,
-    extension: true,
   }),
   freezeConfig: operatorChange("config", {
     method: "PUT",
@@ -125,7 +133,6 @@ export const configOperations = {
     input: FreezeInput,
     output: Freeze,
     refusals: [],
-    extension: true,
   }),
   unfreezeConfig: operatorChange("config", {
     method: "DELETE",
@@ -133,13 +140,11 @@ export const configOperations = {
     summary: "Lift the freeze, if there is one.",
     output: Freeze,
     refusals: [],
-    extension: true,
   }),
   getConfig: configRead({
     path: "/v1/config",
     summary: "Get the live configuration.",
     output: LiveConfiguration,
-    extension: true,
   }),
   listUnsettledMarkets: configRead({
     path: "/v1/config/markets",
@@ -147,7 +152,6 @@ export const configOperations = {
     input: z.object(paging),
     output: z.array(UnsettledMarket),
     paged: true,
-    extension: true,
   }),
   listApplies: configRead({
     path: "/v1/config/history",
@@ -155,14 +159,12 @@ export const configOperations = {
     input: z.object(paging),
     output: z.array(AppliedItem),
     paged: true,
-    extension: true,
   }),
   getApply: configRead({
     path: "/v1/config/history/:seq",
     summary: "Get one apply with its document.",
-    input: z.object({ seq: queryNumber(z.number().int().min(1)) }),
+    input: z.object({ seq: queryInteger(z.number().int().min(1)) }),
     output: AppliedConfiguration,
-    extension: true,
   }),
   previewPolicy: operation({
     method: "POST",
@@ -173,7 +175,6 @@ export const configOperations = {
     input: z.object({ before: TradingTerms, after: TradingTerms }),
     output: PolicyImpact,
     refusals: [],
-    extension: true,
   }),
   applyConfig: operatorChange("config", {
     path: "/v1/config",
@@ -195,7 +196,6 @@ export const configOperations = {
       "MARKET_CLOSED",
     ],
     changes: "keys",
-    extension: true,
     bodyLimitBytes: 4 * 1024 * 1024,
   }),
 };

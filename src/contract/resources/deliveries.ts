@@ -57,7 +57,7 @@ export const WebhookReceiver = z
   })
   .meta({ id: "WebhookReceiver" });
 
-const { operatorRead, operatorChange } = operationsUnder("operations");
+const { operatorRead, operatorChange } = operationsUnder("operations", { extension: true });
 
 export const deliveryOperations = {
   listWebhookDeliveries: operatorRead({
@@ -66,7 +66,6 @@ export const deliveryOperations = {
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
     paged: true,
-    extension: true,
   }),
   replayWebhook: operatorChange("config", {
     path: "/v1/webhooks/deliveries/:id/replay",
@@ -79,13 +78,11 @@ export const deliveryOperations = {
     }),
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
     refusals: [],
-    extension: true,
   }),
   listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
     summary: "List the receivers of outgoing webhooks and how many events wait for each.",
     output: z.array(WebhookReceiver),
-    extension: true,
   }),
   enableWebhookReceiver: operatorChange("config", {
     path: "/v1/webhooks/receivers/:name/enable",
@@ -93,6 +90,5 @@ export const deliveryOperations = {
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,
     refusals: [],
-    extension: true,
   }),
 };

@@ -43,7 +43,7 @@ export const ExplainedTrade = z
   })
   .meta({ id: "ExplainedTrade" });
 
-const { operatorRead } = operationsUnder("operations");
+const { operatorRead } = operationsUnder("operations", { extension: true });
 
 export const explainOperations = {
   getRefusal: operatorRead({
@@ -51,13 +51,11 @@ export const explainOperations = {
     summary: "Explain why a request was refused; the server remembers its last 10,000 refusals.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
-    extension: true,
   }),
   explainTrade: operatorRead({
     path: "/v1/trades/:tradeId",
     summary: "Get a trade with its audit entry and the prices before and after it.",
     input: z.object({ tradeId: text(64) }),
     output: ExplainedTrade,
-    extension: true,
   }),
 };

@@ -25,7 +25,7 @@ export const IdMatches = z
   })
   .meta({ id: "IdMatches" });
 
-const { operatorRead } = operationsUnder("operations");
+const { operatorRead } = operationsUnder("operations", { extension: true });
 
 export const idOperations = {
   findIds: operatorRead({
@@ -39,6 +39,5 @@ export const idOperations = {
       }),
     }),
     output: z.array(IdMatches),
-    extension: true,
   }),
 };

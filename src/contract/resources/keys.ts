@@ -42,6 +42,28 @@ const from = z.array(z.string()).meta({
 
 const expiresAt = Timestamp.nullable().meta({ description: "When the key stops working; null for never." });
 
+/** Of a stored key. */
+const leaked = z.boolean().meta({
+  description: "Whether the key was ended because its value leaked; no key is given that value again.",
+});
+
+export const Fingerprint = z
+  .string()
+  .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
+  .meta({ description: "The beginning of the SHA-256 of a key's value.", examples: ["fp:0a1b2c3d"] });
+
+const stated = {
+  name: KeyName,
+  type: KeyType,
+  fingerprint: Fingerprint,
+  scopes,
+  from,
+  createdAt: Timestamp,
+  expiresAt,
+  leaked,
+};
+export const ConfigKey = z.object(stated).meta({ id: "ConfigKey" });
+
 export const ApiKeyItem = z
   .object({
     name: KeyName,
@@ -51,14 +73,12 @@ export const ApiKeyItem = z
       description:
         "Whether an audit entry records the key's creation. A key without one is listed as stored, and every request with it is refused.",
     }),
-    fingerprint: z.string().meta({
-      description: "The beginning of the SHA-256 of the key's value, as plans show it.",
-      examples: ["fp:0a1b2c3d"],
-    }),
+    fingerprint: Fingerprint,
     scopes,
     from,
     createdAt: Timestamp,
     expiresAt,
+    leaked,
     lastUsedAt: Timestamp.nullable().meta({
       description: "When a request last used the key, up to a minute late; null if none did.",
     }),
@@ -108,6 +128,9 @@ export const KeyRotation = z
       .max(30 * DAY_SECONDS)
       .default(DAY_SECONDS)
       .meta({ description: "How long the old value still works; a day unless given.", examples: [3600] }),
+    leaked: z.boolean().optional().meta({
+      description: "Ends the old value at once, whatever `overlapSeconds`, and refuses it for ever.",
+    }),
     expiresAt: Timestamp.optional().meta({
       description:
         "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
@@ -126,14 +149,13 @@ export const KeyRef = z.object({
 
 export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });
 
-const { operatorRead, operatorChange } = operationsUnder("operations");
+const { operatorRead, operatorChange } = operationsUnder("operations", { extension: true });
 
 export const keyOperations = {
   listKeys: operatorRead({
     path: "/v1/keys",
     summary: "List the API keys, including those that have ended.",
     output: z.array(ApiKeyItem),
-    extension: true,
   }),
   createKey: operatorChange("keys", {
     path: "/v1/keys",
@@ -141,7 +163,6 @@ export const keyOperations = {
     input: KeyInput,
     output: KeyCreated,
     refusals: ["KEY_EXISTS"],
-    extension: true,
   }),
   rotateKey: operatorChange("keys", {
     path: "/v1/keys/:name/rotate",
@@ -149,7 +170,6 @@ export const keyOperations = {
     input: KeyRotation,
     output: KeyRotated,
     refusals: [],
-    extension: true,
   }),
   revokeKey: operatorChange("keys", {
     path: "/v1/keys/:name/revoke",
@@ -157,6 +177,5 @@ export const keyOperations = {
     input: KeyRef,
     output: KeyRevoked,
     refusals: ["KEY_IN_USE"],
-    extension: true,
   }),
 };

@@ -27,14 +27,15 @@ const META_BYTES = 8 * 1024;
 /** Why metadata is refused; undefined when it is fine. */
 function metaProblem(meta: Record<string, unknown>): string | undefined {
   if (Buffer.byteLength(JSON.stringify(meta)) > META_BYTES) return `must be at most ${META_BYTES} bytes of JSON`;
-  if (!isExact(meta)) return "must hold whole numbers of at most 9007199254740991; larger ones are texts";
+  if (!isExact(meta)) return "must hold whole numbers of at most 9007199254740991 and no -0; other numbers are texts";
   return isPlain(meta)
     ? undefined
     : "must be well-formed text without control characters (but newlines and tabs in values) or marks of direction";
 }
 
-/** Larger whole numbers were rounded when the text was parsed, and traders would read other rules than were written. */
+/** Larger whole numbers were rounded when the text was parsed, -0 is stored as 0, and traders would read other rules than were written. */
 function isExact(value: unknown): boolean {
+  if (Object.is(value, -0)) return false;
   if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
   return typeof value !== "object" || value === null || Object.values(value).every(isExact);
 }

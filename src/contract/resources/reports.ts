@@ -5,7 +5,7 @@ import {
   MarketId,
   MarketStatus,
   Question,
-  queryNumber,
+  queryInteger,
   Side,
   StatusWords,
   Timestamp,
@@ -14,7 +14,7 @@ import {
 } from "../scalars.ts";
 
 export const ReportPeriod = z.object({
-  periodDays: queryNumber(z.number().int().min(1).max(3650))
+  periodDays: queryInteger(z.number().int().min(1).max(3650))
     .default(30)
     .meta({ description: "Length of the period in UTC days, the current day included.", examples: [30] }),
 });

@@ -11,7 +11,7 @@ export const Session = z
 
 export const SessionEnded = z.object({ ended: z.literal(true) }).meta({ id: "SessionEnded" });
 
-const { operation } = operationsUnder("identity");
+const { operation } = operationsUnder("identity", { extension: true });
 
 /** Only the HTTP server has these: a cookie has no meaning elsewhere. */
 export const sessionOperations = {
@@ -22,7 +22,6 @@ export const sessionOperations = {
     summary: "Start a session: store the bearer token in a cookie that scripts cannot read.",
     output: Session,
     refusals: [],
-    extension: true,
   }),
   deleteSession: operation({
     method: "DELETE",
@@ -31,6 +30,5 @@ export const sessionOperations = {
     summary: "End the session: delete the cookie and refuse its token from now on.",
     output: SessionEnded,
     refusals: [],
-    extension: true,
   }),
 };

@@ -75,22 +75,15 @@ const SideSelection = z
   })
   .check(checkOutcome);
 
+const quoted = { marketId: MarketId, selection: SideSelection, ...terms };
+
 export const TradeInput = z
-  .object({
-    marketId: MarketId,
-    selection: SideSelection,
-    ...terms,
-    hedgeRef,
-  })
+  .object({ ...quoted, hedgeRef })
   .check(checkTerms)
   .meta({ id: "TradeInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
 export const QuoteInput = z
-  .object({
-    marketId: MarketId,
-    selection: SideSelection,
-    ...terms,
-  })
+  .object(quoted)
   .check(checkTerms)
   .meta({ id: "QuoteInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 

@@ -3,7 +3,7 @@ import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy/jurisdictions.ts";
 import { KYC_STATES } from "../../domain/trader.ts";
 import { operationsUnder } from "../operation.ts";
-import { line, paging, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
+import { line, paging, queryInteger, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { Wallet } from "./wallets.ts";
 
 export const UserState = z.enum([...KYC_STATES, "restricted"]).meta({ id: "UserState" });
@@ -26,7 +26,7 @@ export const User = z
   })
   .meta({ id: "User" });
 
-const Score = queryNumber(z.number().int().min(0).max(20));
+const Score = queryInteger(z.number().int().min(0).max(20));
 export const UserFilter = z.object({
   q: text(255)
     .optional()
@@ -84,7 +84,7 @@ export const Credited = z.object(moved).meta({ id: "Credited" });
 export const DebitInput = z.object(byHand).meta({ id: "DebitInput" });
 export const Debited = z.object(moved).meta({ id: "Debited" });
 
-const { operatorRead, operatorChange } = operationsUnder("money");
+const { operatorRead, operatorChange } = operationsUnder("money", { extension: true });
 
 export const userOperations = {
   listUsers: operatorRead({
@@ -93,14 +93,12 @@ export const userOperations = {
     input: UserFilter,
     output: z.array(UserItem),
     paged: true,
-    extension: true,
   }),
   getUser: operatorRead({
     path: "/v1/users/:id",
     summary: "Get one user.",
     input: UserRef,
     output: User,
-    extension: true,
   }),
   creditWallet: operatorChange("funds", {
     path: "/v1/users/:id/credit",
@@ -108,7 +106,6 @@ export const userOperations = {
     input: CreditInput,
     output: Credited,
     refusals: ["MAX_CREDIT_EXCEEDED"],
-    extension: true,
   }),
   debitWallet: operatorChange("funds", {
     path: "/v1/users/:id/debit",
@@ -116,7 +113,6 @@ export const userOperations = {
     input: DebitInput,
     output: Debited,
     refusals: ["INSUFFICIENT_FUNDS"],
-    extension: true,
   }),
   restrictUser: operatorChange("users", {
     path: "/v1/users/:id/restrict",
@@ -124,7 +120,6 @@ export const userOperations = {
     input: UserRef,
     output: UserStateChange,
     refusals: [],
-    extension: true,
   }),
   releaseUser: operatorChange("users", {
     path: "/v1/users/:id/release",
@@ -132,7 +127,6 @@ export const userOperations = {
     input: UserRef,
     output: UserStateChange,
     refusals: [],
-    extension: true,
   }),
   revokeUser: operatorChange("users", {
     path: "/v1/users/:id/revoke",
@@ -141,6 +135,5 @@ export const userOperations = {
     output: SessionsRevoked,
     refusals: [],
     changes: "sessions",
-    extension: true,
   }),
 };

@@ -51,14 +51,13 @@ export const WithdrawalFilter = z.object({
 });
 const WithdrawalRef = z.object({ id: text(64) });
 
-const { userRead, userChange, operatorRead, operatorChange } = operationsUnder("money");
+const { userRead, userChange, operatorRead, operatorChange } = operationsUnder("money", { extension: true });
 
 export const walletOperations = {
   getWallet: userRead({
     path: "/v1/wallet",
     summary: "Get the user's balance, exposure and pending withdrawals.",
     output: Wallet,
-    extension: true,
   }),
   listStatement: userRead({
     path: "/v1/statement",
@@ -67,7 +66,6 @@ export const walletOperations = {
     output: z.array(StatementEntry),
     paged: true,
     csv: true,
-    extension: true,
   }),
   requestWithdrawal: userChange({
     path: "/v1/withdrawals",
@@ -75,7 +73,6 @@ export const walletOperations = {
     input: z.object({ amount: UsdAmount }).meta({ id: "WithdrawalInput" }),
     output: WithdrawalRequested,
     refusals: ["INSUFFICIENT_FUNDS"],
-    extension: true,
   }),
   listWithdrawals: operatorRead({
     path: "/v1/withdrawals",
@@ -83,7 +80,6 @@ export const walletOperations = {
     input: WithdrawalFilter,
     output: z.array(Withdrawal),
     paged: true,
-    extension: true,
   }),
   approveWithdrawal: operatorChange("funds", {
     path: "/v1/withdrawals/:id/approve",
@@ -91,7 +87,6 @@ export const walletOperations = {
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],
-    extension: true,
   }),
   rejectWithdrawal: operatorChange("funds", {
     path: "/v1/withdrawals/:id/reject",
@@ -99,6 +94,5 @@ export const walletOperations = {
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],
-    extension: true,
   }),
 };

@@ -71,7 +71,7 @@ export type AuditPayloads = {
     /** Of a failure that counts although it is dated before the passed check on record: its own time. */
     datedAt?: string;
   };
-  /** A check with a status that is neither passed nor a refusal. */
+  /** A check with a status that is neither passed nor a refusal; or one passed shortly before a failure, which stands. */
   "kyc.unrecognised": { userId: string; status: string; provider: string; verifiedAt: string };
   "suitability.submitted": {
     userId: string;
@@ -197,7 +197,7 @@ export type CreatedKey = {
 
 /** Every key value that an entry changes, by its hash, as it stands from then on. */
 export type StatedKeys = {
-  [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null };
+  [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null; leaked?: true };
 };
 
 export type AuditType = keyof AuditPayloads;

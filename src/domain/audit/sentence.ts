@@ -1,4 +1,5 @@
 import { counted } from "../text.ts";
+import { kycVerdict } from "../trader.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
 import { type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
 
@@ -36,8 +37,10 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
     const conflict = datedAt ? `, dated ${minute(datedAt)}, before one that was passed` : "";
     return `${userId} ${status} the identity check of ${provider}${jurisdiction ? ` (${jurisdiction})` : ""}${conflict}`;
   },
-  "kyc.unrecognised": ({ userId, status, provider }) =>
-    `the identity check of ${userId} by ${provider} is ${JSON.stringify(status)}, which is neither passed nor failed`,
+  "kyc.unrecognised": ({ userId, status, provider, verifiedAt }) =>
+    kycVerdict(status) === "passed"
+      ? `${userId} passed the identity check of ${provider}, dated ${minute(verifiedAt)}, before one that failed and stands`
+      : `the identity check of ${userId} by ${provider} is ${JSON.stringify(status)}, which is neither passed nor failed`,
   "suitability.submitted": ({ userId, score, passed }, { through }) =>
     `${userId} scored ${score} in the suitability assessment: ${passed ? "passed" : "not passed"}${through}`,
   "user.restricted": ({ userId, restricted }, { actor }) =>

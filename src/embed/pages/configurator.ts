@@ -11,6 +11,7 @@ import {
   writeSnippet,
 } from "../../domain/embed/snippet.ts";
 import type { PredictionMarkets } from "../host/types.ts";
+import { note } from "./note.ts";
 
 declare global {
   interface Window {
@@ -23,7 +24,6 @@ interface Choice {
   question: string;
 }
 
-const KNOWN_EVENTS = 5;
 /** The widget waits until a text is typed. */
 const TYPING_MS = 400;
 
@@ -92,9 +92,9 @@ function show({ terms }: Configured): void {
   window.PredictionMarkets?.mount(preview, {
     ...snippetOptions(terms),
     onEvent: ({ name, detail }) => {
-      if (name !== "height") note(name, detail);
+      if (name !== "height") note("heard", name, detail);
     },
-    onAction: ({ name }) => note("onAction", { name }),
+    onAction: ({ name }) => note("heard", "onAction", { name }),
   });
 }
 
@@ -104,18 +104,6 @@ async function hashOf(call: string | undefined): Promise<string | undefined> {
   if (!window.isSecureContext) return "<hash of the call>";
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(call));
   return btoa(String.fromCharCode(...new Uint8Array(digest)));
-}
-
-function note(name: string, detail: object): void {
-  const list = part("heard");
-  const item = document.createElement("li");
-  const [title, rest] = [document.createElement("b"), document.createElement("code")];
-  title.textContent = name;
-  rest.textContent = JSON.stringify(detail);
-  item.append(title, " ", rest);
-  list.querySelector(".none")?.remove();
-  list.prepend(item);
-  list.children[KNOWN_EVENTS]?.remove();
 }
 
 function addCopyButton(block: HTMLElement): void {

@@ -2,6 +2,7 @@ import type { PlaygroundData } from "../../contract/resources/embed.ts";
 import { type SnippetForm, type SnippetTerms, snippetOptions, writeSnippet } from "../../domain/embed/snippet.ts";
 import type { Embed, EmbedOptions } from "../host/types.ts";
 import type { Theme, View } from "../protocol.ts";
+import { note } from "./note.ts";
 
 /** The demo's page: what a publisher writes, and switches for theme, language and trader. */
 declare const PredictionMarkets: { embed(selector: string, options: EmbedOptions): Embed };
@@ -12,7 +13,6 @@ interface WidgetElement extends HTMLElement {
   refreshToken(): void;
 }
 
-const KNOWN_EVENTS = 6;
 const RIVAL_USD = 40;
 const { origin, apiKey, tokens, marketIds } = JSON.parse(
   document.getElementById("data")?.textContent ?? "{}",
@@ -37,13 +37,15 @@ const embeds = places.map((view) =>
     ...snippetOptions(termsOf(view)),
     getToken,
     onEvent: ({ name, detail }) => {
-      if (name !== "height") note(`${view}: ${name}`, detail);
+      if (name !== "height") note("events", `${view}: ${name}`, detail);
     },
   }),
 );
 const element = document.createElement("prediction-market") as WidgetElement;
 element.getToken = getToken;
-element.addEventListener("pm-trade", (event) => note("element: pm-trade", (event as CustomEvent<object>).detail));
+element.addEventListener("pm-trade", (event) =>
+  note("events", "element: pm-trade", (event as CustomEvent<object>).detail),
+);
 const tile = document.createElement("img");
 Object.assign(tile, { alt: "The chance of the market above, drawn now", width: 600, height: 400 });
 document.getElementById("element")?.append(element);
@@ -66,7 +68,9 @@ onChoice("trader", (name) => {
 for (const button of document.querySelectorAll<HTMLButtonElement>(".rival button"))
   button.addEventListener("click", async () => {
     button.disabled = true;
-    await buyAs(rival, button.dataset.side ?? "yes").catch((error) => note("another trader", { error: String(error) }));
+    await buyAs(rival, button.dataset.side ?? "yes").catch((error) =>
+      note("events", "another trader", { error: String(error) }),
+    );
     button.disabled = false;
   });
 
@@ -113,16 +117,4 @@ async function buyAs(userId: string, side: string): Promise<void> {
     body: JSON.stringify({ marketId, selection: { side }, amount: RIVAL_USD }),
   });
   if (!response.ok) throw new Error((await response.json()).error);
-}
-
-function note(title: string, detail: object): void {
-  const list = document.getElementById("events");
-  const item = document.createElement("li");
-  const [name, rest] = [document.createElement("b"), document.createElement("code")];
-  name.textContent = title;
-  rest.textContent = JSON.stringify(detail);
-  item.append(name, " ", rest);
-  list?.querySelector(".none")?.remove();
-  list?.prepend(item);
-  list?.children[KNOWN_EVENTS]?.remove();
 }

@@ -135,12 +135,6 @@ export async function claimDeliveries(
     .toSorted((a, b) => (a.seq < b.seq ? -1 : 1));
 }
 
-/** The questions of these markets. They never change. */
-export async function readQuestions(sql: ReadSql, marketIds: readonly string[]): Promise<Map<string, string>> {
-  const rows = await sql`select id, question from market where id = any(${textArray(marketIds)}::text[])`;
-  return new Map(rows.map((row) => [String(row.id), String(row.question)]));
-}
-
 /** What an attempt came to, as it is kept. */
 export interface AttemptRecord {
   status: "pending" | "delivered" | "dead";

@@ -98,7 +98,7 @@ const COMPARED: { [T in keyof typeof TABLES & Table]?: ComparedTable<Tables[T]> 
     ...{ what: "api_key", check: "keys", keyOf: ({ hash }) => hash, idOf: ({ name }) => name },
     fields: {
       ...{ name: plain("keys"), type: plain("keys"), scopes: plain("keys"), from: plain("keys") },
-      ...{ createdAt: time("keys"), expiresAt: time("keys") },
+      ...{ createdAt: time("keys"), expiresAt: time("keys"), leaked: plain("keys") },
     },
   },
   withdrawal: {

@@ -4,7 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 export type StreamLimits = Pick<ConnectionLimits, "streams" | "streamsPerAddress" | "streamsPerUser">;
 
 /** The client of a stream. */
-export interface Spectator {
+export interface StreamCaller {
   /** As the rate limit counts it. */
   address: string;
   userId: string | undefined;
@@ -28,7 +28,7 @@ export class StreamSeats {
   }
 
   /** @throws Fault OVERLOADED */
-  requireRoom({ address, userId }: Spectator): void {
+  requireRoom({ address, userId }: StreamCaller): void {
     const { streams, streamsPerAddress, streamsPerUser } = this.#limits;
     const isFull =
       this.#taken >= streams ||
@@ -37,15 +37,15 @@ export class StreamSeats {
     if (isFull) throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: RETRY_AFTER_SEC });
   }
 
-  take(spectator: Spectator): void {
-    this.#change(spectator, 1);
+  take(caller: StreamCaller): void {
+    this.#change(caller, 1);
   }
 
-  leave(spectator: Spectator): void {
-    this.#change(spectator, -1);
+  leave(caller: StreamCaller): void {
+    this.#change(caller, -1);
   }
 
-  #change({ address, userId }: Spectator, change: 1 | -1): void {
+  #change({ address, userId }: StreamCaller, change: 1 | -1): void {
     this.#taken += change;
     add(this.#byAddress, address, change);
     if (userId !== undefined) add(this.#byUser, userId, change);

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { AUTH_FAILURES, SECURITY_EVENTS, type SecurityEvent } from "../../domain/access/security.ts";
+import type { DatabaseState } from "../../domain/durability.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../connections/connection-refusals.ts";
-import { type DatabaseSource, registerDatabase } from "./database-metrics.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -14,12 +14,23 @@ export interface OracleSource {
   read(): Promise<{ held: number; feedAgesSec: ReadonlyMap<string, number> }>;
 }
 
+/** Where the figures of the database come from. */
+export interface DatabaseSource {
+  /** Null while the database is away. */
+  read(): Promise<Pick<DatabaseState, "synchronousStandbys" | "standbys"> | null>;
+  connections(): number;
+  /** As `read` last found. */
+  failovers(): number;
+}
+
 /** Where the figures of the audit log come from. */
 export interface IntegritySource {
   isSound(): boolean;
   /** The newest anchor that was written. */
   newest(): { seq: number; ts: string } | undefined;
 }
+
+type Promised<Value> = Value | Promise<Value>;
 
 /** What `/metrics` shows. Every name begins with pmctl_. */
 export class Metrics {
@@ -64,25 +75,10 @@ export class Metrics {
     REFUSAL_REASONS,
   );
   #anchorFailures: Counter | undefined;
-  #connections: () => Record<string, number> = () => ({});
-  #streams: () => number = () => 0;
-  #queueLength: () => number = () => 0;
-  #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
 
   /** @param ofProcess whether the figures of the process itself are shown too, which tell nothing of one tenant among several */
   constructor(ofProcess = true) {
     if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: "pmctl_" });
-    this.#gaugeBy("listener", "pmctl_connections", "Open connections, by listener.", () =>
-      Object.entries(this.#connections()),
-    );
-    this.#gauge("pmctl_streams", "Open streams of events.", () => this.#streams());
-    this.#gaugeBy(
-      "receiver",
-      "pmctl_webhook_oldest_undelivered_seconds",
-      "How long the oldest event that a receiver has not taken has waited.",
-      () => [...this.#oldestUndelivered()].map(([receiver, since]) => [receiver, secondsSince(since)]),
-    );
-    this.#gauge("pmctl_sequencer_queue_length", "Commands waiting for a commit.", () => this.#queueLength());
   }
 
   /** @param known values of the only label, which are shown from the start */
@@ -93,28 +89,34 @@ export class Metrics {
   }
 
   /** @param read called when the metrics are asked for; undefined leaves the last figure standing */
-  #gauge(name: string, help: string, read: () => number | undefined): void {
+  #gauge(name: string, help: string, read: () => Promised<number | undefined>): void {
     new Gauge({
       name,
       help,
       registers: [this.#registry],
-      collect() {
-        const figure = read();
+      async collect() {
+        const figure = await read();
         if (figure !== undefined) this.set(figure);
       },
     });
   }
 
   /** A gauge with a figure for each value of one label. */
-  #gaugeBy(label: string, name: string, help: string, read: () => (readonly [value: string, figure: number])[]): void {
+  #gaugeBy(
+    label: string,
+    name: string,
+    help: string,
+    read: () => Promised<Iterable<readonly [value: string, figure: number]>>,
+  ): void {
     new Gauge({
       name,
       help,
       labelNames: [label],
       registers: [this.#registry],
-      collect() {
+      async collect() {
+        const figures = await read();
         this.reset();
-        for (const [value, figure] of read()) this.set({ [label]: value }, figure);
+        for (const [value, figure] of figures) this.set({ [label]: value }, figure);
       },
     });
   }
@@ -126,7 +128,7 @@ export class Metrics {
 
   /** How to read the length of the sequencer's queue when metrics are scraped. */
   setQueueLength(read: () => number): void {
-    this.#queueLength = read;
+    this.#gauge("pmctl_sequencer_queue_length", "Commands waiting for a commit.", read);
   }
 
   /** Called after each attempt to deliver an outgoing webhook. */
@@ -152,8 +154,10 @@ export class Metrics {
 
   /** How to read the number of open connections of each listener, and of open streams. */
   setConnections(connections: () => Record<string, number>, streams: () => number): void {
-    this.#connections = connections;
-    this.#streams = streams;
+    this.#gaugeBy("listener", "pmctl_connections", "Open connections, by listener.", () =>
+      Object.entries(connections()),
+    );
+    this.#gauge("pmctl_streams", "Open streams of events.", streams);
   }
 
   /** How to read whether the server is about to end. */
@@ -173,12 +177,16 @@ export class Metrics {
 
   /** How to read since when each receiver's oldest undelivered event waits, milliseconds since the epoch. */
   setOldestUndelivered(read: () => ReadonlyMap<string, number>): void {
-    this.#oldestUndelivered = read;
+    this.#gaugeBy(
+      "receiver",
+      "pmctl_webhook_oldest_undelivered_seconds",
+      "How long the oldest event that a receiver has not taken has waited.",
+      () => [...read()].map(([receiver, since]) => [receiver, secondsSince(since)]),
+    );
   }
 
   /** Figures of the oracle, read when metrics are scraped. While the database is away, the ages of feeds are left out. */
   setOracle({ sweepAgeMs, read }: OracleSource): void {
-    const registers = [this.#registry];
     this.#gauge(
       "pmctl_oracle_sweep_age_seconds",
       "Seconds since the oracle's sweep last ran to its end in this process.",
@@ -190,26 +198,51 @@ export class Metrics {
     const heldMarkets = new Gauge({
       name: "pmctl_oracle_held_markets",
       help: "Markets that the oracle holds.",
-      registers,
+      registers: [this.#registry],
     });
-    new Gauge({
-      name: "pmctl_oracle_feed_age_seconds",
-      help: "Age of the youngest observation, of the last day.",
-      labelNames: ["feed"],
-      registers,
-      async collect() {
-        this.reset();
+    this.#gaugeBy(
+      "feed",
+      "pmctl_oracle_feed_age_seconds",
+      "Age of the youngest observation, of the last day.",
+      async () => {
         const figures = await read().catch(() => undefined);
-        if (!figures) return;
-        heldMarkets.set(figures.held);
-        for (const [feed, ageSec] of figures.feedAgesSec) this.set({ feed }, ageSec);
+        if (figures) heldMarkets.set(figures.held);
+        return figures?.feedAgesSec ?? [];
       },
-    });
+    );
   }
 
   /** Figures of the database, read when the metrics are asked for. */
-  setDatabase(source: DatabaseSource): void {
-    registerDatabase(this.#registry, source);
+  setDatabase({ read, connections, failovers }: DatabaseSource): void {
+    this.#gauge(
+      "pmctl_database_connections",
+      "Connections of this server to its database, those included that it left and the database has not ended.",
+      connections,
+    );
+    new Counter({
+      name: "pmctl_database_failovers_total",
+      help: "How often another database server was made the primary, as far as this server has seen.",
+      registers: [this.#registry],
+      async collect() {
+        await read();
+        this.reset();
+        this.inc(failovers());
+      },
+    });
+    this.#gauge(
+      "pmctl_database_synchronous_standbys",
+      "Standbys that each commit waits for and that are there; 0 while the database is away.",
+      async () => (await read())?.synchronousStandbys ?? 0,
+    );
+    this.#gaugeBy(
+      "standby",
+      "pmctl_replication_lag_bytes",
+      "Bytes of the database's log that a standby has not on its disk yet.",
+      async () =>
+        ((await read())?.standbys ?? []).flatMap(({ name, lagBytes }) =>
+          lagBytes === null ? [] : [[name, lagBytes] as const],
+        ),
+    );
   }
 
   /** Whether the audit log holds, and how far it is anchored; read when the metrics are asked for. */

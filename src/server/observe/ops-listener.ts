@@ -22,7 +22,7 @@ export interface OpsOptions {
   integrityProblem(): IntegrityProblem | undefined;
 }
 
-/** What a server tells of its changes, at most 5 s old. */
+/** What a server reports about writes and its database, at most 5 s old. */
 export interface Readiness {
   /** A change sent now would be tried. */
   writes: boolean;

@@ -6,6 +6,7 @@ import { planInput } from "../input.ts";
 import { ANSWERS } from "./examples/answers.ts";
 import { exampleOf } from "./examples/example-of.ts";
 import { REQUESTS } from "./examples/requests.ts";
+import { eventComponents, LAST_EVENT_ID, STREAM_DESCRIPTION, streamContent, webhookSection } from "./openapi-events.ts";
 import {
   AUDIT_REASON,
   DESCRIPTION,
@@ -28,8 +29,6 @@ import {
 } from "./openapi-parts.ts";
 import { orderOfRefusals, refusalResponses, refusalsOf } from "./openapi-refusals.ts";
 import { usedComponents, wireSchema } from "./openapi-schemas.ts";
-import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
-import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
 
 export interface OpenApiOptions {
   /** The operations to describe; all of them unless given. */
@@ -57,11 +56,8 @@ export function openApiDocument(options: OpenApiOptions = {}): JsonObject {
       [operation.method.toLowerCase()]: describe(id, operation, { properties, components, tenantId }),
     };
   }
-  if (stream) {
-    Object.assign(components, streamComponents());
-    paths[streamOperation.path] = { get: describeStream() };
-  }
-  Object.assign(components, webhookComponents());
+  if (stream) paths[streamOperation.path] = { get: describeStream() };
+  Object.assign(components, eventComponents());
   const webhooks = webhookSection(components);
   return {
     openapi: "3.1.0",

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../../domain/fault.ts";
 import type { Exchange } from "../exchange.ts";
-import { type Answer, type Header, refusal } from "../responses.ts";
+import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import { chooseEncoding, compressed, type Encoding } from "./compress.ts";
-import { answersWith, tagOf, unlessKnown } from "./conditional.ts";
+import { FOR_ALL, refusalForAll, tagOf, unlessKnown } from "./conditional.ts";
 
 /** Where `bin/assets.js` puts the bundles of src/embed; this file finds them from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
@@ -16,11 +16,6 @@ const PARTS = join(PLACE, "parts");
 /** A publisher's page loads it again after five minutes; a file with a hash in its name never changes. */
 const SHORT = "public, max-age=300";
 const FOR_EVER = "public, max-age=31536000, immutable";
-/** Any page may load it, one that is isolated from other origins too. */
-const FOR_ALL: readonly Header[] = [
-  ["access-control-allow-origin", "*"],
-  ["cross-origin-resource-policy", "cross-origin"],
-];
 /** Where the loader lies that a publisher's page names: it is always this build's. */
 export const LOADER_PATH = "/assets/v1/embed.js";
 
@@ -87,7 +82,7 @@ const ASSET = {
   method: "GET",
   forBrowsers: false,
   // Without it a page could not read why its script is not there.
-  refuse: (_exchange: Exchange, fault: Fault) => answersWith(refusal(fault), FOR_ALL),
+  refuse: (_exchange: Exchange, fault: Fault) => refusalForAll(fault),
 } as const;
 
 /** A script, which is compressed once for each encoding that clients accept. */

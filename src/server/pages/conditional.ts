@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import type { Fault } from "../../domain/fault.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Answer, Header } from "../responses.ts";
+import { type Answer, type Header, refusal } from "../responses.ts";
 
 /** A weak entity tag of a text: one text has several encodings, whose bytes differ (RFC 9110, 8.8.1). */
 export function tagOf(text: string): string {
@@ -34,3 +35,12 @@ export function isKnown(ifNoneMatch: string | undefined, tag: string): boolean {
 export function answersWith(answer: Answer, more: readonly Header[]): Answer {
   return { ...answer, headers: [...(answer.headers ?? []), ...more] };
 }
+
+/** Any page may read and load it, one that is isolated from other origins too. */
+export const FOR_ALL: readonly Header[] = [
+  ["access-control-allow-origin", "*"],
+  ["cross-origin-resource-policy", "cross-origin"],
+];
+
+/** A refusal that any page may read. */
+export const refusalForAll = (fault: Fault): Answer => answersWith(refusal(fault), FOR_ALL);

@@ -5,7 +5,7 @@ import type { FollowedEntry } from "../../queries/stream.ts";
 import { holdAgainst } from "../../services/answers.ts";
 import type { AuditTail } from "../../services/audit/audit-tail.ts";
 import { type LiveEvent, liveEventsOf, readBeginning } from "../../services/streams.ts";
-import type { Spectator, StreamSeats } from "../connections/stream-seats.ts";
+import type { StreamCaller, StreamSeats } from "../connections/stream-seats.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -17,7 +17,7 @@ export interface CredentialSource {
   watch(onEnded: () => void): () => void;
 }
 
-export interface StreamClient extends Spectator {
+export interface StreamClient extends StreamCaller {
   stream: EventStream;
   markets: ReadonlySet<string> | undefined;
   /** Whether the credentials that opened the stream still hold. */

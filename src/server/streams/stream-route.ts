@@ -39,16 +39,16 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
       const check = async () => authenticate(exchange, { method, auth }, identities);
       const { user } = await check();
       const input = await assembleInput(exchange, plan);
-      const spectator = { address: exchange.address, userId: user?.id };
+      const caller = { address: exchange.address, userId: user?.id };
       try {
-        seats.requireRoom(spectator);
+        seats.requireRoom(caller);
       } catch (error) {
-        onFull(spectator.address);
+        onFull(caller.address);
         throw error;
       }
       if (exchange.isHead) return { ...OPENED, body: "" };
       const client: StreamClient = {
-        ...spectator,
+        ...caller,
         stream: new EventStream(exchange.req.socket),
         markets: marketsOf(input.markets),
         isStillValid: () =>

@@ -24,7 +24,7 @@ export interface AnchorWriterOptions {
   /** The newest anchor found at the start. */
   newest: KnownAnchor | undefined;
   /** Whether the process has computed every seal up to an entry; only then is the entry signed. */
-  vouch: (head: ChainPoint) => boolean | Promise<boolean>;
+  maySign: (head: ChainPoint) => boolean | Promise<boolean>;
   onFailure: (target: AnchorTarget, error: unknown) => void;
 }
 
@@ -82,9 +82,9 @@ export class AnchorWriter {
     if (this.#verifying) {
       if (isEnd) this.#verifying = this.#verifying.then(() => this.#verify(head, true));
     } else if ((isEnd || now >= this.#verifyAt) && this.#isDue(head, now, this.#first || isEnd)) {
-      const isVouched = this.#options.vouch(head);
-      if (isVouched === true) this.#anchor(head);
-      else if (isVouched !== false) this.#verifying = this.#verify(head, isEnd, isVouched);
+      const maySign = this.#options.maySign(head);
+      if (maySign === true) this.#anchor(head);
+      else if (maySign !== false) this.#verifying = this.#verify(head, isEnd, maySign);
     }
     this.#writeWaiting(now);
   }
@@ -92,10 +92,10 @@ export class AnchorWriter {
   async #verify(
     head: ChainPoint & { ts: number },
     isEnd: boolean,
-    isVouched = this.#options.vouch(head),
+    maySign = this.#options.maySign(head),
   ): Promise<void> {
     // If the database is away, the next call asks again.
-    const isGood = await Promise.resolve(isVouched).catch(() => false);
+    const isGood = await Promise.resolve(maySign).catch(() => false);
     if (!isGood) this.#verifyAt = performance.now() + VERIFIED_AGAIN_MS;
     if (isGood && this.#isDue(head, performance.now(), true)) this.#anchor(head);
     this.#writeWaiting(performance.now());

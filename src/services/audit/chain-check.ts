@@ -4,7 +4,7 @@ import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readLog } from "../../queries/evidence.ts";
 import { Evidence, type Look, newestAnchor } from "../anchors/evidence.ts";
-import { VouchedHead } from "../anchors/vouched-head.ts";
+import { VerifiedHead } from "../anchors/verified-head.ts";
 import { type Sleep, sleepUntilAborted } from "../background/repeat.ts";
 import { type Verification, verifyChain } from "./audit-verifier.ts";
 
@@ -82,7 +82,7 @@ export class ChainCheck {
   readonly #sleep: Sleep;
   readonly #stopped = new AbortController();
   /** How far the process may sign for the log. */
-  readonly vouched: VouchedHead;
+  readonly verifiedHead: VerifiedHead;
   readonly #memory: ChainMemory;
   #look: Look | undefined;
   readonly #isMine: () => boolean;
@@ -101,12 +101,12 @@ export class ChainCheck {
     this.#sleep = options.sleep ?? sleepUntilAborted;
     this.#isMine = options.isMine ?? (() => true);
     const onPage = this.#pacing(this.#stopped.signal);
-    this.vouched = new VouchedHead({ reader, keys, evidence: this.#evidence, onPage });
+    this.verifiedHead = new VerifiedHead({ reader, keys, evidence: this.#evidence, onPage });
   }
 
   /** The problem found by the latest look or walk. */
   get problem(): ChainBreak | undefined {
-    return this.#memory.pass?.broken ?? this.#look?.problem ?? this.vouched.problem;
+    return this.#memory.pass?.broken ?? this.#look?.problem ?? this.verifiedHead.problem;
   }
 
   /** Verifies what the background has not: everything when the chain is short, or when no walk has ended yet. */
@@ -143,8 +143,8 @@ export class ChainCheck {
    * Follows the log up to the head that a look has found, and remembers it as one that this process has seen whole.
    * @returns false unless every seal up to it holds, and the database has confirmed it
    */
-  async #vouch({ problem, log: { head } }: Look): Promise<boolean> {
-    if (problem || !head || !(await this.vouch(head))) return false;
+  async #followed({ problem, log: { head } }: Look): Promise<boolean> {
+    if (problem || !head || !(await this.maySign(head))) return false;
     if (head.seq > 0n) this.#evidence.acknowledgeSeen(head);
     return true;
   }
@@ -153,10 +153,10 @@ export class ChainCheck {
    * Whether this process may sign for an entry that a read has shown. One that is on the primary alone may be lost with it;
    * signed or remembered, it would make the log of the next primary one that was set back.
    */
-  vouch(head: ChainPoint): boolean | Promise<boolean> {
+  maySign(head: ChainPoint): boolean | Promise<boolean> {
     const isAcknowledged = head.seq <= (this.#evidence.acknowledged?.seq ?? 0n);
-    if (isAcknowledged) return this.vouched.isAt(head) || this.vouched.vouch(head);
-    return this.vouched.vouch(head).then(
+    if (isAcknowledged) return this.verifiedHead.isAt(head) || this.verifiedHead.verify(head);
+    return this.verifiedHead.verify(head).then(
       (holds) =>
         holds &&
         this.#confirm().then(
@@ -184,14 +184,14 @@ export class ChainCheck {
       const { end, broken } = await this.#walk(signal, pass.end);
       this.#memory.pass = { ...pass, end, broken };
     }
-    await this.#vouch(look);
+    await this.#followed(look);
     return this.problem;
   }
 
   /** Follows the log up to its head. @returns the look, where every seal up to its head holds and nothing is wrong */
   async follow(): Promise<Look | undefined> {
     const look = await this.look();
-    return (await this.#vouch(look)) && !this.problem ? look : undefined;
+    return (await this.#followed(look)) && !this.problem ? look : undefined;
   }
 
   /** Ends walks that are under way. */

@@ -144,7 +144,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     onCommit: (commit) => {
       views.committed(commit.head);
       evidence.acknowledge(commit.head);
-      recordWatch.chain.vouched.sealed(commit.before, commit.head);
+      recordWatch.chain.verifiedHead.sealed(commit.before, commit.head);
       tail.wake();
       onCommit?.(commit);
     },

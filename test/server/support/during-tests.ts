@@ -14,16 +14,22 @@ export function tenantOfTests(options: Partial<TenantOptions> = {}): ServedTenan
   return tenant;
 }
 
-/** A server of these handlers, and its database, while the tests of a file run. Their fields are there once they begin. */
-export function serverOfTests(...asked: Parameters<typeof serve> extends [unknown, ...infer Rest] ? Rest : never) {
-  const [backend, server] = [{} as Backend, {} as RunningServer];
+/** A database of a server, while the tests of a file run. Its fields are there once they begin. */
+export function backendOfTests(): Backend {
+  const backend = {} as Backend;
   beforeAll(async () => {
     Object.assign(backend, await openBackend());
+  });
+  afterAll(() => backend.close?.());
+  return backend;
+}
+
+/** A server of these handlers, and its database, while the tests of a file run. Their fields are there once they begin. */
+export function serverOfTests(...asked: Parameters<typeof serve> extends [unknown, ...infer Rest] ? Rest : never) {
+  const [backend, server] = [backendOfTests(), {} as RunningServer];
+  beforeAll(async () => {
     Object.assign(server, await serve(backend, ...asked));
   });
-  afterAll(async () => {
-    await server.close?.();
-    await backend.close?.();
-  });
+  afterAll(() => server.close?.());
   return { backend, server };
 }

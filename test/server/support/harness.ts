@@ -73,6 +73,7 @@ export async function insertKey(
     from,
     createdAt: 0,
     expiresAt,
+    leaked: false,
     onRecord: true,
     version: 1,
   };

@@ -57,11 +57,11 @@ test("an entry that the database has not confirmed is neither remembered nor sig
   if (!head) throw new Error("the log has a head");
   await watch.round();
   expect(evidence.acknowledged).toBeUndefined();
-  expect(await watch.vouch(head)).toBe(false);
+  expect(await watch.maySign(head)).toBe(false);
   isConfirmed = true;
   await watch.round();
   expect(evidence.acknowledged).toMatchObject({ seq: head.seq, hash: head.hash });
-  expect(await watch.vouch(head)).toBe(true);
+  expect(await watch.maySign(head)).toBe(true);
 });
 
 describe("a chain beyond the limit", () => {

@@ -32,7 +32,7 @@ reconcile --explain
 
 webhook send deposit.completed --set userId=alice --set amountUsd=100
 webhook send kyc.passed --set userId=bob --set jurisdiction=GB
-webhook send kyc.failed --set userId=bob --as-provider --reason mail
+webhook send kyc.failed --set provider=idv --as-provider --reason mail
 webhook sign --body event.json
 webhook sign --body event.json --scheme v2 --endpoint kyc
 webhook verify --body event.json --signature "$SIGNATURE"

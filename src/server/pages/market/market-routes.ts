@@ -14,9 +14,8 @@ import { marketPage } from "./market-page.ts";
 import { oembedRoute } from "./oembed.ts";
 import { pageAnswer, pageOf, withLocale } from "./page-document.ts";
 import { pageLook } from "./page-look.ts";
-import { pageRoute } from "./page-route.ts";
 import { pictureRoutes } from "./picture-routes.ts";
-import { absolute, type MarketSite, marketPath, Readers, readMarket, readOpenMarkets } from "./site.ts";
+import { absolute, type MarketSite, marketPath, pageRoute, Readers, readMarket, readOpenMarkets } from "./site.ts";
 
 /** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
 export function marketRoutes(

@@ -2,10 +2,9 @@ import { Fault } from "../../../domain/fault.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
-import { tagOf, unlessKnown } from "../conditional.ts";
+import { FOR_ALL, tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
-import { FOR_ALL, routeForAll } from "./page-route.ts";
-import { absolute, type MarketSite, marketById, marketPath } from "./site.ts";
+import { absolute, type MarketSite, marketById, marketPath, routeForAll } from "./site.ts";
 
 /** Of the frame, in CSS pixels, unless the consumer has less room. */
 const FRAME = { width: 640, height: 640 };

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { completeTheme, type StatedTheme, themeSources } from "../../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../../domain/theme/style.ts";
+import { hashSource } from "../html.ts";
 
 const STYLE = `*{box-sizing:border-box}body{margin:0;background:var(--pm-background);color:var(--pm-text);font:16px/1.5 var(--pm-font);font-variant-numeric:tabular-nums}
 header,main{max-width:48rem;margin:0 auto;padding:1rem}header{border-block-end:1px solid var(--pm-border)}
@@ -21,8 +21,6 @@ input{flex:1 1 12rem;min-width:0}button{cursor:pointer;color:var(--pm-onAccent);
 /** Mounts the widget in the place that names it, and shows it instead of the card once it has contents. */
 export const SCRIPT = `const place=document.querySelector(".widget");PredictionMarkets.embed(place,{...place.dataset,autoHeight:true,onEvent({name}){if(name==="ready")document.documentElement.classList.add("live")}})`;
 
-const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
 /** How a tenant's pages look. */
 export interface PageLook {
   style: string;
@@ -35,8 +33,8 @@ export function pageLook(theme: StatedTheme): PageLook {
   const { fontSrc, imgSrc } = themeSources(theme);
   const policy = [
     "default-src 'none'",
-    `script-src 'self' ${hashOf(SCRIPT)}`,
-    `style-src ${hashOf(style)}`,
+    `script-src 'self' ${hashSource(SCRIPT)}`,
+    `style-src ${hashSource(style)}`,
     `img-src ${["'self'", ...imgSrc].join(" ")}`,
     ...(fontSrc.length === 0 ? [] : [`font-src ${fontSrc.join(" ")}`]),
     "frame-src 'self'",

@@ -1,12 +1,11 @@
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
-import { unlessKnown } from "../conditional.ts";
+import { FOR_ALL, unlessKnown } from "../conditional.ts";
 import { marketDrawing } from "./market-drawing.ts";
-import { FOR_ALL, routeForAll } from "./page-route.ts";
 import { Painter } from "./picture/painter.ts";
 import type { Drawing } from "./picture/svg.ts";
-import { type MarketSite, readMarket, readPrices } from "./site.ts";
+import { type MarketSite, readMarket, readPrices, routeForAll } from "./site.ts";
 
 /** How long a picture may be a price behind, in seconds. */
 const MAX_AGE_SEC = 30;

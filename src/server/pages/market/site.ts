@@ -5,6 +5,8 @@ import { type Languages, tagsIn } from "../../../locales/languages.ts";
 import { type Speaker, speakerFor } from "../../../locales/speaker.ts";
 import { type Caller, type Handlers, invoke } from "../../../services/invoke.ts";
 import type { Exchange } from "../../exchange.ts";
+import type { Route } from "../../routes.ts";
+import { refusalForAll } from "../conditional.ts";
 import type { PageLook } from "./page-look.ts";
 
 export type Market = WireResult<"getMarket">;
@@ -112,4 +114,14 @@ export class Readers {
     this.#speakers.set(locale, speaker);
     return speaker;
   }
+}
+
+/** A document of the market pages, which counts in the widget's bucket. */
+export function pageRoute(path: string, answer: Route["answer"]): Route {
+  return { method: "GET", path, forBrowsers: false, bucket: "embed", answer };
+}
+
+/** One whose refusals any page may read. Its answers have `FOR_ALL`. */
+export function routeForAll(path: string, answer: Route["answer"]): Route {
+  return { ...pageRoute(path, answer), refuse: (_, fault) => refusalForAll(fault) };
 }

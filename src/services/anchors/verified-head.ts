@@ -7,7 +7,7 @@ import { readLog } from "../../queries/evidence.ts";
 import { verifySpan } from "../audit/audit-verifier.ts";
 import type { Evidence } from "./evidence.ts";
 
-export interface VouchedHeadOptions {
+export interface VerifiedHeadOptions {
   reader: Reader;
   keys: readonly AuditKey[];
   evidence: Evidence;
@@ -22,17 +22,17 @@ const OWN_HEADS = 1000;
  * How far this process may sign for the log: it has computed every seal itself, from the newest anchor in the log on. A
  * head row alone proves nothing, since an intruder who can write to the database can move it to a row of their own.
  */
-export class VouchedHead {
-  readonly #options: VouchedHeadOptions;
+export class VerifiedHead {
+  readonly #options: VerifiedHeadOptions;
   #point: ChainPoint | undefined;
   /**
-   * The heads that this process committed, each sealed onto the one before; empty once it vouches for them.
+   * The heads that this process committed, each sealed onto the one before; empty once the point has reached them.
    */
   #own: ChainPoint[] = [];
   #problem: ChainBreak | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(options: VouchedHeadOptions) {
+  constructor(options: VerifiedHeadOptions) {
     this.#options = options;
   }
 
@@ -60,15 +60,15 @@ export class VouchedHead {
    * Computes the missing seals up to an entry.
    * @returns false for one that does not hold
    */
-  async vouch(head: ChainPoint): Promise<boolean> {
+  async verify(head: ChainPoint): Promise<boolean> {
     if (!this.isAt(head)) return this.#alone(() => this.#follow(head));
     this.#problem = undefined;
     return true;
   }
 
-  /** Whether an entry of any age belongs to the log that this process vouches for. */
+  /** Whether an entry of any age belongs to the log that this process has verified. */
   async holds(entry: ChainPoint): Promise<boolean> {
-    if (!this.#point || entry.seq > this.#point.seq) return this.vouch(entry);
+    if (!this.#point || entry.seq > this.#point.seq) return this.verify(entry);
     return this.#leadsTo(entry, this.#point);
   }
 

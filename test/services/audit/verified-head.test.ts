@@ -24,7 +24,7 @@ beforeEach(async () => {
     every: { entries: 1, minutes: 60 },
     newest: undefined,
     targets: [{ kind: "file", place: "kept", write: async (line) => void lines.push(line) }],
-    vouch: (head) => watch.vouched.vouch(head),
+    maySign: (head) => watch.verifiedHead.verify(head),
     onFailure: () => {},
   });
 });
@@ -62,7 +62,7 @@ test("a forged last row is never signed for, and the log is sound again once it 
   const undo = await forge();
   await anchorNow();
   expect(lines).toEqual([]);
-  expect(watch.vouched.problem).toMatchObject({ kind: "broken", seq: good.seq + 1n });
+  expect(watch.verifiedHead.problem).toMatchObject({ kind: "broken", seq: good.seq + 1n });
   expect(watch.problem).toMatchObject({ kind: "broken", seq: good.seq + 1n });
   await undo();
   await anchorNow();
@@ -90,7 +90,10 @@ test("a row that was forged after the last anchor is not signed for either, nor 
       actor: "provider:payments",
     });
     const built = await headNow();
-    seen.push(second.recordWatch.chain.vouched.isAt(built), await second.recordWatch.chain.vouched.holds(built));
+    seen.push(
+      second.recordWatch.chain.verifiedHead.isAt(built),
+      await second.recordWatch.chain.verifiedHead.holds(built),
+    );
   } finally {
     await second.close();
   }
@@ -101,14 +104,14 @@ test("a row that was forged after the last anchor is not signed for either, nor 
 });
 
 test("entries that this process sealed itself are not verified again, and older entries of the log hold", async () => {
-  const { vouched } = tenant.services.recordWatch.chain;
+  const { verifiedHead } = tenant.services.recordWatch.chain;
   const before = await headNow();
-  expect(await vouched.vouch(before)).toBe(true);
+  expect(await verifiedHead.verify(before)).toBe(true);
   await tenant.api().reconcile({});
   const after = await headNow();
-  expect(vouched.isAt(after)).toBe(true);
-  expect(await vouched.holds(before)).toBe(true);
-  expect(await vouched.holds({ ...before, hash: "0".repeat(64) })).toBe(false);
+  expect(verifiedHead.isAt(after)).toBe(true);
+  expect(await verifiedHead.holds(before)).toBe(true);
+  expect(await verifiedHead.holds({ ...before, hash: "0".repeat(64) })).toBe(false);
 });
 
 test("a row behind the head is found in every table that an entry's number is a key of", async () => {
