@@ -150,16 +150,6 @@ describe("two processes on one tenant", () => {
     expect(bench.balance("wallet:u0") - before).toBe(2n * DOLLAR);
   });
 
-  test("both processes make progress, however busy the other is", async () => {
-    const stream = async (process: 0 | 1) => {
-      let answered = 0;
-      for (let index = 0; index < 60; index++)
-        if (code(await bench.submit(depositOf(`p${process}-${index}`), process)) === "answered") answered += 1;
-      return answered;
-    };
-    expect(await bench.run(Promise.all([stream(0), stream(1)]))).toEqual([60, 60]);
-  });
-
   test("a refusal that rests on what this process remembers is given only after the head was read", async () => {
     expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("answered");
     bench.journals[0].sent.clear();
