@@ -241,6 +241,6 @@ export const PageCursor = z
   .string()
   .min(1)
   .max(512)
-  .meta({ description: "Where the page begins: the cursor that came with the page before it." });
+  .describe("Where the page begins: the cursor that came with the page before it.");
 /** The fields by which a list is asked for a page. */
 export const paging = { limit: PageLimit.default(50), cursor: PageCursor.optional() };

@@ -12,27 +12,28 @@ export const AuditEntry = z
     actor: z.string(),
     payload: z.record(z.string(), z.json()),
     hash: z.string(),
-    ts: z.string().meta({ description: "ISO 8601, exactly as it was hashed." }),
-    keyId: z.string().meta({ description: "Extension: the id of the audit key that sealed the entry." }),
-    payloadText: z.string().meta({ description: "Extension: the exact text that was hashed." }),
+    ts: z.string().describe("ISO 8601, exactly as it was hashed."),
+    keyId: z.string().describe("Extension: the id of the audit key that sealed the entry."),
+    payloadText: z.string().describe("Extension: the exact text that was hashed."),
   })
   .meta({ id: "AuditEntry" });
 
 export const AuditFilter = z.object({
   ...paging,
-  type: z.enum(AUDIT_TYPES).optional().meta({ description: "Extension: only entries of this type." }),
-  actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
+  type: z.enum(AUDIT_TYPES).optional().describe("Extension: only entries of this type."),
+  actor: text(300).optional().describe("Extension: only entries of this actor."),
   after: queryInteger(z.number().int().min(0))
     .optional()
-    .meta({ description: "Extension: only entries after this seq, oldest first." }),
-  since: Timestamp.optional().meta({ description: "Extension: only entries from this instant on." }),
-  until: Timestamp.optional().meta({ description: "Extension: only entries before this instant." }),
-  userId: UserId.optional().meta({ description: "Extension: only entries about this user." }),
-  marketId: MarketId.optional().meta({ description: "Extension: only entries about this market." }),
-  q: text(200).optional().meta({
-    description:
+    .describe("Extension: only entries after this seq, oldest first."),
+  since: Timestamp.optional().describe("Extension: only entries from this instant on."),
+  until: Timestamp.optional().describe("Extension: only entries before this instant."),
+  userId: UserId.optional().describe("Extension: only entries about this user."),
+  marketId: MarketId.optional().describe("Extension: only entries about this market."),
+  q: text(200)
+    .optional()
+    .describe(
       "Extension: only entries with this text in their type, actor, payload or market's question; A to Z match a to z.",
-  }),
+    ),
 });
 
 export const AuditPage = z
@@ -46,9 +47,10 @@ export const AuditPage = z
           "Where the next page begins; null on the last one. With `userId`, `marketId` or `q` a page with a cursor may hold " +
           "fewer entries than `limit`, or none, because a request looks at a bounded part of the log.",
       }),
-    questions: z.record(z.string(), z.string()).optional().meta({
-      description: "Extension: the questions of the markets that the entries name, by market id.",
-    }),
+    questions: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe("Extension: the questions of the markets that the entries name, by market id."),
   })
   .meta({ id: "AuditPage" });
 
@@ -62,7 +64,7 @@ export const AuditEntryTold = AuditEntry.extend({
 const ChainProblemFound = z
   .object({
     kind: z.enum(INTEGRITY_PROBLEMS),
-    seq: z.number().int().meta({ description: "The first entry concerned." }),
+    seq: z.number().int().describe("The first entry concerned."),
     text: z.string().meta({ examples: ["the log was set back: it ends at entry 21, and had reached 26"] }),
     sealedWith: z
       .string()
@@ -74,7 +76,7 @@ const ChainProblemFound = z
   })
   .meta({ id: "ChainProblem", description: "Why the audit log fails verification." });
 const Anchor = z
-  .object({ seq: z.number().int(), hash: z.string(), ts: z.string().meta({ description: "The entry's own time." }) })
+  .object({ seq: z.number().int(), hash: z.string(), ts: z.string().describe("The entry's own time.") })
   .meta({ id: "Anchor", description: "An entry that the audit log is known to have contained." });
 export const AuditStatus = z
   .object({
@@ -82,7 +84,7 @@ export const AuditStatus = z
     head: z.string(),
     count: z.number().int().min(0),
     problem: ChainProblemFound.nullable(),
-    anchor: Anchor.nullable().meta({ description: "The newest anchor known to this server." }),
+    anchor: Anchor.nullable().describe("The newest anchor known to this server."),
   })
   .meta({ id: "AuditStatus" });
 
@@ -93,7 +95,7 @@ export const SecurityEvent = z.enum(SECURITY_EVENTS).meta({
 
 export const SecurityEntry = z
   .object({
-    ts: Timestamp.meta({ description: "The first time it happened in that minute." }),
+    ts: Timestamp.describe("The first time it happened in that minute."),
     event: z.string().meta({
       description: "One of the values that `event` in the query takes.",
       examples: ["auth.failed"],
@@ -131,13 +133,13 @@ export const SecurityEntry = z
         description: "The path pattern of the operation.",
         examples: ["/v1/markets/:id"],
       }),
-    count: z.number().int().min(1).meta({ description: "How often it happened from this address in this minute." }),
+    count: z.number().int().min(1).describe("How often it happened from this address in this minute."),
   })
   .meta({ id: "SecurityEntry" });
 
 export const SecurityFilter = z.object({
   event: SecurityEvent.optional(),
-  since: Timestamp.optional().meta({ description: "Only events from this time on." }),
+  since: Timestamp.optional().describe("Only events from this time on."),
   ...paging,
 });
 
@@ -159,7 +161,7 @@ export const auditOperations = {
   getAuditEntry: operatorRead({
     path: "/v1/audit/:seq",
     summary: "Get an entry of the audit log, and what it says in words.",
-    input: z.object({ seq: queryInteger(z.number().int().min(1)).meta({ description: "The entry's number." }) }),
+    input: z.object({ seq: queryInteger(z.number().int().min(1)).describe("The entry's number.") }),
     output: AuditEntryTold,
     extension: true,
   }),

@@ -80,25 +80,28 @@ const applied = {
   ts: z.string(),
   actor: z.string(),
   reason: z.string().nullable(),
-  hash: Sha256.meta({ description: "The hash of the apply's audit entry." }),
-  gitCommit: z.string().nullable().meta({
-    description: "The commit of the operator's files; it ends in `-dirty` where an applied file was not the commit's.",
-  }),
-  sha256: z.string().meta({ description: "SHA-256 of the document's JSON with sorted keys, computed by the server." }),
-  fileSha256: z.string().nullable().meta({
-    description:
+  hash: Sha256.describe("The hash of the apply's audit entry."),
+  gitCommit: z
+    .string()
+    .nullable()
+    .describe("The commit of the operator's files; it ends in `-dirty` where an applied file was not the commit's."),
+  sha256: z.string().describe("SHA-256 of the document's JSON with sorted keys, computed by the server."),
+  fileSha256: z
+    .string()
+    .nullable()
+    .describe(
       "SHA-256 of the tenant file, as `sha256sum` prints it and the apply stated it; the server cannot check it.",
-  }),
-  rollbackTo: seq.nullable().meta({ description: "The sequence number of the apply that this one restored." }),
-  policy: z.array(z.string()).meta({ description: "The policy fields that the apply changed." }),
-  adopted: z.array(z.string()).meta({ description: "The fields whose live values the apply kept." }),
+    ),
+  rollbackTo: seq.nullable().describe("The sequence number of the apply that this one restored."),
+  policy: z.array(z.string()).describe("The policy fields that the apply changed."),
+  adopted: z.array(z.string()).describe("The fields whose live values the apply kept."),
 };
 export const AppliedItem = z
   .object({
     ...applied,
     changes: z
       .object({ policy: seq, markets: seq, keys: seq, settings: seq })
-      .meta({ description: "How many fields differ from the apply before, by what they are about." }),
+      .describe("How many fields differ from the apply before, by what they are about."),
   })
   .meta({ id: "AppliedItem" });
 export const AppliedConfiguration = z
@@ -106,8 +109,8 @@ export const AppliedConfiguration = z
     ...applied,
     changes: z
       .array(z.object({ field: z.string(), before: z.json(), after: z.json() }))
-      .meta({ description: "The fields that differ from the apply before; null where one does not state it." }),
-    livePolicy: StoredPolicy.meta({ description: "The whole policy as the apply left it, without overrides." }),
+      .describe("The fields that differ from the apply before; null where one does not state it."),
+    livePolicy: StoredPolicy.describe("The whole policy as the apply left it, without overrides."),
     document: z.record(z.string(), z.json()),
   })
   .meta({ id: "AppliedConfiguration" });
@@ -126,14 +129,14 @@ const marketTerms = {
 };
 const ConfigMarket = z
   .object({
-    key: z.string().meta({ description: "The market's key in the tenant's files." }),
+    key: z.string().describe("The market's key in the tenant's files."),
     ...marketTerms,
-    formerKeys: z.array(z.string()).meta({ description: "The keys that it had before." }),
+    formerKeys: z.array(z.string()).describe("The keys that it had before."),
   })
   .meta({ id: "ConfigMarket", description: "A market with a key, which files or the one who created it gave to it." });
 export const UnsettledMarket = z
   .object({
-    key: z.string().nullable().meta({ description: "The market's key in files; null for a market without one." }),
+    key: z.string().nullable().describe("The market's key in files; null for a market without one."),
     ...marketTerms,
   })
   .meta({ id: "UnsettledMarket", description: "A market that is not settled, as files would state it." });
@@ -154,9 +157,9 @@ const ConfigChange = z
 export const Freeze = z
   .object({
     tenant: z.string(),
-    frozenUntil: Timestamp.nullable().meta({
-      description: "When applies and rollbacks are taken again; null where they are taken now.",
-    }),
+    frozenUntil: Timestamp.nullable().describe(
+      "When applies and rollbacks are taken again; null where they are taken now.",
+    ),
     reason: z.string().nullable(),
     by: z
       .string()
@@ -167,32 +170,32 @@ export const Freeze = z
 
 export const FreezeInput = z
   .object({
-    until: Timestamp.meta({ description: "When it ends by itself; at most 30 days ahead." }),
-    reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
+    until: Timestamp.describe("When it ends by itself; at most 30 days ahead."),
+    reason: line(500).optional().describe("The reason; required here or in the header `Audit-Reason`."),
   })
   .meta({ id: "FreezeInput" });
 
 export const LiveConfiguration = z
   .object({
     tenant: text(64),
-    version: seq.meta({ description: "Rises with every change; 0 for a tenant that was never applied." }),
-    policy: StoredPolicy.meta({ description: "The policy without the temporary overrides." }),
+    version: seq.describe("Rises with every change; 0 for a tenant that was never applied."),
+    policy: StoredPolicy.describe("The policy without the temporary overrides."),
     overrides: z.array(z.object({ field: z.enum(POLICY_FIELDS), value: z.json(), until: Timestamp })),
     kycRequired: z.boolean(),
     liquidityUsd: Usd,
-    capitalUsd: Usd.meta({ description: "The capital moved into the treasury so far." }),
-    treasuryUsd: Usd.meta({ description: "The treasury's balance." }),
-    atRiskUsd: Usd.meta({
-      description: "What the house has put into the markets that are not settled, which is the most that they lose.",
-    }),
-    keys: z.array(ConfigKey).meta({ description: "The keys in force." }),
-    endedKeys: z.array(ConfigKey).meta({ description: "The keys that were revoked or have expired." }),
-    markets: z.array(ConfigMarket).meta({ description: "The markets with a key, including settled ones." }),
-    document: z.record(z.string(), z.json()).nullable().meta({ description: "The document of the last apply." }),
-    changes: z.array(ConfigChange).meta({ description: "The latest changes, newest first, at most 1000." }),
-    freeze: Freeze.omit({ tenant: true }).meta({
-      description: "Whether applies and rollbacks are refused; nulls while they are not.",
-    }),
+    capitalUsd: Usd.describe("The capital moved into the treasury so far."),
+    treasuryUsd: Usd.describe("The treasury's balance."),
+    atRiskUsd: Usd.describe(
+      "What the house has put into the markets that are not settled, which is the most that they lose.",
+    ),
+    keys: z.array(ConfigKey).describe("The keys in force."),
+    endedKeys: z.array(ConfigKey).describe("The keys that were revoked or have expired."),
+    markets: z.array(ConfigMarket).describe("The markets with a key, including settled ones."),
+    document: z.record(z.string(), z.json()).nullable().describe("The document of the last apply."),
+    changes: z.array(ConfigChange).describe("The latest changes, newest first, at most 1000."),
+    freeze: Freeze.omit({ tenant: true }).describe(
+      "Whether applies and rollbacks are refused; nulls while they are not.",
+    ),
     now: Timestamp,
   })
   .meta({ id: "LiveConfiguration" });

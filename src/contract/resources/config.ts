@@ -44,7 +44,7 @@ const ConfigKeyInput = z.object({
   name: KeyName,
   type: KeyType,
   sha256: Sha256,
-  scopes: KeyScopes.optional().meta({ description: "The scopes of an admin key; `*` unless given." }),
+  scopes: KeyScopes.optional().describe("The scopes of an admin key; `*` unless given."),
   from: KeyNetworks.default([]),
   expiresAt: Timestamp.nullable(),
 });
@@ -52,41 +52,37 @@ const ConfigKeyInput = z.object({
 export const ConfigInput = z
   .object({
     tenant: TenantId,
-    ifVersion: seq.meta({
-      description: "The version that the plan is based on; the apply is refused when the live version differs.",
-    }),
-    policy: PolicyWhole.meta({ description: "The fields to change; others keep their live values." }),
+    ifVersion: seq.describe(
+      "The version that the plan is based on; the apply is refused when the live version differs.",
+    ),
+    policy: PolicyWhole.describe("The fields to change; others keep their live values."),
     kycRequired: z.boolean(),
     liquidityUsd: UsdAmount,
-    capitalUsd: UsdOrNone.meta({
-      description: "The capital in all. It can only rise; the difference is moved into the treasury.",
-    }),
+    capitalUsd: UsdOrNone.describe("The capital in all. It can only rise; the difference is moved into the treasury."),
     keys: z
       .array(ConfigKeyInput)
       .max(MAX_KEYS)
-      .meta({ description: "Keys to create, by the SHA-256 of their values; other keys do not change." }),
+      .describe("Keys to create, by the SHA-256 of their values; other keys do not change."),
     revoke: z.array(z.object({ name: KeyName, fingerprint: Fingerprint })).max(MAX_KEYS),
-    markets: z.array(ConfigMarketInput).max(MAX_MARKETS).meta({ description: "Markets to create." }),
+    markets: z.array(ConfigMarketInput).max(MAX_MARKETS).describe("Markets to create."),
     feeds: z
       .record(text(128), Sha256)
-      .meta({ description: "SHA-256 of the definitions of the feeds that those markets refer to, by feed key." }),
+      .describe("SHA-256 of the definitions of the feeds that those markets refer to, by feed key."),
     names: z
       .array(z.object({ marketId: MarketId, key: MarketKey, from: MarketKey.optional() }))
       .max(MAX_MARKETS)
       .default([])
-      .meta({
-        description:
-          "Markets that get another key than `from`, or their first one: without `from` the files take over a market that was made otherwise.",
-      }),
+      .describe(
+        "Markets that get another key than `from`, or their first one: without `from` the files take over a market that was made otherwise.",
+      ),
     marketStates: z
       .array(z.object({ marketId: MarketId, from: StoredState, to: StoredState }))
       .max(MAX_MARKETS)
-      .meta({ description: "Markets to suspend or resume; refused when a market is not in the state `from`." }),
+      .describe("Markets to suspend or resume; refused when a market is not in the state `from`."),
     document: ConfigDocumentInput,
-    documentSha256: Sha256.meta({
-      description:
-        "SHA-256 of the operator's files, recorded as stated; the server computes that of the document itself.",
-    }),
+    documentSha256: Sha256.describe(
+      "SHA-256 of the operator's files, recorded as stated; the server computes that of the document itself.",
+    ),
     gitCommit: z
       .string()
       .regex(/^[0-9a-f]{7,64}(-dirty)?$/, "must be the hash of a commit, with -dirty where a file is not the commit's")
@@ -98,9 +94,10 @@ export const ConfigInput = z
       .default(null)
       .meta({ examples: [7] }),
     adopted: z.array(text(200)).max(MAX_MARKETS).default([]),
-    breakFreeze: z.boolean().default(false).meta({
-      description: "Carry it out although the configuration is frozen; asks for a reason in `Audit-Reason`.",
-    }),
+    breakFreeze: z
+      .boolean()
+      .default(false)
+      .describe("Carry it out although the configuration is frozen; asks for a reason in `Audit-Reason`."),
   })
   .check(({ value, issues }) => {
     const { keys, markets, names } = value;
@@ -183,7 +180,7 @@ export const configOperations = {
     input: ConfigInput,
     output: z.object({
       changed: z.boolean(),
-      seq: seq.nullable().meta({ description: "Of the audit entry; null when nothing changed." }),
+      seq: seq.nullable().describe("Of the audit entry; null when nothing changed."),
     }),
     refusals: [
       "FROZEN",

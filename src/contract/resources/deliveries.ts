@@ -24,13 +24,13 @@ export const WebhookDelivery = z
     sequence: z.number().int(),
     status: DeliveryStatus,
     attempts: z.number().int().min(0),
-    createdAt: Timestamp.meta({ description: "When the event happened." }),
-    nextAttemptAt: Timestamp.nullable().meta({ description: "Null when no further attempt is planned." }),
+    createdAt: Timestamp.describe("When the event happened."),
+    nextAttemptAt: Timestamp.nullable().describe("Null when no further attempt is planned."),
     lastAnswer: z
       .object({
-        at: Timestamp.meta({ description: "When that attempt began." }),
-        status: z.number().int().nullable().meta({ description: "Null when no answer came." }),
-        excerpt: z.string().meta({ description: "The beginning of the answer, or why there was none." }),
+        at: Timestamp.describe("When that attempt began."),
+        status: z.number().int().nullable().describe("Null when no answer came."),
+        excerpt: z.string().describe("The beginning of the answer, or why there was none."),
       })
       .nullable(),
   })
@@ -45,13 +45,9 @@ export const DeliveryFilter = z.object({
 export const WebhookReceiver = z
   .object({
     name: StoredReceiver,
-    enabled: z.boolean().meta({ description: "False after the receiver answered 410, until it is enabled again." }),
+    enabled: z.boolean().describe("False after the receiver answered 410, until it is enabled again."),
     disabledAt: Timestamp.nullable(),
-    sequence: z
-      .number()
-      .int()
-      .min(0)
-      .meta({ description: "The last audit entry whose events were queued for this receiver." }),
+    sequence: z.number().int().min(0).describe("The last audit entry whose events were queued for this receiver."),
     pending: z.number().int().min(0),
     dead: z.number().int().min(0),
   })
@@ -71,10 +67,9 @@ export const deliveryOperations = {
     path: "/v1/webhooks/deliveries/:id/replay",
     summary: "Send an event again, to one receiver or to all that it was sent to.",
     input: z.object({
-      id: text(200).meta({
-        description:
-          "A delivery's id, or an event's id for all of its deliveries. Those already delivered are sent again too.",
-      }),
+      id: text(200).describe(
+        "A delivery's id, or an event's id for all of its deliveries. Those already delivered are sent again too.",
+      ),
     }),
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
     refusals: [],

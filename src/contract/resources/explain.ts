@@ -11,14 +11,15 @@ export const Refusal = z
     operation: z.string().meta({ description: "The refused operation.", examples: ["placeTrade"] }),
     status: z.number().int(),
     code: z.string().meta({ description: "The code as in the header `Error-Code`.", examples: ["MAX_TRADE_EXCEEDED"] }),
-    error: z.string().meta({ description: "The message that the caller received." }),
+    error: z.string().describe("The message that the caller received."),
     actor: z.string().meta({ description: "The caller, as audit entries name it.", examples: ["user:usr_1"] }),
     userId: UserId.nullable(),
-    marketId: z.string().nullable().meta({ description: "The market id in the request." }),
-    detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).meta({
-      description:
+    marketId: z.string().nullable().describe("The market id in the request."),
+    detail: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .describe(
         "Details, such as the `limit`, the `value` that exceeded it, and the policy `field` that sets the limit.",
-    }),
+      ),
   })
   .meta({ id: "Refusal" });
 
@@ -33,13 +34,13 @@ export const ExplainedTrade = z
     side,
     action: z.enum(["buy", "sell"]),
     amount,
-    fee: z.number().meta({ description: "US dollars." }),
+    fee: z.number().describe("US dollars."),
     shares,
     avgPrice,
     yesPriceBefore: Price,
     yesPriceAfter,
     ts,
-    entry: AuditEntry.meta({ description: "The trade's audit entry." }),
+    entry: AuditEntry.describe("The trade's audit entry."),
   })
   .meta({ id: "ExplainedTrade" });
 

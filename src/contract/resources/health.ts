@@ -11,17 +11,16 @@ export const Reconciliation = z
     ok: z.boolean(),
     discrepancy: Usd,
     checkedAt: Timestamp,
-    verifiedAt: Timestamp.meta({
-      description:
-        "Extension: the state that was last compared whole, from the first row on. Newer rows and all balances were compared for this answer.",
-    }),
+    verifiedAt: Timestamp.describe(
+      "Extension: the state that was last compared whole, from the first row on. Newer rows and all balances were compared for this answer.",
+    ),
   })
   .meta({ id: "Reconciliation" });
 
 const sums = {
-  discrepancy: z.number().meta({ description: "The difference, in the unit of the check." }),
-  stated: z.number().meta({ description: "What the checked rows add up to." }),
-  expected: z.number().meta({ description: "What they should add up to." }),
+  discrepancy: z.number().describe("The difference, in the unit of the check."),
+  stated: z.number().describe("What the checked rows add up to."),
+  expected: z.number().describe("What they should add up to."),
 };
 const held = z
   .string()
@@ -31,21 +30,15 @@ const held = z
     description: "For a check that compares rows instead of amounts: what the table holds, in words; null for no row.",
     examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
   });
-const said = z
-  .string()
-  .nullable()
-  .optional()
-  .meta({ description: "What the audit log says about it; null where it says nothing." });
+const said = z.string().nullable().optional().describe("What the audit log says about it; null where it says nothing.");
 export const LedgerCheck = z
   .object({
     name: z.string().meta({ examples: ["escrow"] }),
-    unit: z.enum(["usd", "count"]).meta({ description: "The unit of the numbers: US dollars, or a number of rows." }),
+    unit: z.enum(["usd", "count"]).describe("The unit of the numbers: US dollars, or a number of rows."),
     ok: z.boolean(),
     ...sums,
-    rows: z.number().int().min(0).meta({ description: "How many rows disagree." }),
-    places: z
-      .array(z.object({ place: z.string(), ...sums, held, said }))
-      .meta({ description: "The first rows that disagree." }),
+    rows: z.number().int().min(0).describe("How many rows disagree."),
+    places: z.array(z.object({ place: z.string(), ...sums, held, said })).describe("The first rows that disagree."),
   })
   .meta({ id: "LedgerCheck" });
 
@@ -65,10 +58,12 @@ export const healthOperations = {
     path: "/v1/reconcile",
     summary: "Reconcile the whole ledger; the result goes into the audit log.",
     input: z.object({
-      full: z.enum(["true", "false"]).optional().meta({
-        description:
+      full: z
+        .enum(["true", "false"])
+        .optional()
+        .describe(
           "Extension: `true` compares every row now. Otherwise the rows of a large ledger that were compared within the last minutes are not read again.",
-      }),
+        ),
     }),
     inQuery: true,
     output: Reconciliation,
@@ -79,10 +74,12 @@ export const healthOperations = {
     path: "/v1/reconcile/checks",
     summary: "List every check of the ledger with its two sums and the first places where they differ.",
     input: z.object({
-      failing: z.enum(["true", "false"]).optional().meta({
-        description:
+      failing: z
+        .enum(["true", "false"])
+        .optional()
+        .describe(
           "`true` lists only the checks that do not hold, and reads the rows of a large ledger that were compared within the last minutes only where something is off.",
-      }),
+        ),
     }),
     output: z.array(LedgerCheck),
     extension: true,

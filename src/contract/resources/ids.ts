@@ -13,15 +13,14 @@ export const IdMatches = z
       .array(
         z.object({
           id: z.string(),
-          label: z.string().meta({
-            description:
+          label: z
+            .string()
+            .describe(
               "The market's question; whose withdrawal or trade it is; the event's type; the refused operation.",
-          }),
+            ),
         }),
       )
-      .meta({
-        description: "By id: those that begin so, eleven at the most, and the market that has the text for its key.",
-      }),
+      .describe("By id: those that begin so, eleven at the most, and the market that has the text for its key."),
   })
   .meta({ id: "IdMatches" });
 

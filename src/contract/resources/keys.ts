@@ -40,12 +40,12 @@ const from = z.array(z.string()).meta({
   examples: [["192.0.2.0/24"]],
 });
 
-const expiresAt = Timestamp.nullable().meta({ description: "When the key stops working; null for never." });
+const expiresAt = Timestamp.nullable().describe("When the key stops working; null for never.");
 
 /** Of a stored key. */
-const leaked = z.boolean().meta({
-  description: "Whether the key was ended because its value leaked; no key is given that value again.",
-});
+const leaked = z
+  .boolean()
+  .describe("Whether the key was ended because its value leaked; no key is given that value again.");
 
 export const Fingerprint = z
   .string()
@@ -68,20 +68,21 @@ export const ApiKeyItem = z
   .object({
     name: KeyName,
     type: KeyType,
-    active: z.boolean().meta({ description: "Whether the key works now." }),
-    onRecord: z.boolean().meta({
-      description:
+    active: z.boolean().describe("Whether the key works now."),
+    onRecord: z
+      .boolean()
+      .describe(
         "Whether an audit entry records the key's creation. A key without one is listed as stored, and every request with it is refused.",
-    }),
+      ),
     fingerprint: Fingerprint,
     scopes,
     from,
     createdAt: Timestamp,
     expiresAt,
     leaked,
-    lastUsedAt: Timestamp.nullable().meta({
-      description: "When a request last used the key, up to a minute late; null if none did.",
-    }),
+    lastUsedAt: Timestamp.nullable().describe(
+      "When a request last used the key, up to a minute late; null if none did.",
+    ),
   })
   .meta({
     id: "ApiKey",
@@ -100,7 +101,7 @@ export const KeyInput = z
       description: "Networks (CIDR) that the key works from; anywhere unless given.",
       examples: [["192.0.2.0/24"]],
     }),
-    expiresAt: Timestamp.nullable().optional().meta({ description: "When the key stops working; never unless given." }),
+    expiresAt: Timestamp.nullable().optional().describe("When the key stops working; never unless given."),
   })
   .meta({ id: "KeyInput" });
 
@@ -120,7 +121,7 @@ export const KeyCreated = z
 export const KeyRotation = z
   .object({
     name: KeyName,
-    type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
+    type: KeyType.optional().describe("Refused when the key is of another type."),
     overlapSeconds: z
       .number()
       .int()
@@ -128,23 +129,23 @@ export const KeyRotation = z
       .max(30 * DAY_SECONDS)
       .default(DAY_SECONDS)
       .meta({ description: "How long the old value still works; a day unless given.", examples: [3600] }),
-    leaked: z.boolean().optional().meta({
-      description: "Ends the old value at once, whatever `overlapSeconds`, and refuses it for ever.",
-    }),
-    expiresAt: Timestamp.optional().meta({
-      description:
-        "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
-    }),
+    leaked: z
+      .boolean()
+      .optional()
+      .describe("Ends the old value at once, whatever `overlapSeconds`, and refuses it for ever."),
+    expiresAt: Timestamp.optional().describe(
+      "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
+    ),
   })
   .meta({ id: "KeyRotation" });
 
 export const KeyRotated = KeyCreated.extend({
-  oldUntil: Timestamp.meta({ description: "When the old value stops working." }),
+  oldUntil: Timestamp.describe("When the old value stops working."),
 }).meta({ id: "KeyRotated" });
 
 export const KeyRef = z.object({
   name: KeyName,
-  type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
+  type: KeyType.optional().describe("Refused when the key is of another type."),
 });
 
 export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });

@@ -69,9 +69,9 @@ export const MarketInput = z
     closeAt: Timestamp,
     resolutionRef: ResolutionRef,
     meta: Meta.default({}),
-    liquidityUsd: UsdAmount.optional().meta({
-      description: "Extension: the liquidity that the house puts in; the tenant's default unless given.",
-    }),
+    liquidityUsd: UsdAmount.optional().describe(
+      "Extension: the liquidity that the house puts in; the tenant's default unless given.",
+    ),
     key: MarketKey.optional().meta({
       description:
         "Extension: a name of the market that no other has. A market that has it is answered when its terms are these, and refused otherwise.",
@@ -83,7 +83,7 @@ export const MarketInput = z
 const StoredKey = z
   .string()
   .nullable()
-  .meta({ description: "Extension: the market's key in the tenant's files; null for a market without one." });
+  .describe("Extension: the market's key in the tenant's files; null for a market without one.");
 
 export const MarketCreated = z
   .object({ id: MarketId, status: MarketStatus, yesPrice: Price, createdAt: Timestamp })
@@ -98,15 +98,15 @@ export const MarketItem = z
     yesPrice: Price,
     volume24h: Usd,
     closeAt: Timestamp,
-    status: MarketStatus.optional().meta({
-      description: "Extension: with the query field `status` only, as the next three.",
-    }),
+    status: MarketStatus.optional().describe("Extension: with the query field `status` only, as the next three."),
     outcome: Side.nullable().optional(),
     key: StoredKey.optional(),
-    waitingFor: z.enum(WAITING_FOR).optional().meta({
-      description:
+    waitingFor: z
+      .enum(WAITING_FOR)
+      .optional()
+      .describe(
         "What a market that `waiting` asks for waits for: a settlement by hand, or a person's decision on what stopped the oracle.",
-    }),
+      ),
   })
   .meta({ id: "MarketItem" });
 
@@ -124,7 +124,7 @@ export const MarketDetail = z
     resolutionRef: ResolutionRef,
     meta: Meta,
     createdAt: Timestamp,
-    outcome: Side.nullable().meta({ description: "Extension: the outcome; null until the market is settled." }),
+    outcome: Side.nullable().describe("Extension: the outcome; null until the market is settled."),
     settledAt: Timestamp.nullable(),
     key: StoredKey,
   })
@@ -141,9 +141,9 @@ export const MarketFilter = z.object({
   q: text(200, 0)
     .refine((words) => words.trim().split(/\s+/).length <= MOST_WORDS, `must be at most ${MOST_WORDS} words`)
     .optional()
-    .meta({
-      description: `Full-text search over question and description, of at most ${MOST_WORDS} words. Words of more than 5,000 markets are looked for among the 10,000 open ones that close next.`,
-    }),
+    .describe(
+      `Full-text search over question and description, of at most ${MOST_WORDS} words. Words of more than 5,000 markets are looked for among the 10,000 open ones that close next.`,
+    ),
   status: StatusWords.optional(),
   ...paging,
 });
@@ -163,7 +163,7 @@ export const RECENT_MARKETS = 200;
 export const RecentPrices = z
   .object({
     id: MarketId,
-    yes: z.array(Price).meta({ description: "YES prices of the last 24 hours, oldest first, the current one last." }),
+    yes: z.array(Price).describe("YES prices of the last 24 hours, oldest first, the current one last."),
   })
   .meta({ id: "RecentPrices" });
 

@@ -15,37 +15,31 @@ export const HeldMarket = z
 
 export const OracleSweep = z
   .object({
-    watched: z
-      .number()
-      .int()
-      .min(0)
-      .meta({ description: "Markets that were due, or near the instant that decides them." }),
-    asked: z.number().int().min(0).meta({ description: "Requests that went out for prices, or to `resolution_url`." }),
+    watched: z.number().int().min(0).describe("Markets that were due, or near the instant that decides them."),
+    asked: z.number().int().min(0).describe("Requests that went out for prices, or to `resolution_url`."),
     settled: z.array(MarketId),
     held: z
       .array(z.object({ marketId: MarketId, reason: z.string() }))
-      .meta({ description: "Markets that are due and not settled, with their reasons." }),
+      .describe("Markets that are due and not settled, with their reasons."),
   })
   .meta({ id: "OracleSweep" });
 
 export const FeedLine = z
   .object({
     feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
-    sources: z.array(z.string()).meta({ description: "Each with what it calls the instrument, the best first." }),
-    lacking: z
-      .array(z.string())
-      .meta({ description: "Sources that cannot be used, and what the tenant file would have to state." }),
-    quorum: z.number().int().meta({ description: "How many sources must answer." }),
-    maxAgeSec: z.number().meta({ description: "How old a price may be." }),
+    sources: z.array(z.string()).describe("Each with what it calls the instrument, the best first."),
+    lacking: z.array(z.string()).describe("Sources that cannot be used, and what the tenant file would have to state."),
+    quorum: z.number().int().describe("How many sources must answer."),
+    maxAgeSec: z.number().describe("How old a price may be."),
   })
   .meta({ id: "FeedLine" });
 
 export const FeedCheck = z
   .object({
     feed: z.string(),
-    price: z.string().nullable().meta({ description: "Decimal text; null when a market would be held." }),
-    ageSec: z.number().nullable().meta({ description: "The age of the youngest price in seconds." }),
-    spread: z.string().nullable().meta({ description: "The distance between the sources' prices, as decimal text." }),
+    price: z.string().nullable().describe("Decimal text; null when a market would be held."),
+    ageSec: z.number().nullable().describe("The age of the youngest price in seconds."),
+    spread: z.string().nullable().describe("The distance between the sources' prices, as decimal text."),
     session: z.enum(["open", "closed", "always"]),
     verdict: z.string().meta({ description: "`ok`, or why a market would be held now.", examples: ["ok"] }),
     detail: z.string(),
@@ -54,7 +48,7 @@ export const FeedCheck = z
 
 const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
-  .meta({ description: "The price; text keeps every digit." });
+  .describe("The price; text keeps every digit.");
 
 const { operation, operatorRead, signed } = operationsUnder("operations");
 
@@ -62,7 +56,7 @@ export const oracleOperations = {
   listHeldMarkets: operatorRead({
     path: "/v1/oracle/held",
     summary: "List up to 200 markets that the oracle left for a person to settle, with the reason.",
-    input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
+    input: z.object({ marketId: MarketId.optional().describe("Only this market.") }),
     output: z.array(HeldMarket),
     extension: true,
   }),
@@ -79,7 +73,7 @@ export const oracleOperations = {
     }),
     output: z
       .array(z.object({ key: z.string(), price: z.string().nullable() }))
-      .meta({ description: "The prices as decimal text; null for a feed without one." }),
+      .describe("The prices as decimal text; null for a feed without one."),
     refusals: [],
     extension: true,
   }),
@@ -108,7 +102,7 @@ export const oracleOperations = {
     summary:
       "Ask the sources of feeds once, and say of each feed whether it could settle a market now. Stores nothing.",
     input: z.object({
-      feeds: z.array(text(128)).max(200).default([]).meta({ description: "Only these; all unless given." }),
+      feeds: z.array(text(128)).max(200).default([]).describe("Only these; all unless given."),
     }),
     output: z.array(FeedCheck),
     refusals: ["REFUSED"],

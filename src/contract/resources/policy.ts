@@ -115,11 +115,11 @@ const Thresholds = {
   examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
 };
 const tier = z.object({
-  minScore: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "The lowest score of the tier." }),
-  capUsd: Limit.nullable().meta({ description: "Exposure cap in USD; null for none." }),
+  minScore: z.number().int().min(0).max(HIGHEST_SCORE).describe("The lowest score of the tier."),
+  capUsd: Limit.nullable().describe("Exposure cap in USD; null for none."),
 });
 const thresholds = z.strictObject({
-  blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below this blocks trading." }),
+  blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).describe("A score below this blocks trading."),
   tiers: z
     .array(tier.strict())
     .min(1)
@@ -202,11 +202,10 @@ const RuleImpact = z
     rule: z.enum(["maxTradeUsd", "maxUserExposureUsd", "jurisdictions", "suitability", "kyc"]),
     refused: z
       .object({ trades: Count, usd: z.number() })
-      .meta({ description: "Executed trades that the new rules would have refused." }),
-    admittedUsers: Count.nullable().meta({
-      description:
-        "Users whom the old rule stops from trading and the new one would not; null where the records do not show it.",
-    }),
+      .describe("Executed trades that the new rules would have refused."),
+    admittedUsers: Count.nullable().describe(
+      "Users whom the old rule stops from trading and the new one would not; null where the records do not show it.",
+    ),
     note: z.string(),
   })
   .meta({ id: "RuleImpact" });
@@ -214,8 +213,8 @@ const RuleImpact = z
 export const PolicyImpact = z
   .object({
     days: Count,
-    examined: Count.meta({ description: "How many trades were examined." }),
-    complete: z.boolean().meta({ description: "Whether every trade of those days was examined." }),
+    examined: Count.describe("How many trades were examined."),
+    complete: z.boolean().describe("Whether every trade of those days was examined."),
     rules: z.array(RuleImpact),
   })
   .meta({ id: "PolicyImpact" });

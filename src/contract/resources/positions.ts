@@ -13,12 +13,11 @@ export const PositionItem = z
     avgCost: AveragePrice,
     question: Question,
     currentPrice: Price,
-    unrealizedPnl: Usd.meta({ description: "`shares` at `currentPrice`, less cost." }),
-    sellValue: Usd.meta({
-      description:
-        "What selling all shares now pays: `amount` less `fee` of the quote of that sale, as if the market were open. Shares that cannot be sold within the price bound count 0.",
-    }),
-    sellPnl: Usd.meta({ description: "`sellValue` less cost: the result to show people." }),
+    unrealizedPnl: Usd.describe("`shares` at `currentPrice`, less cost."),
+    sellValue: Usd.describe(
+      "What selling all shares now pays: `amount` less `fee` of the quote of that sale, as if the market were open. Shares that cannot be sold within the price bound count 0.",
+    ),
+    sellPnl: Usd.describe("`sellValue` less cost: the result to show people."),
   })
   .meta({ id: "Position" });
 
@@ -30,8 +29,8 @@ export const SettledPosition = z
     side: Side,
     outcome: Side,
     shares: Shares,
-    cost: Usd.meta({ description: "What the user paid for the shares, fees included." }),
-    payout: Usd.meta({ description: "One dollar per share if the side won, else 0." }),
+    cost: Usd.describe("What the user paid for the shares, fees included."),
+    payout: Usd.describe("One dollar per share if the side won, else 0."),
     settledAt: Timestamp,
   })
   .meta({ id: "SettledPosition" });
@@ -42,8 +41,8 @@ export const Portfolio = z
     suitability: SuitabilityStatus,
     wallet: Wallet,
     positions: z.array(PositionItem),
-    sellValueUsd: Usd.meta({ description: "The sum of `sellValue` of `positions`." }),
-    settlements: z.array(SettledPosition).meta({ description: "The last 20 settled positions, newest first." }),
+    sellValueUsd: Usd.describe("The sum of `sellValue` of `positions`."),
+    settlements: z.array(SettledPosition).describe("The last 20 settled positions, newest first."),
   })
   .meta({ id: "Portfolio" });
 

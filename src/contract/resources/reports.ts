@@ -46,9 +46,7 @@ export const TradersReport = z
         winRate: z.number().min(0).max(1).nullable(),
         realizedPnl: Usd,
         unrealizedPnl: Usd,
-        sellPnl: Usd.meta({
-          description: "What selling each open position now pays (`sellValue` of a position), less its cost.",
-        }),
+        sellPnl: Usd.describe("What selling each open position now pays (`sellValue` of a position), less its cost."),
         totalPnl: Usd,
       }),
     ),
@@ -62,9 +60,7 @@ export const FundingReport = z
     inflows: Usd,
     outflows: Usd,
     pendingWithdrawals: Usd,
-    owedUsd: Usd.meta({
-      description: "What all users owe: refunds and disputes that their wallets no longer covered.",
-    }),
+    owedUsd: Usd.describe("What all users owe: refunds and disputes that their wallets no longer covered."),
     netMovement: Usd,
     byProvider: z.array(z.object({ provider: z.string(), inflows: Usd, outflows: Usd })),
   })
@@ -77,9 +73,7 @@ export const RiskItem = z
     maxLiability: Usd,
     yesPayout: Usd,
     noPayout: Usd,
-    status: MarketStatus.optional().meta({
-      description: "Extension: with the query field `status` only, as the next.",
-    }),
+    status: MarketStatus.optional().describe("Extension: with the query field `status` only, as the next."),
     outcome: Side.nullable().optional(),
   })
   .meta({ id: "RiskItem" });
@@ -92,11 +86,13 @@ export const HedgeExposure = z
         openTrades: count,
         longHedges: count,
         shortHedges: count,
-        totalNotionalMinor: z.number().int().meta({ description: "Cents." }),
-        activeCostMinor: z.number().int().meta({
-          description:
+        totalNotionalMinor: z.number().int().describe("Cents."),
+        activeCostMinor: z
+          .number()
+          .int()
+          .describe(
             "Cents: what the tagged purchases cost, less the part of it that each sale from their position gave up. Tagged $100, half sold, untagged $100 bought: 5000.",
-        }),
+          ),
       }),
     ),
     updatedAt: Timestamp,
@@ -107,17 +103,15 @@ export const OracleStatus = z
   .object({
     supportedFeeds: count,
     eligibleMarkets: count,
-    lastSweepAt: Timestamp.nullable().meta({ description: "Null before the first sweep." }),
+    lastSweepAt: Timestamp.nullable().describe("Null before the first sweep."),
     recentResolutions: z.array(
       z.object({
         ts: Timestamp,
         marketId: MarketId,
         ref: z.string(),
         price: z.number(),
-        strike: z.number().meta({ description: "The first entry of `strikes`." }),
-        strikes: z
-          .array(z.number())
-          .meta({ description: "One strike, or the lower and the upper bound of a `between` market." }),
+        strike: z.number().describe("The first entry of `strikes`."),
+        strikes: z.array(z.number()).describe("One strike, or the lower and the upper bound of a `between` market."),
         outcome: z.union([z.literal(0), z.literal(1)]),
         question: Question,
       }),

@@ -5,7 +5,7 @@ import { Timestamp, UserId } from "../scalars.ts";
 export const Session = z
   .object({
     userId: UserId,
-    expiresAt: Timestamp.meta({ description: "When the token in the cookie expires, and the cookie with it." }),
+    expiresAt: Timestamp.describe("When the token in the cookie expires, and the cookie with it."),
   })
   .meta({ id: "Session" });
 

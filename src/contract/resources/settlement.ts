@@ -24,9 +24,9 @@ export const SettlementInput = z
       .min(0)
       .optional()
       .meta({ description: "Extension: settle only if exactly this many positions win.", examples: [3] }),
-    expectTotalUsd: UsdTotal.optional().meta({
-      description: "Extension: settle only if the winners are paid exactly this much in all.",
-    }),
+    expectTotalUsd: UsdTotal.optional().describe(
+      "Extension: settle only if the winners are paid exactly this much in all.",
+    ),
   })
   .meta({ id: "SettlementInput" });
 export const SettlementResult = z
@@ -35,7 +35,7 @@ export const SettlementResult = z
     status: z.literal("settled"),
     outcome: Side,
     settledAt: Timestamp,
-    payoutsProcessed: z.number().int().min(0).meta({ description: "Winning positions paid." }),
+    payoutsProcessed: z.number().int().min(0).describe("Winning positions paid."),
   })
   .meta({ id: "SettlementResult" });
 
@@ -47,16 +47,11 @@ export const SettlementPreview = z
     closeAt: Timestamp,
     resolutionRef: ResolutionRef,
     outcome: Side,
-    price: Price.meta({ description: "The current price of this outcome." }),
-    payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
-    totalUsd: Usd.meta({ description: "The total that they would be paid." }),
-    houseResultUsd: Usd.meta({
-      description: "The house's result: above zero what it gains, below zero what it loses.",
-    }),
-    largest: z
-      .object({ userId: UserId, amountUsd: Usd })
-      .nullable()
-      .meta({ description: "The account that would be paid most." }),
+    price: Price.describe("The current price of this outcome."),
+    payouts: z.number().int().min(0).describe("Positions that would be paid."),
+    totalUsd: Usd.describe("The total that they would be paid."),
+    houseResultUsd: Usd.describe("The house's result: above zero what it gains, below zero what it loses."),
+    largest: z.object({ userId: UserId, amountUsd: Usd }).nullable().describe("The account that would be paid most."),
   })
   .meta({ id: "SettlementPreview" });
 

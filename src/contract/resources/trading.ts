@@ -20,24 +20,22 @@ export const HedgeRef = z
   .object({
     symbol: line(32).toUpperCase(),
     direction: z.enum(["long", "short"]),
-    notional: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).meta({ description: "Minor units (cents)." }),
+    notional: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).describe("Minor units (cents)."),
     externalRef: line(255),
   })
   .meta({ id: "HedgeRef", description: "Marks a trade as the hedge of an external leveraged position." });
 
-const Action = z.enum(["buy", "sell"]).default("buy").meta({ description: "Extension: buy or sell shares." });
+const Action = z.enum(["buy", "sell"]).default("buy").describe("Extension: buy or sell shares.");
 const Bound = z.number().gt(0).max(1);
 
 /** The size and the caller's own price bounds. A purchase states dollars, a sale shares. */
 const terms = {
-  amount: UsdAmount.optional().meta({ description: "The dollars to spend, fee included. Required to buy." }),
-  shares: ShareAmount.optional().meta({ description: "Extension: the number of shares to sell. Required to sell." }),
-  maxAvgPrice: Bound.optional().meta({ description: "Extension: refuse a purchase at a higher average price." }),
-  minShares: ShareAmount.optional().meta({ description: "Extension: refuse a purchase of fewer shares." }),
-  minAvgPrice: Bound.optional().meta({ description: "Extension: refuse a sale at a lower average price." }),
-  minProceeds: UsdAmount.optional().meta({
-    description: "Extension: refuse a sale that pays fewer dollars, after the fee.",
-  }),
+  amount: UsdAmount.optional().describe("The dollars to spend, fee included. Required to buy."),
+  shares: ShareAmount.optional().describe("Extension: the number of shares to sell. Required to sell."),
+  maxAvgPrice: Bound.optional().describe("Extension: refuse a purchase at a higher average price."),
+  minShares: ShareAmount.optional().describe("Extension: refuse a purchase of fewer shares."),
+  minAvgPrice: Bound.optional().describe("Extension: refuse a sale at a lower average price."),
+  minProceeds: UsdAmount.optional().describe("Extension: refuse a sale that pays fewer dollars, after the fee."),
 };
 const hedgeRef = HedgeRef.optional();
 const EXAMPLE = { marketId: "mkt_019f2c3a7b", amount: 25 };
@@ -58,7 +56,7 @@ function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
 const BUYING = ["amount", "maxAvgPrice", "minShares", "hedgeRef"] as const;
 const SELLING = ["shares", "minAvgPrice", "minProceeds"] as const;
 
-export const NumericOutcome = z.union([z.literal(0), z.literal(1)]).meta({ description: "1 = yes, 0 = no." });
+export const NumericOutcome = z.union([z.literal(0), z.literal(1)]).describe("1 = yes, 0 = no.");
 
 type StatedSide = { side?: string | undefined; outcome?: 0 | 1 | undefined };
 /** A caller that states a side twice and differently may mean either. */
@@ -70,7 +68,7 @@ function checkOutcome({ value: { side, outcome }, issues }: z.core.ParsePayload<
 const SideSelection = z
   .object({
     side: Side,
-    outcome: NumericOutcome.optional().meta({ description: "Extension: the side as a number; no other is taken." }),
+    outcome: NumericOutcome.optional().describe("Extension: the side as a number; no other is taken."),
     action: Action,
   })
   .check(checkOutcome);
@@ -87,7 +85,7 @@ export const QuoteInput = z
   .check(checkTerms)
   .meta({ id: "QuoteInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
-const Done = z.enum(["buy", "sell"]).meta({ description: "Extension: whether shares were bought or sold." });
+const Done = z.enum(["buy", "sell"]).describe("Extension: whether shares were bought or sold.");
 
 /** The public fields of a fill, in answers, webhooks and streams alike. */
 export const fillFields = {
@@ -107,7 +105,7 @@ export const Quote = z
   .object({
     ...fillFields,
     yesPriceBefore: Price,
-    priceImpact: Price.meta({ description: "How far the trade moves the price: |yesPriceAfter - yesPriceBefore|." }),
+    priceImpact: Price.describe("How far the trade moves the price: |yesPriceAfter - yesPriceBefore|."),
   })
   .meta({ id: "Quote" });
 
@@ -115,12 +113,8 @@ export const TradeResult = z
   .object({
     tradeId: z.string(),
     ...fillFields,
-    position: z
-      .object({ shares: Shares, avgCost: AveragePrice })
-      .meta({ description: "Extension: the position after the trade." }),
-    realizedPnl: Usd.optional().meta({
-      description: "Extension: of a sale, its net proceeds less what its shares had cost.",
-    }),
+    position: z.object({ shares: Shares, avgCost: AveragePrice }).describe("Extension: the position after the trade."),
+    realizedPnl: Usd.optional().describe("Extension: of a sale, its net proceeds less what its shares had cost."),
     hedgeRef: HedgeRef.optional(),
   })
   .meta({ id: "TradeResult" });
@@ -131,7 +125,7 @@ export const OrderInput = z
     selection: z
       .object({
         outcome: NumericOutcome,
-        side: Side.optional().meta({ description: "Extension: the outcome in words; another than it is refused." }),
+        side: Side.optional().describe("Extension: the outcome in words; another than it is refused."),
         action: Action,
       })
       .check(checkOutcome),
@@ -182,11 +176,7 @@ export const SuitabilityInput = z
   .meta({ id: "SuitabilityInput" });
 
 const Score = z.number().int().min(0).max(20);
-const CapMinor = z
-  .number()
-  .int()
-  .min(0)
-  .meta({ description: "The highest exposure in cents; 9007199254740991 means no cap." });
+const CapMinor = z.number().int().min(0).describe("The highest exposure in cents; 9007199254740991 means no cap.");
 
 const submitted = { score: Score, exposureCapMinor: CapMinor, passed: z.boolean() };
 export const SuitabilityResult = z.object(submitted).meta({ id: "SuitabilityResult" });

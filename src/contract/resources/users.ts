@@ -13,16 +13,16 @@ export const User = z
   .object({
     userId: UserId,
     state: UserState,
-    kyc: z.enum(KYC_STATES).meta({
-      description: "The state of identity verification; while the user is restricted, `state` does not show it.",
-    }),
+    kyc: z
+      .enum(KYC_STATES)
+      .describe("The state of identity verification; while the user is restricted, `state` does not show it."),
     jurisdiction: z.string().nullable(),
     suitabilityScore: z.number().int().nullable(),
     ...Wallet.shape,
     createdAt: Timestamp,
-    revokeBefore: Timestamp.nullable().meta({
-      description: "Tokens issued before this instant are refused; null if no session was ever revoked.",
-    }),
+    revokeBefore: Timestamp.nullable().describe(
+      "Tokens issued before this instant are refused; null if no session was ever revoked.",
+    ),
   })
   .meta({ id: "User" });
 
@@ -32,8 +32,8 @@ export const UserFilter = z.object({
     .optional()
     .meta({ description: "Part of the id, in any case.", examples: ["usr_"] }),
   state: UserState.optional(),
-  minScore: Score.optional().meta({ description: "Only users whose suitability score is at least this." }),
-  maxScore: Score.optional().meta({ description: "Only users whose suitability score is at most this." }),
+  minScore: Score.optional().describe("Only users whose suitability score is at least this."),
+  maxScore: Score.optional().describe("Only users whose suitability score is at most this."),
   jurisdiction: text(6)
     .overwrite((code) => placeOf(code) ?? code.toUpperCase())
     .check(({ value, issues }) => {
@@ -59,15 +59,15 @@ export const UserItem = z
 export const RevocationInput = z
   .object({
     id: UserId,
-    revokeBefore: Timestamp.optional().meta({
-      description: "Tokens issued before this instant are refused; now unless given. It never moves backwards.",
-    }),
+    revokeBefore: Timestamp.optional().describe(
+      "Tokens issued before this instant are refused; now unless given. It never moves backwards.",
+    ),
   })
   .meta({ id: "RevocationInput" });
 export const SessionsRevoked = z
   .object({
     userId: UserId,
-    revokeBefore: Timestamp.meta({ description: "The instant now in force." }),
+    revokeBefore: Timestamp.describe("The instant now in force."),
   })
   .meta({ id: "SessionsRevoked" });
 
@@ -76,7 +76,7 @@ export const UserStateChange = z.object({ userId: UserId, state: UserState }).me
 const byHand = {
   id: UserId,
   amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
-  reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
+  reason: line(500).optional().describe("The reason; required here or in the header `Audit-Reason`."),
 };
 const moved = { userId: UserId, amount: Usd, balanceUsd: Usd, ts: Timestamp };
 export const CreditInput = z.object(byHand).meta({ id: "CreditInput" });

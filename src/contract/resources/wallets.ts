@@ -5,11 +5,11 @@ import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmoun
 export const Wallet = z
   .object({
     balanceUsd: Usd,
-    exposureUsd: Usd.meta({ description: "The cost of open positions." }),
+    exposureUsd: Usd.describe("The cost of open positions."),
     pendingWithdrawalsUsd: Usd,
-    owedUsd: Usd.meta({
-      description: "What refunds and disputes took that the wallet no longer held; the next payment repays it first.",
-    }),
+    owedUsd: Usd.describe(
+      "What refunds and disputes took that the wallet no longer held; the next payment repays it first.",
+    ),
   })
   .meta({ id: "Wallet" });
 
@@ -19,16 +19,15 @@ export const StatementEntry = z
     seq: z.number().int(),
     ts: Timestamp,
     type: z.string().meta({ examples: ["trade.executed"] }),
-    amount: Usd.meta({ description: "Positive for money into the wallet, negative for money out of it." }),
-    owed: Usd.optional().meta({
-      description:
-        "On a line of its own, with an amount of 0: how much more the user owes since, or, below 0, was repaid.",
-    }),
-    balance: Usd.meta({ description: "The wallet's balance after this change." }),
+    amount: Usd.describe("Positive for money into the wallet, negative for money out of it."),
+    owed: Usd.optional().describe(
+      "On a line of its own, with an amount of 0: how much more the user owes since, or, below 0, was repaid.",
+    ),
+    balance: Usd.describe("The wallet's balance after this change."),
     marketId: MarketId.optional(),
     tradeId: z.string().optional(),
     withdrawalId: z.string().optional(),
-    reference: z.string().optional().meta({ description: "The provider's reference." }),
+    reference: z.string().optional().describe("The provider's reference."),
   })
   .meta({ id: "StatementEntry" });
 
@@ -38,7 +37,7 @@ export const StatementFilter = z.object({
   format: z
     .enum(["json", "csv"])
     .default("json")
-    .meta({ description: "`csv` returns a table of up to 10,000 rows, or of `limit` rows." }),
+    .describe("`csv` returns a table of up to 10,000 rows, or of `limit` rows."),
 });
 
 export const WithdrawalStatus = z.enum(["pending", "approved", "rejected"]).meta({ id: "WithdrawalStatus" });

@@ -14,7 +14,7 @@ const sequence = z
   .number()
   .int()
   .min(1)
-  .meta({ description: "The number of the audit entry: a later event has a higher one, so it orders events." });
+  .describe("The number of the audit entry: a later event has a higher one, so it orders events.");
 const market = { sequence, marketId: MarketId, question: Question };
 
 const { marketId, side, action, amount, fee, shares, avgPrice, yesPriceAfter, ts } = fillFields;
@@ -30,13 +30,13 @@ const OrderFilled = z
     question: Question,
     side,
     outcome: NumericOutcome,
-    action: action.meta({ description: "Present on sales only." }),
+    action: action.describe("Present on sales only."),
     amount,
     fee,
     shares,
     avgPrice,
     yesPriceAfter,
-    realizedPnl: Usd.optional().meta({ description: "A sale's net proceeds less the cost of its shares." }),
+    realizedPnl: Usd.optional().describe("A sale's net proceeds less the cost of its shares."),
     ts,
     hedgeRef: HedgeRef.optional(),
   })
@@ -69,7 +69,7 @@ const MarketSettled = z
     outcome: Side,
     settledAt: Timestamp,
     payoutsProcessed: z.number().int().min(0),
-    paid: Usd.meta({ description: "The total paid to all winners." }),
+    paid: Usd.describe("The total paid to all winners."),
   })
   .meta({ id: "MarketSettledData", description: "A market's winners were paid." });
 
@@ -79,11 +79,8 @@ const WalletCredited = z
     userId: UserId,
     amount: Usd,
     provider: z.string(),
-    txRef: z.string().optional().meta({ description: "The provider's reference." }),
-    cause: z
-      .string()
-      .optional()
-      .meta({ description: "Present when money was returned, such as after a dispute that was won." }),
+    txRef: z.string().optional().describe("The provider's reference."),
+    cause: z.string().optional().describe("Present when money was returned, such as after a dispute that was won."),
   })
   .meta({ id: "WalletCreditedData", description: "Money went into a user's wallet." });
 const KycUpdated = z
@@ -103,7 +100,7 @@ const UserNotified = z
   .object({
     sequence,
     userId: UserId,
-    kind: z.literal("kyc.failed").meta({ description: "What the user should be told about." }),
+    kind: z.literal("kyc.failed").describe("What the user should be told about."),
     reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
   })
   .meta({
@@ -115,12 +112,12 @@ const AuditAnchored = z
   .object({
     tenant: z.string(),
     seq: sequence,
-    hash: z.string().meta({ description: "The entry's hash, which covers every entry up to it." }),
-    ts: Timestamp.meta({ description: "The entry's own time." }),
-    keyId: z.string().meta({ description: "The audit key that signed this." }),
-    signature: z.string().meta({
-      description: "Hex HMAC-SHA256 over pmctl-anchor-v1, tenant, seq, hash, ts and keyId, a line each.",
-    }),
+    hash: z.string().describe("The entry's hash, which covers every entry up to it."),
+    ts: Timestamp.describe("The entry's own time."),
+    keyId: z.string().describe("The audit key that signed this."),
+    signature: z
+      .string()
+      .describe("Hex HMAC-SHA256 over pmctl-anchor-v1, tenant, seq, hash, ts and keyId, a line each."),
   })
   .meta({
     id: "AuditAnchoredData",
@@ -165,6 +162,6 @@ function bodyOf(type: WebhookEventType): z.ZodObject {
   const data: z.ZodObject = webhookEvents[type];
   const id = String(data.meta()?.id).replace(/Data$/, "Webhook");
   return z
-    .object({ type: z.literal(type), timestamp: Timestamp.meta({ description: "When it happened." }), data })
+    .object({ type: z.literal(type), timestamp: Timestamp.describe("When it happened."), data })
     .meta({ id, description: String(data.meta()?.description) });
 }
