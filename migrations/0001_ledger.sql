@@ -123,6 +123,7 @@ create table position (
   trader_id          text    not null,
   market_id          text    not null,
   side               text    not null,
+  -- Both stay as they were when the market is settled.
   shares_micro       bigint  not null,
   cost_micro         bigint  not null,
   version            bigint  not null,

@@ -124,3 +124,13 @@ function describeProblem(problem: Problem): string {
 export function headlineOf({ file, line, column, path, message }: Problem): string {
   return [`${file}:${line}:${column}`, path, message].filter((part) => part !== "").join("  ");
 }
+
+/** Undefined for a tenant file with problems, which `validate` reports. */
+export function unlessUnsound<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { type FieldRow, POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
-import { ConfigError } from "./config-error.ts";
+import { unlessUnsound } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
 import { BaseUrl } from "./schema/scalars.ts";
 import { schemaFiles } from "./schema/schema-guide.ts";
@@ -141,23 +141,15 @@ const DEFAULT_PORTS: Ports = { port: 8080, opsPort: 9464 };
  */
 export function freePorts(directory: string, tenant: string): Ports {
   const { tenants } = openWorkspace(directory);
-  const taken = tenants.filter((other) => other !== tenant).flatMap((other) => portsOf(tenantPath(directory, other)));
+  const others = tenants.filter((other) => other !== tenant).map((other) => tenantPath(directory, other));
+  const served = others.flatMap((file) => unlessUnsound(() => loadTenantFile(file).server) ?? []);
+  const taken = served.flatMap(({ port, opsPort }) => [port, opsPort]);
   let { port, opsPort } = DEFAULT_PORTS;
   while (taken.includes(port) || taken.includes(opsPort)) {
     port++;
     opsPort++;
   }
   return { port, opsPort };
-}
-
-function portsOf(file: string): number[] {
-  try {
-    const { port, opsPort } = loadTenantFile(file).server;
-    return [port, opsPort];
-  } catch (error) {
-    if (error instanceof ConfigError) return [];
-    throw error;
-  }
 }
 
 /** Default ports are not written; a template that shows every value has them already. */

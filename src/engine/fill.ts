@@ -69,7 +69,12 @@ export interface Fill {
   claimed: string | undefined;
 }
 
-export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
+const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
+
+/** A user's portfolio once one of their positions costs so much more, or less. */
+export function portfolioAfter({ exposureMicro }: Portfolio = EMPTY_PORTFOLIO, addedCostMicro: bigint): Portfolio {
+  return { exposureMicro: exposureMicro + addedCostMicro };
+}
 
 /**
  * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, an amount

@@ -4,6 +4,7 @@ import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, marketNeeds, need, requireMarket, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
+import { portfolioAfter } from "./fill.ts";
 import { type Resolution, recordResolution, requireOracleMaySettle } from "./oracle.ts";
 import type { Market, MarketState, Position } from "./rows.ts";
 
@@ -90,5 +91,5 @@ function sharesLeftToHouse(market: Market, marketState: MarketState, outcome: Si
 /** The row stays as history; the exposure, where it is in memory, drops by the position's cost. */
 function closePosition(draft: Draft, { traderId, costMicro }: Position): void {
   const portfolio = draft.get("portfolio", traderId);
-  if (portfolio) draft.put("portfolio", traderId, { exposureMicro: portfolio.exposureMicro - costMicro });
+  if (portfolio) draft.put("portfolio", traderId, portfolioAfter(portfolio, -costMicro));
 }

@@ -7,7 +7,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { startOfDay, startOfHour } from "../domain/time/units.ts";
 import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { type BuyTerms, EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell, type SellTerms } from "./fill.ts";
+import { type BuyTerms, type Fill, fillBuy, fillSell, portfolioAfter, type SellTerms } from "./fill.ts";
 import { type Need, type Position, positionKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
@@ -115,9 +115,9 @@ function heldOf(draft: Draft, { traderId, marketId, side }: PlaceTrade | SellSha
 /** Replaces the position; the trader's exposure follows its cost. */
 function putPosition(draft: Draft, held: Position, position: Position): void {
   const { traderId, marketId, side } = held;
-  const { exposureMicro } = draft.get("portfolio", traderId) ?? EMPTY_PORTFOLIO;
   draft.put("position", positionKey(traderId, marketId, side), position);
-  draft.put("portfolio", traderId, { exposureMicro: exposureMicro + position.costMicro - held.costMicro });
+  const addedMicro = position.costMicro - held.costMicro;
+  draft.put("portfolio", traderId, portfolioAfter(draft.get("portfolio", traderId), addedMicro));
 }
 
 /** What a trade does to a position, and what its row says besides. */

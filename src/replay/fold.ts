@@ -19,6 +19,7 @@ import { microFromDecimal } from "../domain/money.ts";
 import { storedPolicy } from "../domain/policy/policy.ts";
 import { startOfDay, startOfHour } from "../domain/time/units.ts";
 import { KYC_STATE_OF } from "../domain/trader.ts";
+import { portfolioAfter } from "../engine/fill.ts";
 import { newWatch } from "../engine/oracle.ts";
 import {
   type Market,
@@ -220,8 +221,7 @@ function applyTrade(
 }
 
 function expose(rows: LoggedRows, userId: string, costMicro: bigint): void {
-  const exposureMicro = rows.get("portfolio", userId)?.exposureMicro ?? 0n;
-  rows.put("portfolio", userId, { exposureMicro: exposureMicro + costMicro });
+  rows.put("portfolio", userId, portfolioAfter(rows.get("portfolio", userId), costMicro));
 }
 
 /** Each share of the outcome takes its dollar out of the escrow, and the house the rest. */

@@ -2,18 +2,12 @@ import type { Logger } from "pino";
 import type { ConnectionLimits } from "../domain/access/connection-limits.ts";
 import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { IntegrityProblem } from "../domain/audit/audit-link.ts";
-import type { IsSealed } from "../domain/audit/seal.ts";
 import type { Fault } from "../domain/fault.ts";
-import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { InboundProvider } from "../providers/kyc.ts";
-import type { AuditTail } from "../services/audit/audit-tail.ts";
 import type { LeaseStatus } from "../services/background/leases.ts";
-import type { Cursors } from "../services/cursor.ts";
 import type { Handlers } from "../services/invoke.ts";
-import type { RefusalLog } from "../services/security/refusal-log.ts";
-import type { SecurityLog } from "../services/security/security-log.ts";
-import type { Views } from "../services/views/views.ts";
+import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { JwtOptions } from "./access/user-tokens.ts";
 import type { OnRefused } from "./connections/connection-refusals.ts";
 import type { Exchange } from "./exchange.ts";
@@ -49,18 +43,13 @@ export interface TenantOptions {
    * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors and the
    * answers in memory, and the log in lines needs the connection for checks.
    */
-  services: {
-    handlers: Handlers;
-    isSealed: IsSealed;
-    sequencer?: Sequencer;
-    tail?: AuditTail;
-    refusals?: RefusalLog;
-    security?: SecurityLog;
-    cursors?: Cursors;
-    views?: Views;
-    publicReads?: Pick<Pool, "read" | "snapshot">;
-    checks?: Pool;
-  };
+  services: { handlers: Handlers } & Pick<TenantServices, "isSealed"> &
+    Partial<
+      Pick<
+        TenantServices,
+        "sequencer" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks"
+      >
+    >;
   /** Used for API keys, the shared request count, and the first data of streams and the widget. */
   pool: Pool;
   jwt: JwtOptions;

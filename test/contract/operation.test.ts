@@ -3,7 +3,7 @@ import { NoInput, type Operation, operationsUnder } from "../../src/contract/ope
 import { operations } from "../../src/contract/operations.ts";
 import { OPERATION_SCOPES } from "../../src/domain/access/scopes.ts";
 
-const { operation } = operationsUnder("operations");
+const { operation, operatorChange, operatorRead, userChange } = operationsUnder("operations");
 const rest = { path: "/v1/x", summary: "X.", input: NoInput, output: NoInput, refusals: [] } as const;
 
 test("an admin operation without a scope does not compile, nor one that reads with another than read", () => {
@@ -27,12 +27,18 @@ test("an admin operation without a scope does not compile, nor one that reads wi
   expect(rows).toHaveLength(9);
 });
 
-test("an operation without its refusals does not compile, nor with a code that is none, nor without a tag", () => {
+test("a change without its refusals does not compile, nor an operation with a code that is none, nor without a tag", () => {
   const { refusals: _, ...unstated } = rest;
   const rows = [
     operation({ ...rest, method: "GET", auth: "public", refusals: ["MARKET_NOT_FOUND"] }),
     // @ts-expect-error every row states what it refuses
     operation({ ...unstated, method: "GET", auth: "public" }),
+    // @ts-expect-error a change by an operator
+    operatorChange("settle", unstated),
+    // @ts-expect-error or by a user too
+    userChange(unstated),
+    // A read that has none of its own need not say so.
+    operatorRead(unstated),
     // @ts-expect-error by codes that exist
     operation({ ...rest, method: "GET", auth: "public", refusals: ["NO_SUCH_CODE"] }),
     // @ts-expect-error and stands under a tag
@@ -40,7 +46,7 @@ test("an operation without its refusals does not compile, nor with a code that i
     // @ts-expect-error that exists
     operationsUnder("elsewhere"),
   ];
-  expect(rows).toHaveLength(5);
+  expect(rows).toHaveLength(8);
 });
 
 test("the scopes of the operations are the documented ones", () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { operations } from "../../src/contract/operations.ts";
 import { CLOSE, marketOf, NOW, openWorld, tradeOf, usd, type World } from "./world.ts";
 
 /** One reason to refuse a trade, in the order in which refusals are documented. */
@@ -83,6 +84,11 @@ function refusalWith(obstacles: Obstacle[]): string {
 describe("refusals of a trade", () => {
   test("with nothing in the way it is accepted", () => {
     expect(refusalWith([])).toBe("accepted");
+  });
+
+  test("stands once: in the contract", () => {
+    const codes = OBSTACLES.map(({ code }) => code);
+    expect(codes).toEqual(operations.placeTrade.refusals.filter((code) => codes.includes(code)));
   });
 
   test.each(OBSTACLES)("$code alone: $what", (obstacle) => {

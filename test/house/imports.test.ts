@@ -165,7 +165,7 @@ describe("the plan of the house", () => {
     expect(circles()).toEqual([]);
   });
 
-  test("no folder shows more than 22 entries", () => {
+  test("no folder shows more than 22 entries: what belongs together moves into a folder or a file of its own", () => {
     const entries = Map.groupBy(
       readdirSync(SRC, { recursive: true, encoding: "utf8" }).map((name) => name.split(sep).join("/")),
       (name) => dirname(name),

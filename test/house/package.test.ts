@@ -9,6 +9,7 @@ import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schemaDocument } from "../../src/app/schema-documents.ts";
 import { packageVersion } from "../../src/config/package-version.ts";
+import { renewBuild } from "../support/build.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MOST_BYTES = 5_000_000;
@@ -56,6 +57,7 @@ let tarball: Buffer;
 let installed: string;
 
 beforeAll(async () => {
+  await renewBuild();
   place = await mkdtemp(join(tmpdir(), "pmctl-package-"));
   const checkout = join(place, "checkout");
   for (const name of CHECKOUT) await cp(join(ROOT, name), join(checkout, name), { recursive: true });

@@ -117,7 +117,7 @@ describe("events derived from the log", () => {
     const settled = entries.find(({ content }) => content?.type === "market.settled");
     if (settled?.content?.type !== "market.settled") throw new Error("nothing settled");
     const payload = { ...settled.content.payload, paid: "49999999998.999999" };
-    const [event] = outgoingEventsOf({ ...settled, content: { type: "market.settled", payload } });
+    const [event] = outgoingEventsOf({ ...settled, content: { type: "market.settled", payload } }, QUESTION);
     expect(event && bodyOf(event)).toContain('"paid":49999999998.999999}');
   });
 

@@ -1,24 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { tenantOfTests } from "./support/during-tests.ts";
 import { PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
-import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-let tenant: ServedTenant;
 const refused: [reason: string, address: string][] = [];
 const open: AbortController[] = [];
-beforeAll(async () => {
-  tenant = await serveTenant({
-    trustProxy: ["127.0.0.1/32"],
-    limits: { streams: 5, streamsPerAddress: 3, streamsPerUser: 2 },
-    onRefused: (reason, address) => refused.push([reason, address]),
-  });
+const tenant = tenantOfTests({
+  trustProxy: ["127.0.0.1/32"],
+  limits: { streams: 5, streamsPerAddress: 3, streamsPerUser: 2 },
+  onRefused: (reason, address) => refused.push([reason, address]),
 });
 afterEach(async () => {
   for (const each of open.splice(0)) each.abort();
   await expect.poll(streams).toBe(0);
   refused.length = 0;
 });
-afterAll(() => tenant.close());
 
 async function streams(): Promise<number> {
   const text = await (await fetch(`${tenant.server.opsUrl}/metrics`)).text();

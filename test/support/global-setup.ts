@@ -7,6 +7,7 @@ import { connect } from "../../src/postgres/connect.ts";
 import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { renewBuild } from "./build.ts";
 import { SERVER_LOGIN, TEST_TENANT } from "./database-copy.ts";
 import { FRESH_CLUSTER } from "./fresh-cluster.ts";
 import { placeOfDatabases } from "./memory-place.ts";
@@ -29,7 +30,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide("postgres", JSON.parse(shared) as ClusterConnection);
     return async () => {};
   }
-  await buildAssets();
+  await renewBuild();
   const directory = await mkdtemp(`${await placeOfDatabases()}/pmctl-test-`);
   // Open to others, because root's server runs as somebody else and would otherwise keep its files in /var/lib.
   await chmod(directory, 0o755);
@@ -85,11 +86,4 @@ async function prepareTemplate(cluster: Cluster): Promise<void> {
     // Whoever stays connected to a template stops every copy of it.
     await sql.end({ timeout: 5 });
   }
-}
-
-/** What browsers load, from the sources as they are now: the build may be older. */
-async function buildAssets(): Promise<void> {
-  const root = new URL("../../", import.meta.url);
-  const bundler = (await import(new URL("bin/assets.js", root).href)) as { buildAssets(root: URL): Promise<void> };
-  await bundler.buildAssets(root);
 }

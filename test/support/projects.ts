@@ -8,11 +8,11 @@ export const PURE_FOLDERS = ["domain", "contract", "engine", "replay", "plan", "
  */
 export const SHARED_FOLDERS = [
   ...["cli", "embed", "oracle"],
-  ...["services", "server", "ledger", "rotation", "outgoing", "queries", "client", "providers", "deploy"],
+  ...["services", "server", "ledger", "rotation", "postgres", "outgoing", "queries", "client", "providers", "deploy"],
 ];
 
 /** Test files of shared folders that change their process all the same, so each has one of its own. */
 export const OWN_FILES = [
-  ...["config-doors", "file-reads", "heap", "init-prompts", "rolling-upgrade"],
+  ...["config-doors", "engine", "external", "file-reads", "heap", "init-prompts", "password", "rolling-upgrade"],
   ...["door", "set-back-log", "show-page", "stream-hub", "upgrade"],
 ];

@@ -3,6 +3,7 @@ import { checkFeeds } from "../../oracle/check.ts";
 import type { OracleContext } from "../../oracle/context.ts";
 import { type OracleWorker, startOracle, sweep } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
+import { type Repeated, repeat } from "../../services/background/repeat.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";
 
@@ -65,20 +66,12 @@ export function createDeliveries({ config, secrets, services, leases, metrics, l
 const CRASH_CHECK_MS = 1000;
 
 /** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */
-export function watchCluster({ database: { cluster }, services, log }: Serving): () => void {
-  if (!cluster) return () => {};
-  let checking = false;
-  const timer = setInterval(async () => {
-    if (checking) return;
-    checking = true;
-    try {
-      if (!(await services.isDatabaseUp()) && (await cluster.restartAfterCrash()))
-        log.warn("The embedded database had crashed and was started again");
-    } catch (error) {
-      log.error({ err: error }, "The embedded database cannot be started");
-    } finally {
-      checking = false;
-    }
-  }, CRASH_CHECK_MS);
-  return () => clearInterval(timer);
+export function watchCluster({ database: { cluster }, services, log }: Serving): Repeated | undefined {
+  if (!cluster) return undefined;
+  const restart = async () => {
+    if (!(await services.isDatabaseUp()) && (await cluster.restartAfterCrash()))
+      log.warn("The embedded database had crashed and was started again");
+  };
+  const onError = (error: unknown) => log.error({ err: error }, "The embedded database cannot be started");
+  return repeat(restart, { pauseMs: CRASH_CHECK_MS, onError });
 }

@@ -105,7 +105,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     throw error;
   });
   const { url, opsUrl } = server;
-  const stopWatching = watchCluster(serving);
+  const watching = watchCluster(serving);
   const stopFollowing = certificate?.follow(
     (renewed) => {
       server.renew(renewed);
@@ -139,7 +139,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       await released;
     },
     close: async () => {
-      stopWatching();
+      void watching?.stop();
       stopFollowing?.();
       await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), oracle.stop()]);

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { tenantsNamed } from "../../config/selection/choose-tenants.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
@@ -55,7 +54,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
   const { noticeToServers } = await import("../../app/database/owner-tasks.ts");
   const receipts = openReceipts(options, io.output, targets.length > 1);
-  const others = new DirectorySecrets(workspace.directory, loadEnvironment(workspace.directory));
+  const others = new DirectorySecrets(workspace.directory);
   const { values: applied, failure } = await oneByOne(
     targets,
     { ...io, not: "applied", failed: (...of) => writeStepSummary(io.output, () => refusalMarkdown(...of)) },

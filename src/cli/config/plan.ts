@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { SessionOptions } from "../../app/tenant/session.ts";
-import { loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -93,7 +92,7 @@ export async function planTargets(
   const { out, detailedExitcode, replay } = options;
   requireOneAddress(targets, options);
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
-  const others = new DirectorySecrets(directory, loadEnvironment(directory));
+  const others = new DirectorySecrets(directory);
   const annotations: Annotation[] = [];
   const { values: planned, failure } = await oneByOne(
     targets,

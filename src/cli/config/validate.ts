@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { displayPath } from "../../config/bounded-file.ts";
-import { ConfigError, headlineOf, inOrder, type Problem } from "../../config/config-error.ts";
+import { ConfigError, headlineOf, inOrder, type Problem, unlessUnsound } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { repeatedHosts } from "../../config/hosts.ts";
 import { strayGrants } from "../../config/operator-file.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
-import { DirectorySecrets, unlessUnsound } from "../../config/secrets/secret-values.ts";
+import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile } from "../../config/tenant-file.ts";
 import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";

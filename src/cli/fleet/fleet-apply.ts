@@ -112,7 +112,7 @@ async function stepsOf(
   const mark = reasonOfRun(run);
   const reason = recordedReason(mark, options.reason);
   const { directory } = fleet;
-  const read = () => new DirectorySecrets(directory, loadEnvironment(directory));
+  const read = () => new DirectorySecrets(directory);
   let others = read();
   const choices = choicesOf(options);
   const members = new Map(fleet.waves.flatMap((each) => each.members).map((member) => [member.tenant, member]));

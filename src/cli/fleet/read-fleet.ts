@@ -1,5 +1,5 @@
 import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
-import { loadEnvironment, serverUrl } from "../../config/environment.ts";
+import { serverUrl } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { labelsOf } from "../../config/selection/choose-tenants.ts";
 import {
@@ -86,7 +86,7 @@ interface PlannedFleet {
  */
 export async function planEach(options: Globals, io: Pick<Io, "output">): Promise<PlannedFleet> {
   const { directory, waves, unassigned, count } = readFleet(options);
-  const others = new DirectorySecrets(directory, loadEnvironment(directory));
+  const others = new DirectorySecrets(directory);
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   let done = 0;
 

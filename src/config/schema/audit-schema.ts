@@ -1,26 +1,27 @@
 import { z } from "zod";
 import { text } from "../../contract/scalars.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
-import { OutgoingUrl, previousSecrets, SecretReference } from "./scalars.ts";
+import { listOf, OutgoingUrl, previousSecrets, SecretReference } from "./scalars.ts";
 
 const MOST_TARGETS = 5;
+const Count = z.number().int().min(1);
 
 const NO_TARGET = "must be { file }, { exec: [program] } or { url, secret }, or a list of them";
 
 const TARGETS = [
   z.strictObject({
-    file: text(1024).meta({ description: "File that anchors are appended to, relative to the tenant's folder." }),
+    file: text(1024).describe("File that anchors are appended to, relative to the tenant's folder."),
   }),
   z.strictObject({
     exec: z
       .array(z.string().min(1).max(1024))
       .min(1)
       .max(64)
-      .meta({ description: "Program and arguments that take an anchor on stdin; needs --allow-exec." }),
+      .describe("Program and arguments that take an anchor on stdin; needs --allow-exec."),
   }),
   z.strictObject({
-    url: OutgoingUrl.meta({ description: "Where anchors are posted, signed like outgoing webhooks." }),
-    secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
+    url: OutgoingUrl.describe("Where anchors are posted, signed like outgoing webhooks."),
+    secret: SecretReference.describe("Where the signing secret is kept."),
     previousSecrets: previousSecrets("anchors are signed with them"),
   }),
 ] as const;
@@ -29,38 +30,26 @@ type AnchorTarget = z.output<typeof AnchorTarget>;
 
 /** The section `audit` of the tenant file. */
 export const AuditSection = z.strictObject({
-  key: SecretReference.meta({ description: "Where the key of the audit chain is kept; outside the database." }),
-  previous: z.array(SecretReference).max(10).default([]).meta({
-    description: "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
-  }),
+  key: SecretReference.describe("Where the key of the audit chain is kept; outside the database."),
+  previous: listOf(SecretReference, 10).describe(
+    "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
+  ),
   anchors: z
     // The kinds stand one by one, so that a mistake in a list yields the list's message only.
     .union([z.array(AnchorTarget).max(MOST_TARGETS), ...TARGETS], {
       error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
     })
     .default([])
-    .meta({
-      description: `Where signed anchors of the log are kept too, besides .pmctl/anchors; one place, or up to ${MOST_TARGETS}.`,
-    }),
+    .describe(
+      `Where signed anchors of the log are kept too, besides .pmctl/anchors; one place, or up to ${MOST_TARGETS}.`,
+    ),
   anchorEvery: z
     .strictObject({
-      entries: z
-        .number()
-        .int()
-        .min(1)
-        .max(100_000)
-        .default(100)
-        .meta({ description: "Number of entries after which an anchor is made." }),
-      minutes: z
-        .number()
-        .int()
-        .min(1)
-        .max(1440)
-        .default(5)
-        .meta({ description: "Minutes after which an anchor is made when there are new entries." }),
+      entries: Count.max(100_000).default(100).describe("Number of entries after which an anchor is made."),
+      minutes: Count.max(1440).default(5).describe("Minutes after which an anchor is made when there are new entries."),
     })
     .prefault({})
-    .meta({ description: "How often the server anchors the log." }),
+    .describe("How often the server anchors the log."),
 });
 
 /** A place where anchors are kept, and where in the file it is stated. */

@@ -9,21 +9,21 @@ import { nearest } from "../../domain/nearest.ts";
 import { HIGHEST_SCORE } from "../../domain/policy/suitability.ts";
 import { parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
 import { PolicyBlock } from "./policy-block.ts";
-import { UsdNumber } from "./scalars.ts";
+import { listOf, UsdNumber } from "./scalars.ts";
 
 const number = (description: string) => z.number().meta({ description });
 
 const User = z.strictObject({
-  balanceUsd: UsdNumber.default(0).meta({ description: "What is in the wallet." }),
+  balanceUsd: UsdNumber.default(0).describe("What is in the wallet."),
   kyc: z
     .enum(["passed", "failed", "pending", "none"])
     .default("passed")
-    .meta({ description: "How the identity check went; one that is pending says nothing yet." }),
-  jurisdiction: PlaceCode.optional().meta({
-    description: "Where the identity check says that the user is; without a check, where the user's token says so.",
-  }),
-  suitability: z.number().int().min(0).max(HIGHEST_SCORE).optional().meta({ description: "The assessment's score." }),
-  restricted: z.boolean().default(false).meta({ description: "Whether an operator stopped the user from trading." }),
+    .describe("How the identity check went; one that is pending says nothing yet."),
+  jurisdiction: PlaceCode.optional().describe(
+    "Where the identity check says that the user is; without a check, where the user's token says so.",
+  ),
+  suitability: z.number().int().min(0).max(HIGHEST_SCORE).optional().describe("The assessment's score."),
+  restricted: z.boolean().default(false).describe("Whether an operator stopped the user from trading."),
 });
 
 const { key: _, closeAt: __, meta, ...terms } = MarketInput.shape;
@@ -33,8 +33,8 @@ const Market = z
   .strictObject({
     ...terms,
     meta: meta.unwrap(),
-    closeAt: text(64).meta({ description: "A duration after `now`, such as 2h, or a time with its zone." }),
-    file: text(1024).meta({ description: "A market file, relative to the tenant's folder, to take the terms from." }),
+    closeAt: text(64).describe("A duration after `now`, such as 2h, or a time with its zone."),
+    file: text(1024).describe("A market file, relative to the tenant's folder, to take the terms from."),
   })
   .partial();
 
@@ -44,7 +44,7 @@ const Trade = z
     user: UserId,
     market: MarketId,
     side: Side,
-    action: z.enum(["buy", "sell"]).default("buy").meta({ description: "Buy or sell shares of the side." }),
+    action: z.enum(["buy", "sell"]).default("buy").describe("Buy or sell shares of the side."),
     amountUsd: number("What is spent, fee included. Required to buy.").optional(),
     shares: number("How many shares are sold. Required to sell.").optional(),
     maxAvgPrice: number("Refuse a purchase at a higher average price.").optional(),
@@ -64,18 +64,18 @@ const Duration = z
 
 /** What a case can do, one of these a step. */
 const ACTIONS = {
-  trade: Trade.meta({ description: "A user buys or sells." }),
-  wait: Duration.meta({ description: "Moves the clock; what falls due happens at its moment." }),
+  trade: Trade.describe("A user buys or sells."),
+  wait: Duration.describe("Moves the clock; what falls due happens at its moment."),
   suspend: MarketId,
   resume: MarketId,
-  policy: PolicyBlock.meta({ description: "Changes these fields of the policy." }),
-  sweep: z.strictObject({}).meta({ description: "The oracle looks at every market whose time has come." }),
+  policy: PolicyBlock.describe("Changes these fields of the policy."),
+  sweep: z.strictObject({}).describe("The oracle looks at every market whose time has come."),
   price: z
     .strictObject({
-      feed: text(64).meta({ description: "Its key, such as pm:btc." }),
+      feed: text(64).describe("Its key, such as pm:btc."),
       value: number("The price.").refine((value) => decimalFromNumber(value) !== undefined, "must be a price"),
     })
-    .meta({ description: "What all sources of a feed say from now on, dated now." }),
+    .describe("What all sources of a feed say from now on, dated now."),
   settle: z
     .strictObject({
       market: MarketId,
@@ -83,7 +83,7 @@ const ACTIONS = {
       expectPayouts: number("Settle only if exactly this many positions win.").optional(),
       expectTotalUsd: number("Settle only if the winners are paid exactly this much in all.").optional(),
     })
-    .meta({ description: "An operator settles a market." }),
+    .describe("An operator settles a market."),
 };
 export type Action = keyof typeof ACTIONS;
 const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
@@ -100,7 +100,7 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
   settle: Object.keys(operations.settleMarket.output.shape),
 };
 
-const Result = z.json().meta({ description: "A field of the answer that the API gives to the step." });
+const Result = z.json().describe("A field of the answer that the API gives to the step.");
 
 const { placeOrder, suspendMarket, resumeMarket, settleMarket } = operations;
 /** Every code that a step can be refused with. */
@@ -119,13 +119,13 @@ const Refusal = z.enum(FAULT_CODES, {
 
 const Expectation = z
   .strictObject({
-    refused: Refusal.meta({ description: "The code with which the step is refused." }),
+    refused: Refusal.describe("The code with which the step is refused."),
     ...Object.fromEntries(Object.values(RESULT_FIELDS).flatMap((fields) => fields.map((field) => [field, Result]))),
   })
   .partial();
 
 const Step = z
-  .strictObject({ ...ACTIONS, expect: Expectation.meta({ description: "What must come of the step." }) })
+  .strictObject({ ...ACTIONS, expect: Expectation.describe("What must come of the step.") })
   .partial()
   .check(({ value, issues }) => {
     const [action, ...others] = actionsOf(value);
@@ -151,22 +151,17 @@ export function actionsOf(step: Readonly<Record<string, unknown>>): Action[] {
 }
 
 const Given = z.strictObject({
-  policy: PolicyBlock.default({}).meta({ description: "Policy fields over the tenant file's." }),
-  treasuryUsd: UsdNumber.optional().meta({
-    description: "The treasury before any market; treasury.capitalUsd unless given.",
-  }),
-  users: z.record(UserId, User).default({}).meta({ description: "Users by id." }),
-  markets: z
-    .record(MarketId, Market)
-    .default({})
-    .meta({ description: "Markets by the names that the case gives them." }),
+  policy: PolicyBlock.default({}).describe("Policy fields over the tenant file's."),
+  treasuryUsd: UsdNumber.optional().describe("The treasury before any market; treasury.capitalUsd unless given."),
+  users: z.record(UserId, User).default({}).describe("Users by id."),
+  markets: z.record(MarketId, Market).default({}).describe("Markets by the names that the case gives them."),
 });
 
 const Held = z.strictObject({ side: Side, shares: number("How many shares of the side the user holds.") });
 const Shown = z.strictObject({
-  status: MarketStatus.meta({ description: "Its state at the end." }),
+  status: MarketStatus.describe("Its state at the end."),
   yesPrice: number("The price of YES."),
-  outcome: Side.nullable().meta({ description: "Null until the market is settled." }),
+  outcome: Side.nullable().describe("Null until the market is settled."),
 });
 const House = z.strictObject({
   feesUsd: number("The fees taken."),
@@ -176,24 +171,24 @@ const House = z.strictObject({
 
 const Then = z
   .strictObject({
-    balances: z.record(UserId, z.number()).meta({ description: "Wallets by user." }),
+    balances: z.record(UserId, z.number()).describe("Wallets by user."),
     positions: z
       .record(UserId, z.record(MarketId, Held.partial()))
-      .meta({ description: "By user and market; a settled market has none." }),
-    markets: z.record(MarketId, Shown.partial()).meta({ description: "Markets as the API shows them." }),
-    house: House.partial().meta({ description: "The house's accounts." }),
+      .describe("By user and market; a settled market has none."),
+    markets: z.record(MarketId, Shown.partial()).describe("Markets as the API shows them."),
+    house: House.partial().describe("The house's accounts."),
   })
   .partial();
 
 /** One document of `tenants/<id>/tests/*.yaml`. */
 export const CaseSchema = z
   .strictObject({
-    name: line(200).meta({ description: "What reports call the case." }),
-    now: Timestamp.prefault("2030-01-01T00:00:00Z").meta({ description: "When the case begins." }),
-    given: Given.prefault({}).meta({ description: "How things stand, over what the tenant file says." }),
-    when: z.array(Step).max(1000).default([]).meta({ description: "What happens, in this order." }),
+    name: line(200).describe("What reports call the case."),
+    now: Timestamp.prefault("2030-01-01T00:00:00Z").describe("When the case begins."),
+    given: Given.prefault({}).describe("How things stand, over what the tenant file says."),
+    when: listOf(Step, 1000).describe("What happens, in this order."),
     // biome-ignore lint/suspicious/noThenProperty: no function, so nothing takes a case for a promise
-    then: Then.default({}).meta({ description: "How things stand at the end; what is not named is not compared." }),
+    then: Then.default({}).describe("How things stand at the end; what is not named is not compared."),
   })
   .check(({ value: { given, now }, issues }) => {
     for (const [name, { closeAt }] of Object.entries(given.markets)) {

@@ -33,10 +33,10 @@ const DatabaseParts = z.strictObject({
       description: "The servers, each as host:port; the primary among them is used, whichever it is.",
       examples: [["a.example:5432", "b.example:5432"]],
     }),
-  user: Part.optional().meta({ description: "The login." }),
-  password: SecretReference.optional().meta({ description: "Where the login's password is kept." }),
-  name: Part.meta({ description: "The database's name." }),
-  parameters: Parameters.optional().meta({ description: "Parameters of the connection, as libpq has them." }),
+  user: Part.optional().describe("The login."),
+  password: SecretReference.optional().describe("Where the login's password is kept."),
+  name: Part.describe("The database's name."),
+  parameters: Parameters.optional().describe("Parameters of the connection, as libpq has them."),
 });
 
 const DatabaseUrl = z.union([DatabaseParts, SecretReference], {
@@ -47,18 +47,27 @@ const DatabaseUrl = z.union([DatabaseParts, SecretReference], {
 /** How a tenant file says where a database is. */
 export type StatedDatabaseUrl = z.output<typeof DatabaseUrl>;
 
-const StandbyCount = z.number().int().min(0).max(9).default(0).meta({
-  description: "Standbys that every acknowledged change is on.",
-});
+const StandbyCount = z
+  .number()
+  .int()
+  .min(0)
+  .max(9)
+  .default(0)
+  .describe("Standbys that every acknowledged change is on.");
 
-const ConnectionCount = z.number().int().min(4).max(100).default(16).meta({
-  description: "The most connections that one server has to this database, those that it reconnects with included.",
-});
+const ConnectionCount = z
+  .number()
+  .int()
+  .min(4)
+  .max(100)
+  .default(16)
+  .describe("The most connections that one server has to this database, those that it reconnects with included.");
 
 /** What the database has to promise. */
-const DatabasePromises = z.strictObject({ synchronousStandbys: StandbyCount }).prefault({}).meta({
-  description: "What the database has to promise: without it serve does not start, and changes are refused.",
-});
+const DatabasePromises = z
+  .strictObject({ synchronousStandbys: StandbyCount })
+  .prefault({})
+  .describe("What the database has to promise: without it serve does not start, and changes are refused.");
 
 /** `writeOnly`: the likeliest mistake here is a connection string with its password. */
 export const DatabaseSection = z
@@ -66,13 +75,10 @@ export const DatabaseSection = z
     [
       z.literal("embedded"),
       z.strictObject({
-        url: DatabaseUrl.meta({
-          description: "Where the connection string of the server's login is kept, or its parts.",
-        }),
-        ownerUrl: DatabaseUrl.optional().meta({
-          description:
-            "Where the connection string of the owner is kept, or its parts; apply, migrate, backup and restore connect with it. Without it, the server's login is the owner.",
-        }),
+        url: DatabaseUrl.describe("Where the connection string of the server's login is kept, or its parts."),
+        ownerUrl: DatabaseUrl.optional().describe(
+          "Where the connection string of the owner is kept, or its parts; apply, migrate, backup and restore connect with it. Without it, the server's login is the owner.",
+        ),
         require: DatabasePromises,
         connections: ConnectionCount,
       }),

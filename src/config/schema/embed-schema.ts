@@ -3,7 +3,7 @@ import { CategorySlug, httpUrl, line, text } from "../../contract/scalars.ts";
 import { isLanguageTag } from "../../domain/text.ts";
 import { MAX_SIDE_WORD, OVERRIDABLE } from "../../domain/theme/stated-theme.ts";
 import { COLOR, COLOR_TOKENS, DENSITIES, MAX_FONT_FAMILY, MAX_RADIUS_PX } from "../../domain/theme/tokens.ts";
-import { hasPlainHost, Origin } from "./scalars.ts";
+import { hasPlainHost, listOf, Origin } from "./scalars.ts";
 
 const MOST_ENTRIES = 100;
 
@@ -26,8 +26,8 @@ const ThemeColor = z.union(
   [
     Color,
     z.strictObject({
-      light: Color.meta({ description: "The colour on light pages." }),
-      dark: Color.meta({ description: "The colour on dark pages." }),
+      light: Color.describe("The colour on light pages."),
+      dark: Color.describe("The colour on dark pages."),
     }),
   ],
   { error: `${COLOR_HINT}, or one for each scheme as { light: "#…", dark: "#…" }` },
@@ -47,9 +47,10 @@ const COLOR_USES: Record<(typeof COLOR_TOKENS)[number], string> = {
   onNo: "Words on the colour of No.",
 };
 const Colors = z.strictObject(
-  Object.fromEntries(
-    COLOR_TOKENS.map((token) => [token, ThemeColor.optional().meta({ description: COLOR_USES[token] })]),
-  ) as Record<(typeof COLOR_TOKENS)[number], z.ZodOptional<typeof ThemeColor>>,
+  Object.fromEntries(COLOR_TOKENS.map((token) => [token, ThemeColor.optional().describe(COLOR_USES[token])])) as Record<
+    (typeof COLOR_TOKENS)[number],
+    z.ZodOptional<typeof ThemeColor>
+  >,
 );
 
 /** Nothing that a browser shows is loaded without TLS. */
@@ -58,76 +59,65 @@ const BrowserUrl = httpUrl(2048)
   .refine((url) => URL.canParse(url) && hasPlainHost(url), "must have a host such as cdn.acme.example");
 
 const Font = z.strictObject({
-  family: line(MAX_FONT_FAMILY).meta({
-    description: "A family of the reader's system, or the one of the file at url.",
-  }),
+  family: line(MAX_FONT_FAMILY).describe("A family of the reader's system, or the one of the file at url."),
   url: BrowserUrl.refine((url) => /\.woff2$/i.test(new URL(url).pathname), "must be the address of a .woff2 file")
     .optional()
-    .meta({ description: "The font's file (woff2), which readers load from there." }),
+    .describe("The font's file (woff2), which readers load from there."),
 });
 
 const Logo = z.strictObject({
-  url: BrowserUrl.meta({ description: "The image, which readers load from there." }),
-  alt: line(200).meta({ description: "What it says, for readers who do not see it." }),
-  href: BrowserUrl.optional().meta({ description: "Where it leads, in a new tab." }),
+  url: BrowserUrl.describe("The image, which readers load from there."),
+  alt: line(200).describe("What it says, for readers who do not see it."),
+  href: BrowserUrl.optional().describe("Where it leads, in a new tab."),
 });
 
 const SideWord = localised(MAX_SIDE_WORD).optional();
 
 const Theme = z.strictObject({
-  colors: Colors.default({}).meta({
-    description: "Colours, of both schemes or one for each; text must stand out from its ground by 4.5:1.",
-  }),
-  font: Font.default({ family: "system-ui" }).meta({ description: "The family of all words." }),
-  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).meta({ description: "Of corners, in pixels." }),
-  density: z.enum(DENSITIES).default("comfortable").meta({ description: "How much room there is between things." }),
-  logo: Logo.optional().meta({ description: "An image in each widget." }),
+  colors: Colors.default({}).describe(
+    "Colours, of both schemes or one for each; text must stand out from its ground by 4.5:1.",
+  ),
+  font: Font.default({ family: "system-ui" }).describe("The family of all words."),
+  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).describe("Of corners, in pixels."),
+  density: z.enum(DENSITIES).default("comfortable").describe("How much room there is between things."),
+  logo: Logo.optional().describe("An image in each widget."),
   words: z
     .strictObject({
-      yes: SideWord.meta({ description: "The name of the side Yes, also by language." }),
-      no: SideWord.meta({ description: "The name of the side No, also by language." }),
+      yes: SideWord.describe("The name of the side Yes, also by language."),
+      no: SideWord.describe("The name of the side No, also by language."),
     })
     .default({})
-    .meta({ description: "Names of the sides; those of the language unless given." }),
-  overridable: z
-    .array(z.enum(OVERRIDABLE))
-    .max(OVERRIDABLE.length)
-    .default([])
-    .meta({ description: "What a page may set itself, by the option brand." }),
+    .describe("Names of the sides; those of the language unless given."),
+  overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).describe(
+    "What a page may set itself, by the option brand.",
+  ),
 });
 
 /** What the widget shows, and to whom; only servers read it, at their start. */
 export const EmbedSection = z.strictObject({
-  allowedOrigins: z
-    .array(Origin)
-    .max(200)
-    .default([])
-    .meta({ description: "Sites that may show the widget to trade; empty: any, read-only." }),
-  theme: Theme.prefault({}).meta({ description: "The widget's looks." }),
+  allowedOrigins: listOf(Origin, 200).describe("Sites that may show the widget to trade; empty: any, read-only."),
+  theme: Theme.prefault({}).describe("The widget's looks."),
   warnImpact: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .meta({ description: "Traders are warned of a trade that moves the price by so much, such as 0.05." }),
-  locale: Locale.default("en").meta({ description: "The language where the page around states none." }),
+    .describe("Traders are warned of a trade that moves the price by so much, such as 0.05."),
+  locale: Locale.default("en").describe("The language where the page around states none."),
   messages: z
     .record(Locale, text(1024))
     .refine(isShort, `must name at most ${MOST_ENTRIES} languages`)
     .default({})
-    .meta({ description: "JSON files with the words of a language, by tag, relative to the tenant's folder." }),
+    .describe("JSON files with the words of a language, by tag, relative to the tenant's folder."),
   categories: z
     .record(CategorySlug, localised(60))
     .refine(isShort, `must name at most ${MOST_ENTRIES} categories`)
     .default({})
-    .meta({ description: "Names of categories for readers, also by language." }),
+    .describe("Names of categories for readers, also by language."),
 });
 
 export const PagesSection = z.strictObject({
-  robots: z
-    .enum(["index", "noindex"])
-    .default("index")
-    .meta({ description: "Whether search engines may list the market pages." }),
+  robots: z.enum(["index", "noindex"]).default("index").describe("Whether search engines may list the market pages."),
 });
 
 function isShort(record: Record<string, unknown>): boolean {

@@ -23,53 +23,51 @@ const TenantPattern = z.string().regex(/^[a-z0-9?*-]{1,80}$/, "must be a tenant'
 const on = z.boolean().default(true);
 
 const Gate = z.strictObject({
-  doctor: on.meta({ description: "Every check of the doctor passes." }),
-  reconcile: on.meta({ description: "The ledger adds up." }),
-  chain: on.meta({ description: "The audit log verifies." }),
-  command: z.array(z.string().min(1).max(1024)).min(1).max(64).optional().meta({
-    description:
+  doctor: on.describe("Every check of the doctor passes."),
+  reconcile: on.describe("The ledger adds up."),
+  chain: on.describe("The audit log verifies."),
+  command: z
+    .array(z.string().min(1).max(1024))
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
       "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; 0 passes. Needs --allow-exec.",
-  }),
-  commandTimeout: duration(HOUR_MS).prefault("60s").meta({ description: "How long the command may take." }),
+    ),
+  commandTimeout: duration(HOUR_MS).prefault("60s").describe("How long the command may take."),
 });
 
 const Wave = z.strictObject({
-  name: Name.meta({ description: "Unique among the waves." }),
-  select: SelectorText.optional().meta({ description: "Labels of its tenants, such as tier=canary." }),
+  name: Name.describe("Unique among the waves."),
+  select: SelectorText.optional().describe("Labels of its tenants, such as tier=canary."),
   tenants: z
     .array(TenantPattern)
     .min(1)
     .max(1000)
     .optional()
-    .meta({ description: "Ids of its tenants, or patterns with * and ?; beside select, both must hold." }),
-  parallelism: z.number().int().min(1).max(64).default(1).meta({ description: "Tenants at a time." }),
-  gate: Gate.prefault({}).meta({ description: "What must hold once all of the wave are applied." }),
+    .describe("Ids of its tenants, or patterns with * and ?; beside select, both must hold."),
+  parallelism: z.number().int().min(1).max(64).default(1).describe("Tenants at a time."),
+  gate: Gate.prefault({}).describe("What must hold once all of the wave are applied."),
   onFailure: z
     .enum(["stop", "rollback"])
     .default("stop")
-    .meta({ description: "After a failure: stop, or take the wave back to where each of its tenants stood." }),
+    .describe("After a failure: stop, or take the wave back to where each of its tenants stood."),
 });
 
 /** `fleet.yaml` beside `tenants/`: the order in which the tenants of a directory are changed. */
 export const FleetFileSchema = z
   .strictObject({
-    version: z.literal(1).meta({ description: "Version of this file's format." }),
+    version: z.literal(1).describe("Version of this file's format."),
     tenants: z
       .record(
         TenantId,
         z.strictObject({
-          url: BaseUrl.meta({
-            description: "Address of the tenant's server, https://. Servers of this directory need none.",
-          }),
+          url: BaseUrl.describe("Address of the tenant's server, https://. Servers of this directory need none."),
         }),
       )
       .default({})
-      .meta({ description: "Tenants that are reached through their servers; PMCTL_URL_<TENANT> goes before." }),
-    waves: z
-      .array(Wave)
-      .min(1)
-      .max(100)
-      .meta({ description: "In this order; a tenant belongs to the first wave that selects it." }),
+      .describe("Tenants that are reached through their servers; PMCTL_URL_<TENANT> goes before."),
+    waves: z.array(Wave).min(1).max(100).describe("In this order; a tenant belongs to the first wave that selects it."),
   })
   .meta({ title: "pmctl fleet file", description: "The waves in which the tenants of a directory are changed." });
 

@@ -6,8 +6,8 @@ const { key, state } = ConfigMarketInput.shape;
 
 /** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
 export const MarketEntrySchema = ConfigMarketInput.extend({
-  key: key.meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
-  state: state.default("open").meta({ description: "Whether the market trades." }),
+  key: key.describe("The market's identity in the files, unique per tenant; never reuse one."),
+  state: state.default("open").describe("Whether the market trades."),
   moved: key.optional().meta({
     description: "The key that the market had before: it gets the new one. May stay once that is applied.",
     examples: ["old-key"],

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { text } from "../../contract/scalars.ts";
-import { TenantId } from "./scalars.ts";
+import { listOf, TenantId } from "./scalars.ts";
 
 const EnvPattern = z
   .string()
@@ -18,10 +18,9 @@ const Destination = z
     /^((\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?(\?sslmode=(disable|allow|prefer|require|verify-ca|verify-full))?$/,
     HOST,
   )
-  .meta({
-    description:
-      "Host, with a port unless it is 443; *. stands for one label. A database's is checked by verify-full, or at least by the sslmode behind it.",
-  });
+  .describe(
+    "Host, with a port unless it is 443; *. stands for one label. A database's is checked by verify-full, or at least by the sslmode behind it.",
+  );
 
 const SecretName = z
   .string()
@@ -32,47 +31,45 @@ const SecretName = z
   );
 
 const SecretGrants = z.strictObject({
-  env: z.array(EnvPattern).max(1000).default([]).meta({
-    description: "Variables that tenant files may refer to beyond those with their tenant's prefix.",
-  }),
-  files: z.array(text(1024)).max(100).default([]).meta({
-    description:
-      "Folders below which tenant files may refer to files, beyond their tenant's own; relative to this file.",
-  }),
-  destinations: z.record(SecretName, z.array(Destination).max(100)).default({}).meta({
-    description:
+  env: listOf(EnvPattern, 1000).describe(
+    "Variables that tenant files may refer to beyond those with their tenant's prefix.",
+  ),
+  files: listOf(text(1024), 100).describe(
+    "Folders below which tenant files may refer to files, beyond their tenant's own; relative to this file.",
+  ),
+  destinations: z
+    .record(SecretName, z.array(Destination).max(100))
+    .default({})
+    .describe(
       "Hosts that a secret may be sent to by sources of prices, as a part of a database's address, and by commands where a tenant file alone states the server, by env NAME, file PATH or sops PATH.",
-  }),
+    ),
 });
 export type SecretGrants = z.output<typeof SecretGrants>;
 
 /** The operator's own file, `pmctl.yaml` beside `tenants/`. It grants what no tenant file can grant itself. */
 export const OperatorFileSchema = z
   .strictObject({
-    version: z.literal(1).meta({ description: "Version of this file's format." }),
+    version: z.literal(1).describe("Version of this file's format."),
     programs: z
       .strictObject({
-        sops: text(1024).regex(/^\//, "must be an absolute path").optional().meta({
-          description: "Absolute path of the program that decrypts SOPS files; it then needs no --allow-exec.",
-        }),
-        env: z
-          .array(
-            z.string().regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals"),
-          )
-          .max(100)
-          .default([])
-          .meta({
-            description:
-              "Variables of the process that the programs of secrets and anchors get beside the usual ones and their tenant's.",
-          }),
+        sops: text(1024)
+          .regex(/^\//, "must be an absolute path")
+          .optional()
+          .describe("Absolute path of the program that decrypts SOPS files; it then needs no --allow-exec."),
+        env: listOf(
+          z.string().regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals"),
+          100,
+        ).describe(
+          "Variables of the process that the programs of secrets and anchors get beside the usual ones and their tenant's.",
+        ),
       })
       .prefault({})
-      .meta({ description: "The programs that tenant files run." }),
-    secrets: SecretGrants.prefault({}).meta({ description: "What the files of all tenants may do with secrets." }),
+      .describe("The programs that tenant files run."),
+    secrets: SecretGrants.prefault({}).describe("What the files of all tenants may do with secrets."),
     tenants: z
       .record(TenantId, SecretGrants)
       .default({})
-      .meta({ description: "The same for one tenant, by its id, beside what holds for all." }),
+      .describe("The same for one tenant, by its id, beside what holds for all."),
   })
   .meta({ title: "pmctl operator's file", description: "What tenant files may refer to, and where secrets may go." });
 

@@ -9,29 +9,27 @@ const Pointer = z
   .max(512)
   .regex(/^(\/([^~/]|~[01])*)*$/, "must be a JSON pointer such as /result/*/-1/4");
 
-const expoPointer = Pointer.optional().meta({
-  description: "Where the power of ten stands that the number is multiplied with, such as /expo.",
-});
+const expoPointer = Pointer.optional().describe(
+  "Where the power of ten stands that the number is multiplied with, such as /expo.",
+);
 
 const ScaledNumber = z.strictObject({
-  pointer: Pointer.meta({ description: "Where the number stands in the answer; a number or a numeric text." }),
+  pointer: Pointer.describe("Where the number stands in the answer; a number or a numeric text."),
   expoPointer,
 });
 
 const Time = z.strictObject({
-  pointer: Pointer.meta({ description: "Where the time of the observation stands in the answer." }),
-  unit: z
-    .enum(["s", "ms", "ns", "rfc3339"])
-    .meta({ description: "Seconds, milliseconds or nanoseconds since 1970, or a text." }),
+  pointer: Pointer.describe("Where the time of the observation stands in the answer."),
+  unit: z.enum(["s", "ms", "ns", "rfc3339"]).describe("Seconds, milliseconds or nanoseconds since 1970, or a text."),
 });
 
 const answerValue = z.union([z.string().max(512), z.number(), z.boolean(), z.null()]);
 
 const OkWhen = z
   .strictObject({
-    pointer: Pointer.meta({ description: "Where the status stands in the answer." }),
-    equals: answerValue.optional().meta({ description: "The answer counts only with this value." }),
-    notEquals: answerValue.optional().meta({ description: "The answer counts only with another value." }),
+    pointer: Pointer.describe("Where the status stands in the answer."),
+    equals: answerValue.optional().describe("The answer counts only with this value."),
+    notEquals: answerValue.optional().describe("The answer counts only with another value."),
   })
   .refine(
     ({ equals, notEquals }) => (equals === undefined) !== (notEquals === undefined),
@@ -39,19 +37,14 @@ const OkWhen = z
   );
 
 const Simulated = z.strictObject({
-  start: z.number().positive().meta({ description: "The first price." }),
-  volatility: z
-    .number()
-    .min(0)
-    .max(10)
-    .default(0.02)
-    .meta({ description: "Typical relative change in a day; 0.02 is 2 %." }),
-  seed: z.number().int().default(1).meta({ description: "The same seed gives the same prices." }),
+  start: z.number().positive().describe("The first price."),
+  volatility: z.number().min(0).max(10).default(0.02).describe("Typical relative change in a day; 0.02 is 2 %."),
+  seed: z.number().int().default(1).describe("The same seed gives the same prices."),
 });
 
 const Limit = z.strictObject({
-  requests: z.number().int().min(1).max(1_000_000).meta({ description: "Largest number of requests within the time." }),
-  per: duration(DAY_MS).meta({ description: "The time that the number is for, such as 1m." }),
+  requests: z.number().int().min(1).max(1_000_000).describe("Largest number of requests within the time."),
+  per: duration(DAY_MS).describe("The time that the number is for, such as 1m."),
 });
 
 const Headers = z.record(
@@ -62,65 +55,54 @@ const Headers = z.record(
 /** Every field is optional, because a source with a preset's name states only what it changes; a rule checks the rest. */
 const Source = z
   .strictObject({
-    url: OutgoingUrl.optional().meta({ description: "Address of a price; {id} becomes the feed's id at this source." }),
-    headers: Headers.optional().meta({
-      description: "Request headers by secret reference; only accept and user-agent may be literal.",
-    }),
+    url: OutgoingUrl.optional().describe("Address of a price; {id} becomes the feed's id at this source."),
+    headers: Headers.optional().describe(
+      "Request headers by secret reference; only accept and user-agent may be literal.",
+    ),
     query: z
       .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "must be the name of a parameter"), SecretReference)
       .optional()
-      .meta({ description: "Parameters of the address by secret reference, for sources that take their key there." }),
-    price: ScaledNumber.optional().meta({ description: "Where the price stands in the answer." }),
-    conf: ScaledNumber.optional().meta({ description: "Where the confidence interval stands in the answer." }),
-    time: Time.optional().meta({ description: "Where the time of the price stands in the answer." }),
-    okWhen: OkWhen.optional().meta({
-      description: "When an answer counts; some sources report errors with status 200.",
-    }),
-    timeout: duration(30_000).optional().meta({ description: "How long to wait for an answer; 5s unless given." }),
-    limit: Limit.optional().meta({
-      description: "How many requests may go out within a time, as the plan at the source has it; the rest waits.",
-    }),
-    upstream: Name.optional().meta({
-      description: "Where the source has its prices from; sources of one upstream count once for a quorum.",
-    }),
-    push: z.literal(true).optional().meta({
-      description: "Prices that you send yourself, signed, to /oracle/inbound/<tenant>.",
-    }),
-    simulated: Simulated.optional().meta({
-      description: "Invented prices instead of an address; needs sandbox: true.",
-    }),
+      .describe("Parameters of the address by secret reference, for sources that take their key there."),
+    price: ScaledNumber.optional().describe("Where the price stands in the answer."),
+    conf: ScaledNumber.optional().describe("Where the confidence interval stands in the answer."),
+    time: Time.optional().describe("Where the time of the price stands in the answer."),
+    okWhen: OkWhen.optional().describe("When an answer counts; some sources report errors with status 200."),
+    timeout: duration(30_000).optional().describe("How long to wait for an answer; 5s unless given."),
+    limit: Limit.optional().describe(
+      "How many requests may go out within a time, as the plan at the source has it; the rest waits.",
+    ),
+    upstream: Name.optional().describe(
+      "Where the source has its prices from; sources of one upstream count once for a quorum.",
+    ),
+    push: z.literal(true).optional().describe("Prices that you send yourself, signed, to /oracle/inbound/<tenant>."),
+    simulated: Simulated.optional().describe("Invented prices instead of an address; needs sandbox: true."),
   })
-  .meta({ description: "Where prices come from." });
+  .describe("Where prices come from.");
 
 const FeedSource = z.strictObject({
-  use: Name.meta({ description: "Name of a source: one of oracle.sources or a preset." }),
-  id: text(256).meta({ description: "What the source calls the instrument." }),
+  use: Name.describe("Name of a source: one of oracle.sources or a preset."),
+  id: text(256).describe("What the source calls the instrument."),
 });
 
 /** Decoded: spans are milliseconds, percentages are ratios. What is not stated keeps the built-in feed's value. */
 const Feed = z
   .strictObject({
-    sources: z.array(FeedSource).min(1).max(16).optional().meta({ description: "The sources to ask, the best first." }),
-    quorum: z.number().int().min(1).max(16).optional().meta({ description: "How many sources must answer." }),
-    aggregate: z
-      .enum(["median", "first"])
-      .optional()
-      .meta({ description: "The median of the answers, or the first source's." }),
+    sources: z.array(FeedSource).min(1).max(16).optional().describe("The sources to ask, the best first."),
+    quorum: z.number().int().min(1).max(16).optional().describe("How many sources must answer."),
+    aggregate: z.enum(["median", "first"]).optional().describe("The median of the answers, or the first source's."),
     maxAge: duration(7 * DAY_MS)
       .optional()
-      .meta({ description: "How old a price may be at the instant it decides, such as 60s." }),
-    maxSpread: Percentage.optional().meta({ description: "How far the sources may lie apart, such as 0.5%." }),
-    maxJump: Percentage.optional().meta({ description: "How far a price may be from the last good one, such as 10%." }),
-    maxConf: Percentage.optional().meta({
-      description: "How wide the confidence interval may be, relative to the price.",
-    }),
+      .describe("How old a price may be at the instant it decides, such as 60s."),
+    maxSpread: Percentage.optional().describe("How far the sources may lie apart, such as 0.5%."),
+    maxJump: Percentage.optional().describe("How far a price may be from the last good one, such as 10%."),
+    maxConf: Percentage.optional().describe("How wide the confidence interval may be, relative to the price."),
     bounds: z
       .tuple([z.number(), z.number()])
       .refine(([low, high]) => low < high, "must be [lowest, highest]")
       .optional()
-      .meta({ description: "Lowest and highest plausible price; outside, a market is held." }),
+      .describe("Lowest and highest plausible price; outside, a market is held."),
   })
-  .meta({ description: "One instrument of a venue." });
+  .describe("One instrument of a venue.");
 
 const VenueName = z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, "must be a venue name in lower case such as acme");
 const InstrumentName = z
@@ -129,17 +111,14 @@ const InstrumentName = z
 
 /** The `oracle` section of the tenant file. */
 export const OracleSection = z.strictObject({
-  sweepSeconds: z.number().int().min(1).max(3600).default(30).meta({ description: "Seconds between two sweeps." }),
-  resolutionSecret: SecretReference.optional().meta({
-    description: "Signs requests to resolution_url; without it the shared inbound webhook secrets do.",
-  }),
+  sweepSeconds: z.number().int().min(1).max(3600).default(30).describe("Seconds between two sweeps."),
+  resolutionSecret: SecretReference.optional().describe(
+    "Signs requests to resolution_url; without it the shared inbound webhook secrets do.",
+  ),
   previousResolutionSecrets: previousSecrets("requests to resolution_url are signed with them"),
-  sources: z
-    .record(Name, Source)
-    .default({})
-    .meta({ description: "Sources of prices, and changes to the presets, by name." }),
+  sources: z.record(Name, Source).default({}).describe("Sources of prices, and changes to the presets, by name."),
   venues: z
     .record(VenueName, z.record(InstrumentName, Feed))
     .default({})
-    .meta({ description: "Feeds by venue and instrument; pm is the built-in venue, others add feeds." }),
+    .describe("Feeds by venue and instrument; pm is the built-in venue, others add feeds."),
 });

@@ -3,7 +3,7 @@ import { policyPatchSchema } from "../../contract/resources/policy.ts";
 import { Name, text } from "../../contract/scalars.ts";
 import { rowOf } from "../../domain/policy/fields.ts";
 import { tierProblems, unreachableTiers } from "../../domain/policy/suitability.ts";
-import { OutgoingUrl } from "./scalars.ts";
+import { listOf, OutgoingUrl } from "./scalars.ts";
 
 const Patch = policyPatchSchema(z.union([OutgoingUrl, z.literal(""), z.null()]));
 const { shape } = Patch;
@@ -24,10 +24,10 @@ export const PolicyBlock = Patch.extend({
       blocked: jurisdictions.shape.blocked.meta(quoted("jurisdictions.blocked")),
     })
     .optional()
-    .meta({ description: "Where users may trade from." }),
+    .describe("Where users may trade from."),
   suitabilityThresholds: thresholds
     .extend({
-      tiers: thresholds.shape.tiers.meta({ description: "Exposure caps by score, ascending, the first at 0." }),
+      tiers: thresholds.shape.tiers.describe("Exposure caps by score, ascending, the first at 0."),
     })
     .check(({ value, issues }) => {
       // An unstated `blockBelow` keeps its live value, which is not known here; the lowest hides no tier.
@@ -36,11 +36,11 @@ export const PolicyBlock = Patch.extend({
         issues.push({ code: "custom", input: value, path, message });
     })
     .optional()
-    .meta({ description: rowOf("suitabilityThresholds").help }),
+    .describe(rowOf("suitabilityThresholds").help),
 });
 
 const Rule = z.strictObject({
-  name: Name.meta({ description: "Unique; refusals and --accept-rule name it." }),
+  name: Name.describe("Unique; refusals and --accept-rule name it."),
   expr: text(2000).meta({
     description: "An expression in CEL that is true where everything is fine.",
     examples: ["feeBps <= 300", "worstCaseLoss < 0.2 * treasury"],
@@ -48,11 +48,11 @@ const Rule = z.strictObject({
   effect: z
     .enum(["deny", "warn", "approve"])
     .default("deny")
-    .meta({ description: "Where it is false: deny refuses, warn says so, approve asks a person." }),
-  message: text(500).optional().meta({ description: "What is said where it is false; the expression unless given." }),
+    .describe("Where it is false: deny refuses, warn says so, approve asks a person."),
+  message: text(500).optional().describe("What is said where it is false; the expression unless given."),
 });
 
 /** What the operator demands of the tenant's own file and of every plan. */
-export const RulesSection = z.array(Rule).max(100).default([]);
+export const RulesSection = listOf(Rule, 100);
 
 export type Rule = z.output<typeof Rule>;

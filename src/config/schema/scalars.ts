@@ -6,6 +6,11 @@ import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { formatSpan, UNIT_MS } from "../../domain/time/units.ts";
 import { LABEL } from "../selection/selector.ts";
 
+/** A list that is empty unless stated. */
+export function listOf<Entry extends z.ZodType>(entry: Entry, most: number) {
+  return z.array(entry).max(most).default([]);
+}
+
 export const TenantId = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a lower-case letter, then at most 39 of a-z, 0-9 and -");
@@ -133,7 +138,7 @@ export const SecretReference = z
           .meta({ description: "Name of the environment variable that holds the secret.", writeOnly: true }),
       }),
       z.strictObject({
-        file: text(1024).meta({ description: "File that holds the secret, relative to the tenant's folder." }),
+        file: text(1024).describe("File that holds the secret, relative to the tenant's folder."),
       }),
       z.strictObject({
         exec: z
@@ -141,11 +146,11 @@ export const SecretReference = z
           .array(z.string().min(1).max(1024).meta({ writeOnly: true }))
           .min(1)
           .max(64)
-          .meta({ description: "Program and arguments that print the secret; needs --allow-exec." }),
+          .describe("Program and arguments that print the secret; needs --allow-exec."),
       }),
       z.strictObject({
-        sops: text(1024).meta({ description: "SOPS file that holds the secret, relative to the tenant's folder." }),
-        path: text(512).meta({ description: "Where in the SOPS file, such as stripe.secret." }),
+        sops: text(1024).describe("SOPS file that holds the secret, relative to the tenant's folder."),
+        path: text(512).describe("Where in the SOPS file, such as stripe.secret."),
       }),
     ],
     { error: ({ input }) => (isMapping(input) ? undefined : input === undefined ? "is required" : LITERAL) },
@@ -156,9 +161,5 @@ export type SecretReference = z.output<typeof SecretReference>;
 
 /** @param effect what the secrets still do, as the rest of a sentence */
 export function previousSecrets(effect: string) {
-  return z
-    .array(SecretReference)
-    .max(4)
-    .default([])
-    .meta({ description: `Secrets that are being replaced: ${effect} too.` });
+  return listOf(SecretReference, 4).describe(`Secrets that are being replaced: ${effect} too.`);
 }

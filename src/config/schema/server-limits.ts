@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { DEFAULT_SECONDS, DEFAULT_STREAMS } from "../../domain/access/connection-limits.ts";
+import { listOf } from "./scalars.ts";
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 
@@ -14,25 +15,34 @@ const HostName = z
   );
 
 /** Names under which admin operations exist. */
-export const AdminHosts = z.array(HostName).max(100).default([]).meta({
-  description:
-    "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
-});
+export const AdminHosts = listOf(HostName, 100).describe(
+  "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
+);
 
 /** How long a server that is asked to end goes on serving, so that load balancers notice first. */
-export const DrainSeconds = z.number().int().min(0).max(300).default(0).meta({
-  description:
+export const DrainSeconds = z
+  .number()
+  .int()
+  .min(0)
+  .max(300)
+  .default(0)
+  .describe(
     "Seconds from SIGTERM until the server stops listening; /readyz is 503 from the start. Behind a load balancer: longer than its health checks take to notice.",
-});
+  );
 
 /** The value that favours speed: more buys nothing. */
 export const DEFAULT_MEMORY_MB = 400;
 
 /** From it follows the size of V8's young generation, which a server asks for when it starts. */
-export const MemoryMb = z.number().int().min(128).max(65_536).default(DEFAULT_MEMORY_MB).meta({
-  description:
+export const MemoryMb = z
+  .number()
+  .int()
+  .min(128)
+  .max(65_536)
+  .default(DEFAULT_MEMORY_MB)
+  .describe(
     "Memory that a server may take under full load, in MiB; idle it takes about 90. Less makes each trade dearer, more than 400 buys nothing. Of a smaller machine it takes half.",
-});
+  );
 
 const Connections = z.number().int().min(1).max(1_000_000);
 const Streams = z.number().int().min(0).max(1_000_000);
@@ -40,29 +50,25 @@ const Seconds = z.number().int().min(1).max(3600);
 
 /** What a server allows its connections. */
 export const ServerLimits = z.strictObject({
-  connections: Connections.optional().meta({
-    description:
-      "Connections open at a time; 60 % of the process's descriptor limit and at most 10,000 unless given. Beyond it the longest idle connection of the address with most makes room.",
-  }),
-  connectionsPerAddress: Connections.optional().meta({
-    description:
-      "Connections of one client address; a fifth of connections and at least 32 unless given. Proxies in trustProxy are not limited.",
-  }),
-  streams: Streams.optional().meta({
-    description: "Event streams open at a time; half of connections unless given.",
-  }),
-  streamsPerAddress: Streams.default(DEFAULT_STREAMS.streamsPerAddress).meta({
-    description: "Event streams of one client address.",
-  }),
-  streamsPerUser: Streams.default(DEFAULT_STREAMS.streamsPerUser).meta({ description: "Event streams of one user." }),
-  headersSeconds: Seconds.default(DEFAULT_SECONDS.headersSeconds).meta({
-    description: "Time for a connection's first request, and for the headers of each.",
-  }),
-  bodySeconds: Seconds.default(DEFAULT_SECONDS.bodySeconds).meta({ description: "Time for a request's body." }),
-  idleSeconds: Seconds.default(DEFAULT_SECONDS.idleSeconds).meta({
-    description: "How long a connection may wait for its next request.",
-  }),
-  writeSeconds: Seconds.default(DEFAULT_SECONDS.writeSeconds).meta({
-    description: "How long a client may take nothing of what is sent to it, event streams too.",
-  }),
+  connections: Connections.optional().describe(
+    "Connections open at a time; 60 % of the process's descriptor limit and at most 10,000 unless given. Beyond it the longest idle connection of the address with most makes room.",
+  ),
+  connectionsPerAddress: Connections.optional().describe(
+    "Connections of one client address; a fifth of connections and at least 32 unless given. Proxies in trustProxy are not limited.",
+  ),
+  streams: Streams.optional().describe("Event streams open at a time; half of connections unless given."),
+  streamsPerAddress: Streams.default(DEFAULT_STREAMS.streamsPerAddress).describe(
+    "Event streams of one client address.",
+  ),
+  streamsPerUser: Streams.default(DEFAULT_STREAMS.streamsPerUser).describe("Event streams of one user."),
+  headersSeconds: Seconds.default(DEFAULT_SECONDS.headersSeconds).describe(
+    "Time for a connection's first request, and for the headers of each.",
+  ),
+  bodySeconds: Seconds.default(DEFAULT_SECONDS.bodySeconds).describe("Time for a request's body."),
+  idleSeconds: Seconds.default(DEFAULT_SECONDS.idleSeconds).describe(
+    "How long a connection may wait for its next request.",
+  ),
+  writeSeconds: Seconds.default(DEFAULT_SECONDS.writeSeconds).describe(
+    "How long a client may take nothing of what is sent to it, event streams too.",
+  ),
 });

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { Lexer } from "yaml";
 import { readConfigFile } from "../bounded-file.ts";
-import { ConfigError, type Finding, formatPath, type Path } from "../config-error.ts";
-import type { Environment } from "../environment.ts";
+import { type Finding, formatPath, type Path, unlessUnsound } from "../config-error.ts";
+import { type Environment, loadEnvironment } from "../environment.ts";
 import type { TenantConfig } from "../tenant-config.ts";
 import { loadTenantFile } from "../tenant-file.ts";
 import { openWorkspace, tenantPath } from "../workspace.ts";
@@ -49,8 +49,8 @@ export class DirectorySecrets {
   #texts: Texts | undefined;
   readonly #values = new Map<string, readonly PlacedValue[]>();
 
-  /** @param root the operator's directory */
-  constructor(root: string, environment: Environment) {
+  /** @param root the operator's directory, whose variables count unless others are given */
+  constructor(root: string, environment: Environment = loadEnvironment(root)) {
     this.#root = root;
     this.#environment = environment;
   }
@@ -105,16 +105,6 @@ function listed(lists: Map<string, string[]>, key: string): string[] {
   const list = lists.get(key) ?? [];
   lists.set(key, list);
   return list;
-}
-
-/** Undefined for a tenant file with problems, which `validate` reports. */
-export function unlessUnsound<Value>(read: () => Value): Value | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ConfigError) return undefined;
-    throw error;
-  }
 }
 
 /** The secrets of the other tenants of the directory that a tenant file belongs to. */

@@ -1,4 +1,5 @@
 import type { Reader, RowWrite } from "../../engine/draft.ts";
+import { portfolioAfter } from "../../engine/fill.ts";
 import { RowMap } from "../../engine/row-map.ts";
 import type { Need, Position, Table, Tables } from "../../engine/rows.ts";
 import type { Loaded } from "../load.ts";
@@ -83,7 +84,7 @@ export class Memory implements Reader {
       return;
     }
     const before = this.get("position", key)?.costMicro ?? 0n;
-    this.#rows.set("portfolio", traderId, { exposureMicro: portfolio.exposureMicro + costMicro - before });
+    this.#rows.set("portfolio", traderId, portfolioAfter(portfolio, costMicro - before));
     this.#rows.set("position", key, position);
   }
 

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { tenantOfTests } from "../support/during-tests.ts";
 import { PUBLIC_KEY } from "../support/harness.ts";
-import { type ServedTenant, serveTenant } from "../support/tenant.ts";
 
 const BASE = "https://predict.acme.example";
 const HOSTILE = `<script>alert(1)</script> "quoted" & 'more' </title>`;
 
-let tenant: ServedTenant;
+const embed = { name: "Acme & Sons", baseUrl: BASE, publicKeys: [PUBLIC_KEY], allowedOrigins: [] };
+const tenant = tenantOfTests({ embed, baseUrl: BASE });
 beforeAll(async () => {
-  const embed = { name: "Acme & Sons", baseUrl: BASE, publicKeys: [PUBLIC_KEY], allowedOrigins: [] };
-  tenant = await serveTenant({ embed, baseUrl: BASE });
   const closeAt = Date.parse("2031-05-17T12:00:00Z");
   const meta = JSON.stringify({ description: "Yes if it rains.\nNo otherwise." });
   await tenant.openMarket("mkt_rain", {
@@ -25,7 +24,6 @@ beforeAll(async () => {
     actor: "admin:ops",
   });
 });
-afterAll(() => tenant?.close());
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(tenant.url + path, { headers });
 const read = async (path: string, headers?: Record<string, string>) => (await get(path, headers)).text();
