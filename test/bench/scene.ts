@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { WireOutput } from "../../src/contract/operations.ts";
+import type { ApplyConfig } from "../../src/engine/tenant.ts";
 import { invoke } from "../../src/services/invoke.ts";
-import type { ProvisionOptions } from "../../src/services/tenant/provision.ts";
 import type { TenantServices } from "../../src/services/tenant/tenant.ts";
 
 export const AUDIT_SECRET = "bench-audit-secret-of-32-bytes!!";
@@ -11,7 +11,7 @@ export const TRADERS = 256;
 const MARKETS = 100;
 
 /** A tenant whose limits are out of the way. */
-export function benchState(): ProvisionOptions["config"] {
+export function benchState(): ApplyConfig {
   return {
     policy: { feeBps: 100, maxTradeUsd: 1000, maxUserExposureUsd: 1_000_000_000 },
     kycRequired: false,

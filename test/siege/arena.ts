@@ -2,7 +2,8 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { ConnectionLimits } from "../../src/domain/access/connection-limits.ts";
 import type { Connection } from "../../src/postgres/connect.ts";
-import { provision } from "../../src/services/tenant/provision.ts";
+import { prepareDatabase } from "../../src/services/tenant/provision.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, benchState } from "../bench/scene.ts";
 import type { AttackTerms } from "./attack.ts";
 import type { ClientTerms, Measured } from "./clients.ts";
@@ -39,13 +40,10 @@ export interface AttackOutcome {
 
 /** Makes an empty database the tenant under siege. */
 export async function prepare(connection: Connection): Promise<void> {
-  await provision({
-    tenantId: "bench",
-    connection,
-    auditSecret: AUDIT_SECRET,
-    actor: "cli:bench",
-    config: benchState(),
-  });
+  await prepareDatabase({ connection });
+  const tenant = await openTenant({ tenantId: "bench", connection, auditSecret: AUDIT_SECRET, connections: 8 });
+  await tenant.sequencer.submit({ command: { type: "applyConfig", ...benchState() }, actor: "cli:bench" });
+  await tenant.close();
 }
 
 /** Starts the server. @param descriptors its limit; this process's own unless given */

@@ -1,57 +1,12 @@
-import type { Seal } from "../../domain/audit/audit-link.ts";
 import { promisesOf, standbysMissing } from "../../domain/durability.ts";
 import type { Fault } from "../../domain/fault.ts";
-import type { ApplyConfig } from "../../engine/tenant.ts";
 import { GRANTS } from "../../ledger/schema.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
 import { ensureDatabase, isMissingDatabase } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import { mayRead, migrate, schemaVersion } from "../../postgres/migrate.ts";
 import { readDurabilityAsOwner } from "../../queries/server.ts";
-import { COMMAND_CONNECTIONS } from "./connections.ts";
 import { NotGranted, openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
-
-export interface ProvisionOptions {
-  tenantId: string;
-  connection: Connection;
-  auditSecret: string;
-  previousAuditSecrets?: readonly string[];
-  /** Stands in the audit entry. */
-  actor: string;
-  reason?: string | undefined;
-  config: ApplyConfig;
-}
-
-export interface Provisioned {
-  /** Migrations that this run applied. */
-  migrations: string[];
-  /** Whether anything of the tenant changed. */
-  changed: boolean;
-  /** The audit entry of the change. */
-  seal: Seal | undefined;
-}
-
-/**
- * Brings a tenant's database to what its file says: the database, the schema, then everything else in one commit.
- * A second run changes nothing.
- */
-export async function provision(options: ProvisionOptions): Promise<Provisioned> {
-  const { tenantId, connection, auditSecret, previousAuditSecrets = [], actor, reason, config } = options;
-  const migrations = await prepareDatabase({ connection });
-  const tenant = await openTenant({
-    tenantId,
-    connection,
-    auditSecret,
-    previousAuditSecrets,
-    connections: COMMAND_CONNECTIONS,
-  });
-  try {
-    const answer = await tenant.sequencer.submit({ command: { type: "applyConfig", ...config }, actor, reason });
-    return { migrations, changed: answer.result?.changed ?? false, seal: answer.entry };
-  } finally {
-    await tenant.close();
-  }
-}
 
 /** The owner of a tenant's database, and the login that serves it. */
 export interface OwnedDatabase {
