@@ -45,8 +45,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "an output constraint that stored values leave",
     file: "src/contract/resources/wallets.ts",
-    right: "exposureUsd: Usd.meta(",
-    wrong: "exposureUsd: Usd.refine((micro) => micro < 100_000_000n).meta(",
+    right: "exposureUsd: Usd.describe(",
+    wrong: "exposureUsd: Usd.refine((micro) => micro < 100_000_000n).describe(",
   },
   {
     name: "exposure leaves the fee out",
