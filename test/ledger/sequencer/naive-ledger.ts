@@ -82,6 +82,13 @@ export class NaiveLedger {
         // Providers' clocks differ by up to five minutes, so a refusal dated that little before a pass counts, with the pass's time.
         const contradicts =
           command.status !== "passed" && known?.state === "verified" && command.verifiedAt >= known.at - 300_000;
+        // A pass dated that little before a refusal is on record, and changes nothing.
+        if (type === "kyc.unrecognised") {
+          const isBefore = known?.state === "rejected" && command.verifiedAt <= known.at;
+          must(command.status === "passed" && isBefore, "a KYC event that counts was left without effect");
+          must(command.verifiedAt >= (known?.at ?? 0) - 300_000, "an old KYC event was put on record");
+          break;
+        }
         must((known?.at ?? -1) < command.verifiedAt || contradicts, "an older KYC event was applied");
         const state = command.status === "passed" ? "verified" : "rejected";
         this.kyc.set(command.traderId, { state, at: Math.max(command.verifiedAt, known?.at ?? 0) });
