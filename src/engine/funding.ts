@@ -136,7 +136,7 @@ export const creditWallet: CommandKind<ManualMove, Balance> = {
   decide(draft, command, now) {
     const { maxCreditUsd } = policyAt(requireTenant(draft), now);
     if (command.amountMicro > limitFromUsd(maxCreditUsd))
-      throw new Fault("MAX_CREDIT_EXCEEDED", `A credit is at most ${maxCreditUsd} USD`, {
+      throw new Fault("MAX_CREDIT_EXCEEDED", `A credit is at most ${maxCreditUsd} USD (policy.maxCreditUsd)`, {
         detail: { field: "policy.maxCreditUsd", limit: maxCreditUsd, value: decimalFromMicro(command.amountMicro) },
       });
     return creditByOperator(draft, command, now);

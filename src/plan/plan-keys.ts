@@ -27,6 +27,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
     if (key.expiresAt !== null && key.expiresAt <= live.now) continue;
     const desired = keyText(key);
     const current = liveText(live, key.name, [desired, keyring[key.name]]);
+    const isLeaked = live.endedKeys.some(({ leaked, fingerprint }) => leaked && fingerprint === key.fingerprint);
     const items = compare({
       field: `keys.${key.name}`,
       // Null and not undefined: to replace a key that was created live under the name is drift, not a change.
@@ -34,9 +35,9 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
       desired,
       live: current,
       adopted: adopted[`keys.${key.name}`],
-      direction: revives(key, live, keyring[key.name], current) ? "loosens" : reachOf(key, live),
+      // A value that leaked is refused whatever the operator accepts.
+      direction: isLeaked ? "neutral" : revives(key, live, keyring[key.name], current) ? "loosens" : reachOf(key, live),
     });
-    const isLeaked = live.endedKeys.some(({ leaked, fingerprint }) => leaked && fingerprint === key.fingerprint);
     const problem = `the value of ${key.reference ?? key.name} was ended as leaked; put a new value there`;
     findings.items.push(...items.map((item) => (isLeaked && item.kind !== "adopted" ? { ...item, problem } : item)));
   }

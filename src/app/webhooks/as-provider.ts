@@ -46,15 +46,17 @@ export function checkStandingIn(
   { asProvider, reason, set }: Pick<SendOptions, "asProvider" | "reason"> & { set: readonly string[] },
 ): void {
   if (config.sandbox && !asProvider) return;
+  const hasProvider = sampleFields(event).includes("provider");
+  const words = hasProvider ? "--as-provider and --reason, and --set provider=NAME" : "--as-provider and --reason";
   if (!asProvider)
     throw new Fault(
       "USAGE",
-      `${event} changes money or standing, and ${id} is no sandbox: what a provider has really said is sent with --as-provider and --reason, under your key`,
+      `${event} changes money or standing, and ${id} is no sandbox: what a provider has really said is sent with ${words}, under your key`,
     );
   if (reason === undefined || reason.trim() === "")
     throw new Fault("USAGE", "--as-provider needs a reason in the audit log: add --reason");
   const isNamed = set.some((assignment) => assignment.startsWith("provider="));
-  if (sampleFields(event).includes("provider") && !isNamed)
+  if (hasProvider && !isNamed)
     throw new Fault("USAGE", "The audit log names the provider whose word this is: add --set provider=NAME");
 }
 
