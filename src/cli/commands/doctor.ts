@@ -5,7 +5,7 @@ import { openWorkspace, tenantPath, type Workspace } from "../../config/workspac
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
 
@@ -50,9 +50,7 @@ function withStandingInOneLine(checks: readonly Found[]): Found[] {
 
 export function register(noun: Command, host: Host): void {
   host.add<DoctorOptions>(
-    noun
-      .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
-      .addOption(selectorOption())
+    takesTenantsToLookAt(noun)
       .option("--pre", "only what must be there before a tenant is set up")
       .description(
         "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold, the ledger does not add up or the database differs from it. Changes and starts nothing",

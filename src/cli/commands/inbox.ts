@@ -6,7 +6,7 @@ import { DAY_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
-import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
 import { cents } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -50,9 +50,7 @@ function view(now: number): View<readonly InboxItem[], InboxItem> {
 
 export function register(noun: Command, host: Host): void {
   host.add<InboxCommandOptions>(
-    noun
-      .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
-      .addOption(selectorOption())
+    takesTenantsToLookAt(noun)
       .option("--within <span>", "show what ends within this time (default: 14d)", timeSpan)
       .option("--kind <kind>", `only this kind, of ${INBOX_KINDS.join(", ")}; may be given again`, addKind)
       .description(

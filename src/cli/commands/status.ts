@@ -8,7 +8,7 @@ import { DAY_MS } from "../../domain/time/units.ts";
 import { type CommandContext, type CommandModule, type Host, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { identifier } from "../input/parsers.ts";
-import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
+import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -53,12 +53,9 @@ function view(now: number): View<readonly TenantStatus[], TenantStatus> {
 
 export function register(noun: Command, host: Host): void {
   host.add<SelectorOptions>(
-    noun
-      .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
-      .addOption(selectorOption())
-      .description(
-        "one line a tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
-      ),
+    takesTenantsToLookAt(noun).description(
+      "one line a tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
+    ),
     { names: "tenant servers lastTradeAt lastBackupAt waiting critical" },
     runStatus,
   );

@@ -56,3 +56,10 @@ export function namedTenant(command: Command): string | undefined {
 export function namesIn(names: readonly string[]): string[] {
   return names.flatMap((name) => name.split(",").filter((part) => part !== ""));
 }
+
+/** Puts the argument and the option on a command that looks at many tenants, and changes none. */
+export function takesTenantsToLookAt(command: Command): Command {
+  return command
+    .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
+    .addOption(selectorOption());
+}
