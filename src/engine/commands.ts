@@ -3,7 +3,7 @@ import type { CommandKind } from "./command.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
-import { createKey, revokeKey, rotateKey } from "./keys.ts";
+import { createKey, endLeaked, revokeKey, rotateKey } from "./keys.ts";
 import { closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
@@ -49,6 +49,7 @@ const KINDS = {
   createKey,
   rotateKey,
   revokeKey,
+  endLeaked,
 };
 
 type Kinds = typeof KINDS;

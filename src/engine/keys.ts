@@ -147,6 +147,37 @@ export const revokeKey: CommandKind<NamedKey, { name: string; type: KeyType; rev
   },
 };
 
+/** A name of which values leaked, and whether another value of it works. */
+export interface LeakedName {
+  name: string;
+  usable: boolean;
+}
+
+/** Ends values that are known to have leaked from elsewhere; those that this keyring does not hold are refused from then on. */
+export const endLeaked: CommandKind<{ keys: readonly ApiKey[] }, LeakedName[]> = {
+  needs: () => [KEYRING],
+  decide(draft, { keys }, now) {
+    const held = new Map((draft.get("keyring", SINGLE) ?? []).map((key) => [key.hash, key]));
+    const news = keys.filter(({ hash }) => !held.get(hash)?.leaked);
+    if (news.length === 0) return [];
+    const ended = news.map((key): ApiKey => {
+      const expiresAt = Math.min(key.expiresAt ?? now, now);
+      return { ...key, expiresAt, leaked: true, onRecord: true, version: held.get(key.hash)?.version ?? 0 };
+    });
+    for (const key of ended) held.set(key.hash, key);
+    put(draft, [...held.values()], ended);
+    for (const each of Map.groupBy(ended, ({ name, type }) => `${type} ${name}`).values()) {
+      const [{ name, type }] = each as [ApiKey];
+      draft.record("key.revoked", { name, type, keys: statedKeys(each) });
+    }
+    const names = [...new Set(ended.map(({ name }) => name))].toSorted();
+    return names.map((name) => ({
+      name,
+      usable: [...held.values()].some((key) => key.name === name && isInForce(key, now)),
+    }));
+  },
+};
+
 /** A new or changed key value as an entry states it. */
 export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey): CreatedKey {
   return { name, type, sha256: hash, scopes: [...scopes], from: [...from], expiresAt: isoOrNull(expiresAt) };

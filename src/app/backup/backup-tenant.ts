@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { displayPath } from "../../config/bounded-file.ts";
 import { operatorText, requireOurKeys } from "../../domain/audit/chain-walk.ts";
@@ -6,14 +7,21 @@ import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { confirmLog } from "../../ledger/confirm-log.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
+import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { openPool, readerOf } from "../../postgres/pool.ts";
 import { dropLeftovers } from "../../postgres/swap-database.ts";
 import { lastKeyIds } from "../../queries/evidence.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import { createStateFolder } from "../../state/state-directory.ts";
 import { knownToOperator } from "../audit/anchors-in-file.ts";
-import { anchorPlaces, auditSecretsOf, type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
-import { openAsOwner, openStated } from "../tenant/tenant-database.ts";
+import {
+  anchorPlaces,
+  auditSecretsOf,
+  databaseUrlAtHand,
+  type OperatorTenant,
+  readOperatorTenant,
+} from "../tenant/operator-tenant.ts";
+import { openAsOwner, openAsServer, openStated } from "../tenant/tenant-database.ts";
 import { type FileRequest, type WrittenBackup, writeBackup } from "./backup-file.ts";
 
 /** A tenant's database, with the keys for its backups. */
@@ -39,6 +47,8 @@ export async function openBackupTarget(
   anchorFiles: readonly string[];
   known: readonly KnownAnchor[];
   target: BackupTarget;
+  /** The tenant's own database, where another one is to be filled. */
+  own: Connection | undefined;
 }> {
   const tenant = readOperatorTenant(named);
   const { id, directory } = tenant;
@@ -50,7 +60,20 @@ export async function openBackupTarget(
     anchorFiles: anchorPlaces(tenant).files,
     known,
     target: { tenant: id, ...database, auditSecrets },
+    own: into === undefined ? undefined : await ownDatabase(tenant),
   };
+}
+
+/** As the login that serves; undefined where there is no database, or no way to it: it may be what the operator has lost. */
+async function ownDatabase(tenant: OperatorTenant): Promise<Connection | undefined> {
+  const url = databaseUrlAtHand(tenant, "url");
+  const isEmbedded = tenant.config.database === "embedded";
+  if (isEmbedded ? !existsSync((await embeddedCluster(tenant.directory).status()).dataDir) : url === undefined)
+    return undefined;
+  return openAsServer(tenant, url).then(
+    ({ connection }) => connection,
+    () => undefined,
+  );
 }
 
 /** A file beside the directory's database, which git ignores. */

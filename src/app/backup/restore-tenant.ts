@@ -3,6 +3,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { BackupManifest } from "../../ledger/backup/backup-format.ts";
 import { inspectBackup } from "../../ledger/backup/backup-reader.ts";
 import { VOUCHED } from "../../ledger/schema.ts";
+import type { Connection } from "../../postgres/connect.ts";
 import { type Restored, restoreDatabase, restoreInto } from "../../services/tenant/restore.ts";
 import { readAnchors } from "../audit/anchors-in-file.ts";
 import { checkReason, operatorActor } from "../tenant/actor.ts";
@@ -13,6 +14,8 @@ export interface RestoreRequest extends BackupTarget {
   file: string;
   /** The variable that names the database of `connection`, which is empty and is not the tenant's yet. */
   into?: string | undefined;
+  /** The tenant's own database, when `into` names another one: which keys leaked is asked of it. */
+  own?: Connection | undefined;
   /** A file of anchors or receipts that the restored log must hold. */
   anchor?: string | undefined;
   /** The operator's directory, which holds anchors of the tenant's log. */

@@ -4,6 +4,7 @@ import type { BackupTarget } from "../../app/backup/backup-tenant.ts";
 import type { RestoreRequest } from "../../app/backup/restore-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { LeakedName } from "../../engine/keys.ts";
 import type { Host, Io } from "../command.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
@@ -29,6 +30,8 @@ interface RestoredBackup extends ShownBackup {
   keptAs: string | null;
   /** The variable that names the database which was filled; null where the tenant's own was replaced. */
   into: string | null;
+  /** Keys whose values leaked after the backup; null where no database could tell. */
+  leakedKeys: LeakedName[] | null;
 }
 
 interface BackupOptions extends BackupTarget {
@@ -81,7 +84,7 @@ export function registerBackup(noun: Command, host: Host): void {
       .option("--allow-unauthenticated", "take a file without a mac, which no audit key authenticates")
       .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
       .addHelpText("after", RESTORE_NOTE),
-    { names: `${BACKUP_FIELDS} keptAs into` },
+    { names: `${BACKUP_FIELDS} keptAs into leakedKeys leakedKeys.name leakedKeys.usable` },
     async ({ options, args: [file = ""], io }) => {
       // Nothing is replaced in a database that is empty.
       if (options.into === undefined) mustAsk(options, io.prompts);
@@ -89,8 +92,8 @@ export function registerBackup(noun: Command, host: Host): void {
         import("../../app/backup/backup-tenant.ts"),
         import("../../domain/time/clock.ts"),
       ]);
-      const { directory, anchorFiles, target } = await openBackupTarget(options.tenant, options.into);
-      return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);
+      const { directory, anchorFiles, target, own } = await openBackupTarget(options.tenant, options.into);
+      return runDbRestore({ ...options, ...target, own, directory, anchorFiles, file, now: wallClockMs() }, io);
     },
   );
 }
@@ -152,6 +155,21 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
   ],
 };
 
+/** What an operator does next about keys whose values leaked since the backup. */
+function tellLeaked(keys: LeakedName[] | null, tenant: string, output: Io["output"]): void {
+  if (keys === null)
+    output.note(
+      "Nothing told which keys leaked since the backup, whose old values work again: pmctl key rotate NAME --leaked, for each",
+    );
+  for (const { name, usable } of keys ?? [])
+    output.note(
+      `Key ${name}: its value was ended as leaked after the backup, and is ended here too. ` +
+        (usable
+          ? "Another value of it works"
+          : `No value of it works now: for a key of the tenant file put a new one there, look at pmctl plan ${tenant}, and pmctl apply ${tenant} --on-drift overwrite --accept-loosening; for another, pmctl key create --name ${name}`),
+    );
+}
+
 /** @throws Fault USAGE when the file exists already, or a recipient is none */
 export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<void> {
   const { file, directory, encryptTo: recipients = [], known, ...target } = options;
@@ -187,10 +205,11 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
     await prompts.type("To replace the tenant's database, type the tenant's name", tenant);
   };
   const restored = await restoreTenant(options, confirm, (message) => output.note(message));
-  const { manifest, sha256, keyId = null, encrypted, keptAs = null, lost } = restored;
+  const { manifest, sha256, keyId = null, encrypted, keptAs = null, lost, leakedKeys = null } = restored;
   if (lost !== undefined) output.note(`The rollback is on record: ${lost} known entries are not in the log any more`);
   const { migrations: _, ...shown } = manifest;
-  await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs, into }, restoredView);
+  await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs, into, leakedKeys }, restoredView);
+  tellLeaked(leakedKeys, tenant, output);
   if (into !== null)
     output.note(
       `To use it: stop the tenant's servers, let the tenant file's database name it, run pmctl db migrate -t ${tenant}, which grants the server's login its rights, and start them.`,

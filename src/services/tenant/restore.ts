@@ -1,14 +1,17 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
 import type { AuditEntry } from "../../domain/audit/audit-link.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
-import { auditKey } from "../../domain/audit/seal.ts";
+import { auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import { anchorsNotHeld, type KnownAnchor, newestNotHeld, type SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Command } from "../../engine/commands.ts";
+import type { LeakedName } from "../../engine/keys.ts";
+import type { ApiKey } from "../../engine/rows.ts";
 import { loadDatabase } from "../../ledger/backup/backup.ts";
 import { type BackupManifest, damaged } from "../../ledger/backup/backup-format.ts";
 import type { Inspected } from "../../ledger/backup/backup-reader.ts";
 import { leaveOutVouched } from "../../ledger/schema.ts";
+import { listApiKeys } from "../../ledger/standing.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { claimEmptyDatabase, emptyDatabase, finishDatabase } from "../../postgres/empty-database.ts";
 import { readerOf } from "../../postgres/pool.ts";
@@ -24,6 +27,8 @@ export interface RestoreOptions {
   tenant: string;
   /** Of the database that the backup comes into or replaces, which may be missing, as its owner. */
   connection: Connection;
+  /** The database that the tenant has, where the backup goes into another one: it knows which keys leaked. */
+  own?: Connection | undefined;
   /** The login that serves, if it is not the owner's; it is granted its rights. */
   server?: string | undefined;
   /** What a full reading of the backup found. */
@@ -53,6 +58,8 @@ export interface Restored {
   keptAs: string | undefined;
   /** Entries that are known and that the backup does not hold; undefined when it holds them all. */
   lost: number | undefined;
+  /** Names of keys that leaked after the backup, and are ended here too; undefined when no database tells of them. */
+  leakedKeys: LeakedName[] | undefined;
 }
 
 /**
@@ -68,12 +75,13 @@ export async function restoreDatabase(options: RestoreOptions & { stamp: string 
   const replacement = await createReplacement(options.connection, options.stamp);
   const { keptAs } = replacement;
   try {
-    const { setBack, last } = await fill({ ...options, connection: replacement.connection }, keptAs);
+    const own = keptAs === undefined ? undefined : options.connection;
+    const { setBack, last, leakedKeys } = await fill({ ...options, own, connection: replacement.connection }, keptAs);
     options.onStep?.("Putting it into place");
     await replacement.takeOver();
     // Only now: anchors of the new log would make the old one, while it is in place, look set back.
     if (setBack) await remember(options, last);
-    return { keptAs, lost: setBack && Number(setBack.lost) };
+    return { keptAs, lost: setBack && Number(setBack.lost), leakedKeys };
   } catch (error) {
     await replacement.drop().catch(() => undefined);
     throw error;
@@ -90,9 +98,9 @@ export async function restoreInto(options: RestoreOptions): Promise<Restored> {
   await requireHead(options);
   await claimEmptyDatabase(options.connection);
   try {
-    const { setBack } = await fill(options, undefined);
+    const { setBack, leakedKeys } = await fill(options, undefined);
     await finishDatabase(options.connection);
-    return { keptAs: undefined, lost: setBack && Number(setBack.lost) };
+    return { keptAs: undefined, lost: setBack && Number(setBack.lost), leakedKeys };
   } catch (error) {
     const said = await emptyDatabase(options.connection).then(
       () => "The database is empty again",
@@ -106,12 +114,12 @@ export async function restoreInto(options: RestoreOptions): Promise<Restored> {
 
 /**
  * Loads a backup into the connection's own database, checks it, and writes the entries of the restore.
- * @returns the last of the entries, and the entries that were given up
+ * @returns the last of the entries, the entries that were given up, and the keys that leaked since
  */
 async function fill(
   options: RestoreOptions,
   keptAs: string | undefined,
-): Promise<{ last: AuditEntry; setBack: SetBack | undefined }> {
+): Promise<{ last: AuditEntry; setBack: SetBack | undefined; leakedKeys: LeakedName[] | undefined }> {
   const { connection, server, inspected, content, auditSecrets, onStep = () => {} } = options;
   onStep("Loading the backup into a fresh database");
   const { manifest, sha256 } = await loadDatabase(connection, content, server);
@@ -124,7 +132,18 @@ async function fill(
     await requireExplained(sql, auditSecrets);
     return requireAnchors(sql, options);
   });
-  return { last: await record(options, { keptAs, setBack }), setBack };
+  return { ...(await record(options, { keptAs, setBack, leaked: await leakedIn(options) })), setBack };
+}
+
+/** The key values that the tenant's own database refuses as leaked; undefined where there is none to ask, or it cannot tell. */
+async function leakedIn({ own, auditSecrets }: RestoreOptions): Promise<ApiKey[] | undefined> {
+  if (own === undefined) return undefined;
+  const keys = withChecks(own, (sql) => listApiKeys(sql, sealCheck(auditSecrets.map(auditKey))));
+  // A restore is what one does when that database is broken: whatever it fails with must not stop it.
+  return keys.then(
+    (all) => all.filter(({ leaked }) => leaked),
+    () => undefined,
+  );
 }
 
 async function withChecks<Value>(connection: Connection, work: (sql: Sql) => Promise<Value>): Promise<Value> {
@@ -205,9 +224,10 @@ function requireAccepted(setBack: SetBack | undefined, { acceptRollback }: Resto
 /** The entries are in the log before the database is put in place, so every restored database has them. */
 async function record(
   options: RestoreOptions,
-  { keptAs = null, setBack }: { keptAs: string | null | undefined; setBack: SetBack | undefined },
-): Promise<AuditEntry> {
+  found: { keptAs: string | null | undefined; setBack: SetBack | undefined; leaked: ApiKey[] | undefined },
+): Promise<{ last: AuditEntry; leakedKeys: LeakedName[] | undefined }> {
   const { tenant, connection, inspected, auditSecrets, actor, reason } = options;
+  const { keptAs = null, setBack, leaked } = found;
   const { manifest, sha256 } = inspected;
   const [auditSecret, ...previousAuditSecrets] = auditSecrets;
   const keys = { auditSecret, previousAuditSecrets };
@@ -220,9 +240,13 @@ async function record(
   try {
     const { created, head } = manifest;
     const restored = await submit({ type: "recordRestore", ...head, created, keptAs, sha256 });
-    if (!setBack) return restored;
+    const endLeaked = leaked && { type: "endLeaked" as const, keys: leaked };
+    const { result: leakedKeys } = endLeaked
+      ? await services.sequencer.submit({ command: endLeaked, actor, reason })
+      : {};
+    if (!setBack) return { last: restored, leakedKeys };
     const [anchor, lost] = [{ seq: Number(setBack.anchor.seq), hash: setBack.anchor.hash }, Number(setBack.lost)];
-    return await submit({ type: "acceptRollback", anchor, head, lost });
+    return { last: await submit({ type: "acceptRollback", anchor, head, lost }), leakedKeys };
   } finally {
     await services.close();
   }
