@@ -10,6 +10,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
+import { isKeptByDouble, NOT_KEPT } from "../../domain/json/exact-json.ts";
 import type { Finding, Path } from "../config-error.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import type { Span, Visibility } from "./code-frame.ts";
@@ -57,9 +58,16 @@ export function structureFindings(document: Document.Parsed): Finding[] {
       findings.push(...aliasFindings(document, node, path, above));
     } else if (node?.tag !== undefined)
       findings.push({ path, message: "YAML tags (!...) have no meaning here", code: "YAML_SYNTAX" });
+    if (isScalar(node) && typeof node.value === "number" && !isKeptByDouble(decimalText(node)))
+      findings.push({ path, message: NOT_KEPT });
     if (isMap<Node, Node | null>(node)) findings.push(...keyFindings(node, path));
   }
   return findings;
+}
+
+/** A number of YAML as decimals: it may be written in hexadecimal or octal digits. */
+function decimalText({ source = "" }: Scalar): string {
+  return /^0[xo]/.test(source) ? String(BigInt(source)) : source;
 }
 
 function aliasFindings(document: Document.Parsed, alias: Alias, path: Path, above: readonly Node[]): Finding[] {
