@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Fault } from "../domain/fault.ts";
 import { NumberText, parseLossless } from "../domain/json/exact-json.ts";
+import { parseJson } from "../domain/json/parse-json.ts";
 
 const MAX_DEPTH = 32;
 
@@ -55,25 +56,18 @@ export function requireJson(contentType: string | undefined): void {
 
 /**
  * A JSON object that every JSON reader understands in the same way; numbers that no double keeps are texts of their own.
+ * @param read `JSON.parse` for a provider's body, of which fields that nobody reads may hold any number
  * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, a key given twice, deep nesting.
  */
-export function parseJsonObject(body: Buffer): Record<string, unknown> {
+export function parseJsonObject(body: Buffer, read = parseLossless): Record<string, unknown> {
   const text = isUtf8(body) ? body.toString() : "";
-  const value = parse(text);
+  const value = parseJson(text, read);
   if (value === undefined) throw new Fault("BAD_REQUEST", "The body is not valid JSON");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Fault("BAD_REQUEST", "The body must be a JSON object");
   // The last of two equal keys would win here, and the first one at a proxy that inspected the request.
   if (checkValue(value, 1) !== membersIn(text)) throw new Fault("BAD_REQUEST", "The body holds a key twice");
   return value as Record<string, unknown>;
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseLossless(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -58,16 +58,16 @@ export function structureFindings(document: Document.Parsed): Finding[] {
       findings.push(...aliasFindings(document, node, path, above));
     } else if (node?.tag !== undefined)
       findings.push({ path, message: "YAML tags (!...) have no meaning here", code: "YAML_SYNTAX" });
-    if (isScalar(node) && typeof node.value === "number" && !isKeptByDouble(decimalText(node)))
-      findings.push({ path, message: NOT_KEPT });
+    if (isScalar(node) && isLost(node)) findings.push({ path, message: NOT_KEPT });
     if (isMap<Node, Node | null>(node)) findings.push(...keyFindings(node, path));
   }
   return findings;
 }
 
-/** A number of YAML as decimals: it may be written in hexadecimal or octal digits. */
-function decimalText({ source = "" }: Scalar): string {
-  return /^0[xo]/.test(source) ? String(BigInt(source)) : source;
+/** Whether a number would change: it may be written in hexadecimal or octal digits, and `.inf` and `.nan` have none. */
+function isLost({ value, source = "" }: Scalar): boolean {
+  if (typeof value !== "number" || !/\d/.test(source)) return false;
+  return !isKeptByDouble(/^0[xo]/.test(source) ? String(BigInt(source)) : source);
 }
 
 function aliasFindings(document: Document.Parsed, alias: Alias, path: Path, above: readonly Node[]): Finding[] {
