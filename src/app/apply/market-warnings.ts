@@ -11,7 +11,7 @@ import { isTrading, parseTradingHours } from "../../domain/feeds/trading-hours.t
 import { termsOf } from "../../domain/market/terms.ts";
 import { parseTimestamp } from "../../domain/time/timestamp.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
-import type { Session } from "../tenant/session.ts";
+import type { TenantSession } from "../tenant/session.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
 
 /** A strike further from the last price than half of that price is probably a mistake. */
@@ -20,7 +20,7 @@ const FAR = { units: 5n, scale: 1 };
 /** The probable mistakes in a market that is about to be created. */
 export async function marketWarnings(
   { resolutionRef, meta = {}, closeAt }: Pick<WireInput<"createMarket">, "resolutionRef" | "meta" | "closeAt">,
-  { tenant, api }: Session,
+  { tenant, api }: TenantSession,
 ): Promise<string[]> {
   const closing = parseTimestamp(closeAt);
   // The API refuses an invalid time itself.
