@@ -137,17 +137,6 @@ describe("exit codes", () => {
 });
 
 describe("doors", () => {
-  test("auto takes the running server, and its key names the actor; --via db the operating system's user", async () => {
-    const newest = async () =>
-      (await data<{ entries: { actor: string }[] }>(["-t", "acme", "audit", "list", "--limit", "1"])).entries[0]?.actor;
-    await data(["-t", "acme", "reconcile"]);
-    expect(await newest()).toBe("admin:ops");
-    await data(["-t", "acme", "reconcile", "--url", serverUrl]);
-    expect(await newest()).toBe("admin:ops");
-    await data(["-t", "acme", "reconcile", "--via", "db"]);
-    expect(await newest()).toMatch(/^cli:./);
-  });
-
   test("a user's token is the token alone, and the server takes it", async () => {
     const { code, stdout, stderr } = await run(["-t", "acme", "user", "token", "usr_7"]);
     expect({ code, stdout, stderr }).toEqual({
