@@ -153,13 +153,6 @@ describe("configuration as code over the database and over HTTP", () => {
     },
   );
 
-  test("the actor alone tells the doors apart, and both went the way that they should", async () => {
-    const actors = async (side: Side) =>
-      (JSON.parse((await side.raw("history", "--limit", "3")).stdout) as { actor: string }[]).map(({ actor }) => actor);
-    for (const actor of await actors(doors.http)) expect(actor).toMatch(/^admin:ops$/);
-    for (const actor of await actors(doors.db)) expect(actor).toMatch(/^cli:./);
-  });
-
   test("files that were written back are the same, comments and all", async () => {
     const text = async (side: Side) => side.alike(await readFile(path("tenants", side.tenant, "tenant.yaml"), "utf8"));
     expect(await text(doors.http)).toBe(await text(doors.db));

@@ -18,19 +18,9 @@ describe("a tenant from an empty directory", () => {
   let operator: Operator;
   beforeAll(async () => {
     operator = await newOperator({ cluster: "none" });
+    await operator.run("init", "acme");
   });
   afterAll(() => operator?.close());
-
-  test("init writes the files once, and a second init overwrites nothing", async () => {
-    const first = await operator.run("init", "acme", "-o", "json");
-    expect(first.exitCode, first.stderr).toBe(0);
-    expect(JSON.parse(first.stdout).created).toContain("tenants/acme/tenant.yaml");
-    expect((await stat(join(operator.directory, ".env"))).mode & 0o777).toBe(0o600);
-    const before = await readFile(join(operator.directory, ".env"), "utf8");
-    const second = await operator.run("init", "acme", "-o", "json");
-    expect(JSON.parse(second.stdout).created).toEqual([]);
-    expect(await readFile(join(operator.directory, ".env"), "utf8")).toBe(before);
-  });
 
   test("validate needs no secrets; apply without one stops with 6 and names it, before any database exists", async () => {
     const env = join(operator.directory, ".env");
