@@ -6,15 +6,15 @@ import { userPortfolio } from "../../src/cli/commands/user.ts";
 import { marketDepth, marketTrending } from "../../src/cli/market/market.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
-import { doors, type TestDoor } from "./support/doors.ts";
+import { openHttpDoor, type TestDoor } from "./support/doors.ts";
 import { end, type Run, runJson, testIo } from "./support/io.ts";
 
-describe.each(doors)("market history, depth and trending, reports and risk through the %s door", (_name, open) => {
+describe("market depth and trending, reports and risk", () => {
   let door: TestDoor;
   let api: Api;
   let id: string;
   beforeAll(async () => {
-    door = await open();
+    door = await openHttpDoor();
     api = door.api();
     const created = await api.createMarket(anyMarket({}));
     id = created.id;

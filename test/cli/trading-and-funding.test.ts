@@ -10,7 +10,7 @@ import { tradeBuy, tradeInput, tradeQuote, tradeSell } from "../../src/cli/comma
 import { userRelease, userRestrict, userShow } from "../../src/cli/commands/user.ts";
 import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
-import { doors, type TestDoor } from "./support/doors.ts";
+import { openHttpDoor, type TestDoor } from "./support/doors.ts";
 import { end, type Run, runJson, testIo } from "./support/io.ts";
 
 async function table(run: Run): Promise<string> {
@@ -18,11 +18,11 @@ async function table(run: Run): Promise<string> {
   return (await end(io, () => run(io))).stdout;
 }
 
-describe.each(doors)("trading and funding through the %s door", (_name, open) => {
+describe("trading and funding", () => {
   let door: TestDoor;
   let api: Api;
   beforeAll(async () => {
-    door = await open();
+    door = await openHttpDoor();
     api = door.api();
   });
   afterAll(() => door.close());
