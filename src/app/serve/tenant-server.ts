@@ -140,7 +140,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
     close: async () => {
       void watching?.stop();
-      stopFollowing?.();
+      void stopFollowing?.();
       await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), oracle.stop()]);
       await deliveries.stop();

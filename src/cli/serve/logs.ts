@@ -1,6 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { LogFilter, LogLine } from "../../app/logs/read-logs.ts";
+import { rounds } from "../../client/pace.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
@@ -94,8 +94,6 @@ async function followLogs(folder: string, options: LogsOptions, stopped: AbortSi
   };
   const { lines, from } = await lastLines(folder, { ...options, limit: options.limit ?? 10 });
   for (const line of lines) await show(line);
-  while (!stopped.aborted) {
+  for await (const _ of rounds(LOOK_MS, stopped))
     for await (const line of readLogs(folder, options, from)) await show(line);
-    await delay(LOOK_MS, undefined, { signal: stopped }).catch(() => undefined);
-  }
 }
