@@ -144,7 +144,7 @@ export interface RolledBack extends CarriedOut {
  * @param source gives the document, where some of its values are to be others
  */
 export async function rollBack(
-  session: Place,
+  session: PlannedSession,
   live: LiveTenant,
   { to, source = fromHistory(to), ...answers }: Omit<Asked, "source"> & { to: number; source?: Source },
 ): Promise<RolledBack> {
@@ -161,7 +161,7 @@ export async function rollBack(
   return { ...done, left, after };
 }
 
-type Place = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
+type PlannedSession = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
 
 interface Asked {
   choose: Chooser;
@@ -182,7 +182,7 @@ interface Decision {
 
 /** @param live undefined for a tenant that was never applied */
 async function decideOn(
-  session: Place,
+  session: PlannedSession,
   live: LiveTenant | undefined,
   { choose, source, repeatable }: Asked,
 ): Promise<Decision> {
@@ -204,7 +204,7 @@ const NO_VERSION = Number.MAX_SAFE_INTEGER;
 
 /** What came of the first request under the idempotency key. It is asked before anything is decided: what is live may differ by now. */
 async function firstResult(
-  session: Place,
+  session: PlannedSession,
   live: LiveTenant,
   { source, repeatable }: Asked,
 ): Promise<CarriedOut | undefined> {
@@ -228,7 +228,7 @@ async function entryOf(api: Api, { seq }: WireResult<"applyConfig">) {
 }
 
 async function carryOut(
-  session: Place,
+  session: PlannedSession,
   { api }: LiveTenant,
   { plan, desired, items, writes, fingerprint }: Decision,
   rollbackTo?: number,

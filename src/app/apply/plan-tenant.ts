@@ -12,7 +12,7 @@ import { makePlan, neverApplied } from "../../plan/plan.ts";
 import { desiredByApply, desiredByFiles } from "../../plan/plan-desired.ts";
 import type { Desired, LiveConfig, Plan, UnsettledMarket } from "../../plan/plan-types.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
-import type { Session } from "../tenant/session.ts";
+import type { TenantSession } from "../tenant/session.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
 
 /** A plan, and the two states that it compares. */
@@ -127,7 +127,7 @@ async function lastPrices(feeds: readonly FeedDefinition[], api: Api | undefined
 /** The probable mistakes in a market that is about to be created. */
 export async function marketWarnings(
   { resolutionRef, meta = {}, closeAt }: Pick<WireInput<"createMarket">, "resolutionRef" | "meta" | "closeAt">,
-  { tenant, api }: Session,
+  { tenant, api }: TenantSession,
 ): Promise<string[]> {
   const closing = parseTimestamp(closeAt);
   // The API refuses an invalid time itself.
