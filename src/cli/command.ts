@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ConfigSession, ConfigSessionOptions } from "../app/tenant/config-session.ts";
-import type { Session, SessionOptions } from "../app/tenant/session.ts";
+import type { SessionOptions, TenantSession } from "../app/tenant/session.ts";
 import type { Selector } from "../config/selection/selector.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./input/interrupts.ts";
@@ -71,7 +71,7 @@ export interface CommandModule {
 export async function withSession<Value>(
   options: SessionOptions & ReceiptOptions,
   { output, onSealed }: Pick<Io, "output"> & { onSealed?: ReceiptBook["onSealed"] },
-  work: (session: Session) => Promise<Value>,
+  work: (session: TenantSession) => Promise<Value>,
 ): Promise<Value> {
   const { openSession } = await import("../app/tenant/session.ts");
   const receipts = openReceipts(options, output);

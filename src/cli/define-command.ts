@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Session } from "../app/tenant/session.ts";
+import type { TenantSession } from "../app/tenant/session.ts";
 import { readPages } from "../client/pages.ts";
 import type { Api, OperationId, Operations, Page, WireInput, WireResult } from "../contract/operations.ts";
 import { type CommandContext, type CommandModule, type Host, type Io, withSession } from "./command.ts";
@@ -22,7 +22,11 @@ interface Call<Id extends OperationId, Options extends object> {
   /** Refuses a command line before the tenant is opened. */
   check?: (context: CommandContext<Options>) => void;
   /** The operation's input, which the operator may have to choose from what the tenant has; empty unless given. */
-  input?: (context: CommandContext<Options>, api: Api, session: Session) => WireInput<Id> | Promise<WireInput<Id>>;
+  input?: (
+    context: CommandContext<Options>,
+    api: Api,
+    session: TenantSession,
+  ) => WireInput<Id> | Promise<WireInput<Id>>;
   /** The user on whose behalf the operation is called; the operator stays the actor on record. */
   onBehalfOf?: (options: Options, args: readonly string[]) => string | undefined;
   /** Refuses a user of {@link onBehalfOf} whom the tenant has never seen. */

@@ -5,6 +5,7 @@ import { type Api, type OperationId, operationIds, operations } from "../contrac
 import { fingerprintOf, type RelativeTimes } from "../domain/access/idempotency.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { parseLossless } from "../domain/json/exact-json.ts";
 import { parseJson } from "../domain/json/parse-json.ts";
 import { connectionFailure, faultFrom, isResultOf, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
@@ -134,7 +135,7 @@ class Call {
         redirect: "manual",
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      return { response, body: parseJson(await response.text()) };
+      return { response, body: parseJson(await response.text(), parseLossless) };
     } catch (error) {
       const { reason, neverSent } = connectionFailure(error);
       throw new AnswerLost(`Cannot reach ${this.#server}: ${reason}`, neverSent, error);

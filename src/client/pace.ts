@@ -16,6 +16,14 @@ export function waitText(waitMs: number, { insteadOfWaiting }: Pick<PaceOptions,
   return waitMs > LONG_WAIT_MS && insteadOfWaiting !== undefined ? `${seconds}; ${insteadOfWaiting}` : seconds;
 }
 
+/** Comes round until the signal is given, with a pause after each time: for what is followed by asking again. */
+export async function* rounds(pauseMs: number, signal: AbortSignal): AsyncGenerator<void> {
+  while (!signal.aborted) {
+    yield;
+    await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
 /**
  * Keeps many calls within the server's rate limit: after the answer that used the window up, the next request waits for a
  * new window, so that a long walk, such as a verification page by page, is not refused.

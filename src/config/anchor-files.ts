@@ -11,7 +11,7 @@ import type { TenantConfig } from "./tenant-config.ts";
 import { isMarketFile } from "./tenant-files/market-walk.ts";
 
 /** Folders that a tenant's files may lie in. */
-interface Places {
+interface Folders {
   /** The tenant's folder, absolute. */
   directory: string;
   /** Folders beyond it that `pmctl.yaml` lists, absolute. */
@@ -24,8 +24,8 @@ interface Places {
  *
  * @param file the tenant file
  */
-export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, places: Places): Finding[] {
-  const { directory } = places;
+export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, folders: Folders): Finding[] {
+  const { directory } = folders;
   const operator = dirname(dirname(directory));
   const seen = new Set<string>();
   return (audit ? statedFiles(audit, directory) : []).flatMap(({ place, path }) => {
@@ -41,7 +41,7 @@ export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, 
     if (real === realPlace(join(operator, OPERATOR_FILE))) return "this is the operator's file";
     if (isOfAnotherTenant(real)) return "this is in another tenant's folder";
     if (isMarketFile(relative(realPlace(directory), real), markets?.files ?? [])) return "this is a market file";
-    if (isOutside(place, places) && kindOf(dirname(real)) !== "folder")
+    if (isOutside(place, folders) && kindOf(dirname(real)) !== "folder")
       return "there is no such folder, and it would not be below the tenant's";
     return problemOfContent(place, basename(directory));
   }
@@ -69,7 +69,7 @@ function statedFiles(audit: TenantConfig["audit"], directory: string) {
   );
 }
 
-function isOutside(place: string, { directory, roots }: Places): boolean {
+function isOutside(place: string, { directory, roots }: Folders): boolean {
   return !isBelow(place, [directory, ...roots]);
 }
 

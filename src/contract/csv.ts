@@ -1,4 +1,4 @@
-import { exactText } from "./exact-number.ts";
+import { NumberText } from "../domain/json/exact-json.ts";
 
 /**
  * A table in RFC 4180 form. Text that a spreadsheet would run as a formula gets an apostrophe in front: names,
@@ -15,8 +15,7 @@ const FORMULA = /^[\s\p{Cf}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
 function cell(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "number") return decimal(value);
-  const exact = exactText(value);
-  if (exact !== undefined) return exact;
+  if (value instanceof NumberText) return value.text;
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;

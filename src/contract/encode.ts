@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { NumberText } from "../domain/json/exact-json.ts";
 import { isMapping } from "../domain/json/mapping.ts";
 import { compiledEncoder, UNFIT } from "./compiled.ts";
-import { exactText } from "./exact-number.ts";
 
 /** The wire form of a value. */
 export interface Encoded {
@@ -124,7 +124,7 @@ function plain(value: unknown, depth = 0): unknown {
     case "bigint":
       return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
     case "object":
-      if (exactText(value) !== undefined) return value;
+      if (value instanceof NumberText) return value;
       if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
       if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
       return value === null ? null : mapEntries(Object.entries(value), (_, item) => plain(item, depth + 1));

@@ -61,11 +61,11 @@ export interface Page<Items> {
   nextCursor: string | null;
 }
 
-type Answer<Id extends OperationId, Value> = Operations[Id] extends { paged: true } ? Page<Value> : Value;
+type MaybePaged<Id extends OperationId, Value> = Operations[Id] extends { paged: true } ? Page<Value> : Value;
 
 /** What a handler returns and what an `Api` method resolves to. */
-export type Result<Id extends OperationId> = Answer<Id, Output<Id>>;
-export type WireResult<Id extends OperationId> = Answer<Id, WireOutput<Id>>;
+export type Result<Id extends OperationId> = MaybePaged<Id, Output<Id>>;
+export type WireResult<Id extends OperationId> = MaybePaged<Id, WireOutput<Id>>;
 
 /**
  * One method per operation, with two implementations: within this process, and over HTTP to a running server. Under an

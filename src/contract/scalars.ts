@@ -5,7 +5,7 @@ import { STATUS_WORDS, statusWordsProblem } from "../domain/market/status-filter
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
-import { exactText, jsonFromMicro } from "./exact-number.ts";
+import { jsonFromMicro } from "./exact-number.ts";
 
 /** Something that a reader sees: neither blanks alone nor marks without a width. */
 const VISIBLE = /[^\p{Z}\p{Cf}\s]/u;
@@ -106,7 +106,7 @@ const sumInJson = (bounds: { minimum?: number }) =>
 const sumFromJson = (value: number, context: z.core.ParsePayload<number>): bigint => {
   const micro = typeof value === "number" ? microFromUsd(value) : undefined;
   if (micro !== undefined) return micro;
-  const sum = Number(exactText(value) ?? value);
+  const sum = Number(value);
   if (Number.isFinite(sum) && typeof value !== "string") return BigInt(Math.round(sum * 1e6));
   context.issues.push({ code: "invalid_type", expected: "number", input: value });
   return z.NEVER;

@@ -7,9 +7,9 @@ import { speakerFor } from "../locales/speaker.ts";
 import type { Brand, Theme } from "./protocol.ts";
 import { Speech, useSpeech } from "./speech.ts";
 import { Router } from "./state/router.ts";
-import { useSession } from "./state/session.ts";
 import { useBrand } from "./state/use-brand.ts";
 import { Kept } from "./state/use-list.ts";
+import { useViewer } from "./state/viewer.ts";
 import styles from "./styles/frame.css";
 import type { Wish } from "./ticket/draft.ts";
 import { CardView } from "./views/card-view.tsx";
@@ -25,7 +25,7 @@ function Frame({ first }: { first: FrameData }) {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "dark");
   const [brand, setBrand] = useState<Brand | null>(null);
   const [, redraw] = useState({});
-  const session = useSession(first, {
+  const viewer = useViewer(first, {
     onTheme(next: Theme) {
       document.documentElement.dataset.theme = next;
       setTheme(next);
@@ -33,9 +33,9 @@ function Frame({ first }: { first: FrameData }) {
     onBrand: setBrand,
     onUpdate: (shown) => router.show(shown),
   });
-  const router = useMemo(() => new Router(first, session, () => redraw({})), []);
+  const router = useMemo(() => new Router(first, viewer, () => redraw({})), []);
   const { data, place, isLoading, trouble } = router;
-  const { logo, words = {} } = useBrand(first.theme, brand, session.bridge);
+  const { logo, words = {} } = useBrand(first.theme, brand, viewer.bridge);
   const speaker = useMemo(
     () => speakerFor(data.locale, withSides(data.messages, words, data.locale)),
     [data.locale, data.messages, words],
@@ -58,19 +58,19 @@ function Frame({ first }: { first: FrameData }) {
               <MarketView
                 data={data}
                 market={data.market}
-                session={session}
+                viewer={viewer}
                 theme={theme}
                 wish={place.wish}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "card" && data.market ? (
-              <CardView market={data.market} session={session} open={open} />
+              <CardView market={data.market} viewer={viewer} open={open} />
             ) : data.view === "compare" && data.compared ? (
-              <CompareView pair={data.compared} session={session} theme={theme} open={open} />
+              <CompareView pair={data.compared} viewer={viewer} theme={theme} open={open} />
             ) : data.view === "portfolio" ? (
-              <PortfolioView data={data} session={session} open={open} />
+              <PortfolioView data={data} viewer={viewer} open={open} />
             ) : (
-              <MarketsView data={data} session={session} open={open} />
+              <MarketsView data={data} viewer={viewer} open={open} />
             )}
           </div>
         )}

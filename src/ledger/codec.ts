@@ -53,7 +53,7 @@ export interface TableFacts {
   /** What the server's login may do with the rows. */
   server: Right;
   /** What speaks for the rows of a backup (`schema.ts`); undefined for a table that no backup holds. */
-  vouchedBy: Voucher | undefined;
+  provenBy: Proof | undefined;
 }
 
 /** A table of the commit statement: how its rows are written, and read whole. */
@@ -78,21 +78,21 @@ export interface TableCodec<Row> extends TableFacts {
 type Key<Row> = readonly Exclude<keyof Row & string, "version">[];
 /** In the order of the statement. A field of the row without a column does not compile. */
 type Columns<Row> = { [Field in Exclude<keyof Row, "version">]-?: Column<NonNullable<Row[Field]>> };
-type Voucher = "chain" | "mac";
+type Proof = "chain" | "mac";
 
 /** Rows are added and never change. */
-export function journal<Row>(name: string, key: Key<Row>, vouchedBy: Voucher, columns: Columns<Row>): TableCodec<Row> {
-  return codecOf({ name, server: "insert", vouchedBy }, key, columns);
+export function journal<Row>(name: string, key: Key<Row>, provenBy: Proof, columns: Columns<Row>): TableCodec<Row> {
+  return codecOf({ name, server: "insert", provenBy }, key, columns);
 }
 
 /** Rows are replaced whole, each guarded by its version. */
 export function replaced<Row extends { version: number }>(
   name: string,
   key: Key<Row>,
-  vouchedBy: Voucher,
+  provenBy: Proof,
   columns: Columns<Row>,
 ): TableCodec<Row> {
-  const codec = codecOf({ name, server: "update", vouchedBy }, key, { ...columns, version });
+  const codec = codecOf({ name, server: "update", provenBy }, key, { ...columns, version });
   const update = updateOf(codec, (column) => `excluded.${column}`);
   return { ...codec, onConflict: `${update} where ${name}.version = excluded.version - 1`, isGuarded: true };
 }
@@ -101,11 +101,11 @@ export function replaced<Row extends { version: number }>(
 export function merged<Row>(
   name: string,
   key: Key<Row>,
-  vouchedBy: Voucher,
+  provenBy: Proof,
   columns: Columns<Row>,
   { server, adds }: { server: Right; adds: Key<Row> },
 ): TableCodec<Row> {
-  const codec = codecOf({ name, server, vouchedBy }, key, columns);
+  const codec = codecOf({ name, server, provenBy }, key, columns);
   const added = new Set(adds.map((field) => columns[field].name ?? snakeCase(field)));
   const replacement = (column: string) => `${added.has(column) ? `${name}.${column} + ` : ""}excluded.${column}`;
   return { ...codec, onConflict: updateOf(codec, replacement) };

@@ -5,7 +5,7 @@ import { Client } from "../postgres/client.ts";
 import { COMMITS_TO_DISK } from "../postgres/commit-setting.ts";
 import { type Connection, type ConnectOptions, connect, type Row, type Sql, Unconfirmed } from "../postgres/connect.ts";
 import type { TenantLender } from "../postgres/lending.ts";
-import type { Places } from "../postgres/places.ts";
+import type { Semaphore } from "../postgres/semaphore.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
 import { type Loaded, loadRows } from "./load.ts";
 import { loadTouched } from "./touched.ts";
@@ -83,7 +83,7 @@ export interface JournalOptions {
   isSealed: IsSealed;
   connections?: JournalConnections;
   /** Makes the places that bound so many connections; they are not bounded unless given. */
-  group?: (connections: number) => Places;
+  group?: (connections: number) => Semaphore;
   /** Lends the connections, to all tenants of a database server; they are the journal's own unless given. */
   lender?: TenantLender | undefined;
 }

@@ -29,7 +29,7 @@ export const POLICY_COLUMNS = {
 
 /**
  * The tables that the commit statement writes, in its order. Each one's columns, the statement's part for it, its loader,
- * what the server's login may do with it and what vouches for its rows at a restore follow from its codec.
+ * what the server's login may do with it and what proves its rows at a restore follow from its codec.
  */
 export const TABLES = {
   ...MARKET_TABLES,

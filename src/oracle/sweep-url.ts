@@ -49,7 +49,7 @@ export async function sweepResolutionUrl(context: OracleContext, url: string, no
     markets,
     async (market) => ({
       market,
-      answer: await ask(context, url, market, now).catch((error: unknown): Answer => {
+      answer: await ask(context, url, market, now).catch((error: unknown): ResolutionOrFailure => {
         report.failures.push(error);
         return { failure: "the market could not be asked about" };
       }),
@@ -82,10 +82,10 @@ async function nextMarkets(context: OracleContext, now: number): Promise<ClosedR
   return [...page, ...rest.filter(({ id }) => !first.has(id))];
 }
 
-type Answer = z.output<typeof Resolution> | { failure: string };
+type ResolutionOrFailure = z.output<typeof Resolution> | { failure: string };
 
 /** Asks about one market. The answer is not trusted: unless it is in exactly the right form the market is held. */
-async function ask(context: OracleContext, url: string, market: ClosedRow, now: number): Promise<Answer> {
+async function ask(context: OracleContext, url: string, market: ClosedRow, now: number): Promise<ResolutionOrFailure> {
   const { http, resolutionSecrets } = context;
   if (resolutionSecrets.length === 0)
     return { failure: "there is no secret to sign with: set oracle.resolutionSecret in the tenant file" };
@@ -121,7 +121,7 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
 }
 
 /** @throws SyntaxError for what is not JSON */
-function readAnswer(text: string, now: number): Answer {
+function readAnswer(text: string, now: number): ResolutionOrFailure {
   const parsed = Resolution.safeParse(parseExactJson(text));
   if (!parsed.success) return { failure: "resolution_url gave an answer of another form" };
   if (repeatsKey(text)) return { failure: "resolution_url gave an answer that says a key twice" };

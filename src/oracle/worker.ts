@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
 import { pruneTicks, recordSweep } from "../ledger/unchained/oracle-ticks.ts";
-import { Alarm } from "../outgoing/alarm.ts";
 import { readNextInstant } from "../queries/oracle.ts";
+import { repeat } from "../services/background/repeat.ts";
 import { readPolicy } from "../services/configuration/policy.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { LAST_LOOK_MS, sweepFeeds } from "./sweep-feeds.ts";
@@ -52,10 +52,7 @@ export function startOracle(
   onSweep: (report: SweepReport) => void = () => {},
   isMine: () => boolean = () => true,
 ): OracleWorker {
-  let stopped = false;
-  let failing = false;
-  let endedAt: number | null = null;
-  const alarm = new Alarm();
+  let [nextAt, endedAt]: [number, number | null] = [0, null];
   const sweepOnce = async (): Promise<number | null> => {
     const report = await sweep(context);
     endedAt = performance.now();
@@ -63,35 +60,20 @@ export function startOracle(
     for (const failure of report.failures) onError(failure);
     return report.wakeAt;
   };
-  const run = async () => {
-    let nextAt = 0;
-    while (!stopped) {
-      try {
-        if (!isMine()) {
-          [nextAt, endedAt] = [0, null];
-          await alarm.sleep(PAUSE_MS);
-          continue;
-        }
-        const now = await context.now();
-        // Read again each time: a new market may close before the next sweep.
-        const instant = await context.services.pool.read((sql) => readNextInstant(sql, now));
-        const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
-        if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);
-        failing = false;
-      } catch (error) {
-        if (!failing) onError(error);
-        failing = true;
-      }
-      if (!stopped) await alarm.sleep(Math.min(PAUSE_MS, context.sweepMs));
+  const round = async () => {
+    if (!isMine()) {
+      [nextAt, endedAt] = [0, null];
+      return;
     }
+    const now = await context.now();
+    // Read again each time: a new market may close before the next sweep.
+    const instant = await context.services.pool.read((sql) => readNextInstant(sql, now));
+    const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
+    if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);
   };
-  const running = run();
+  const rounds = repeat(round, { pauseMs: Math.min(PAUSE_MS, context.sweepMs), onError });
   return {
     ageMs: () => (endedAt === null ? null : performance.now() - endedAt),
-    stop: async () => {
-      stopped = true;
-      alarm.wake();
-      await running;
-    },
+    stop: rounds.stop,
   };
 }

@@ -6,7 +6,7 @@ import { forgetDeliveries, oldestPending, registerReceiver } from "../ledger/unc
 import { readClock } from "../postgres/database-time.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { AuditTail } from "../services/audit/audit-tail.ts";
-import { Alarm } from "./alarm.ts";
+import { type Repeated, repeat, sleepUntilAborted } from "../services/background/repeat.ts";
 import { OutgoingHttp } from "./guarded-fetch.ts";
 import { type DeliveryResult, type QueueContext, type Receiver, ReceiverQueue } from "./receiver-queue.ts";
 
@@ -32,12 +32,12 @@ export interface DeliveryOptions {
   onError?: (error: unknown) => void;
 }
 
-/** A receiver's queue, and the alarm of its loop. */
+/** A receiver's queue, and its rounds once the worker was started. */
 interface Line {
   receiver: Receiver;
   queue: ReceiverQueue;
-  alarm: Alarm;
   registered: boolean;
+  rounds?: Repeated;
 }
 
 /** A receiver has this long to answer. */
@@ -60,9 +60,8 @@ export class DeliveryWorker {
   readonly #outgoing: OutgoingHttp;
   readonly #clock: () => Promise<number>;
   readonly #lines: readonly Line[];
-  readonly #house = new Alarm();
   #oldest: ReadonlyMap<string, number> = new Map();
-  #loops: Promise<void>[] = [];
+  #housekeeping: Repeated | undefined;
   /** Undefined until the log is followed, and again after it could not be. */
   #following: Promise<{ stop: () => void }> | undefined;
   #stopped = false;
@@ -94,7 +93,6 @@ export class DeliveryWorker {
     this.#lines = receivers.map((receiver) => ({
       receiver,
       queue: new ReceiverQueue(receiver, context),
-      alarm: new Alarm(),
       registered: false,
     }));
   }
@@ -108,7 +106,10 @@ export class DeliveryWorker {
     }
     await Promise.all(this.#lines.map((line) => this.#attempt(() => this.#register(line))));
     await this.#attempt(() => this.#follow());
-    this.#loops = [...this.#lines.map((line) => this.#loop(line)), this.#keepHouse()];
+    const onError = (error: unknown) => this.#report(error);
+    for (const line of this.#lines)
+      line.rounds = repeat((signal) => this.#round(line, signal), { pauseMs: POLL_MS, onError });
+    this.#housekeeping = repeat(() => this.#tidy(), { pauseMs: HOUSEKEEPING_MS, onError });
   }
 
   /** Makes all deliveries that are due now. For callers that decide when. */
@@ -137,37 +138,27 @@ export class DeliveryWorker {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#following?.then(({ stop }) => stop()).catch(() => undefined);
-    this.#house.wake();
-    this.#wakeAll();
-    const ended = Promise.all(this.#loops).then(() => Promise.all(this.#lines.map(({ queue }) => queue.idle())));
-    const grace = new Alarm();
-    await Promise.race([ended.then(() => grace.wake()), grace.sleep(GRACE_MS)]);
-    grace.wake();
+    const loops = [this.#housekeeping, ...this.#lines.map(({ rounds }) => rounds)];
+    const ended = Promise.all(loops.map((loop) => loop?.stop())).then(() =>
+      Promise.all(this.#lines.map(({ queue }) => queue.idle())),
+    );
+    const grace = new AbortController();
+    await Promise.race([ended, sleepUntilAborted(GRACE_MS, grace.signal)]);
+    grace.abort();
     await this.#outgoing.close();
     await ended;
   }
 
-  async #loop(line: Line): Promise<void> {
-    while (!this.#stopped) {
-      // The first failure is told at the start; a round goes by polling until one succeeds.
-      this.#follow().catch(() => undefined);
-      const more = await this.#attempt(async () => {
-        await this.#register(line);
-        if (!this.#isMine()) return false;
-        return line.queue.round((error) => {
-          if (error !== undefined) this.#report(error);
-          line.alarm.wake();
-        });
+  async #round(line: Line, signal: AbortSignal): Promise<void> {
+    // The first failure is told at the start; a round goes by polling until one succeeds.
+    this.#follow().catch(() => undefined);
+    await this.#register(line);
+    for (let more = true; more && !signal.aborted && this.#isMine(); )
+      more = await line.queue.round((error) => {
+        if (error !== undefined) this.#report(error);
+        line.rounds?.wake();
       });
-      if (!more) await line.alarm.sleep(POLL_MS);
-    }
-  }
-
-  async #keepHouse(): Promise<void> {
-    while (!this.#stopped) {
-      await this.#attempt(() => this.#tidy());
-      await this.#house.sleep(HOUSEKEEPING_MS);
-    }
+    this.#failing = false;
   }
 
   async #tidy(): Promise<void> {
@@ -210,7 +201,7 @@ export class DeliveryWorker {
   }
 
   #wakeAll(): void {
-    for (const { alarm } of this.#lines) alarm.wake();
+    for (const { rounds } of this.#lines) rounds?.wake();
   }
 
   async #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {

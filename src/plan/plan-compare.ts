@@ -1,9 +1,10 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
+import { usualScopes } from "../domain/access/scopes.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { isMapping } from "../domain/json/mapping.ts";
 import type { Direction, PolicyField } from "../domain/policy/fields.ts";
 import { isPolicyField } from "../domain/policy/values.ts";
-import type { PlanItem } from "./plan-types.ts";
+import type { DesiredKey, PlanItem } from "./plan-types.ts";
 
 /** A field in its three values. Undefined: not stated there. */
 interface ThreeWay {
@@ -48,6 +49,20 @@ export function isNaming({ kind, problem }: Pick<PlanItem, "kind" | "problem">):
 export function createdMarket({ field, live, problem }: PlanItem): string | undefined {
   const key = field.replace(/^markets\./, "");
   return key !== field && live === null && problem === undefined ? key : undefined;
+}
+
+/** A key as plans and documents show it; scopes that are usual for its type are left out. */
+export function keyText({
+  type,
+  fingerprint,
+  scopes,
+  from,
+  expiresAt,
+}: Pick<DesiredKey, "type" | "fingerprint" | "scopes" | "from" | "expiresAt">): string {
+  const isUsual = scopes.join() === usualScopes(type).join();
+  const kept = `${isUsual ? "" : ` scopes ${scopes.join(",")}`}${from.length === 0 ? "" : ` from ${from.join(",")}`}`;
+  const until = expiresAt === null ? "" : ` until ${expiresAt}`;
+  return `${type} ${fingerprint}${kept}${until}`;
 }
 
 /** Sections and fields that the plan compares item by item. */

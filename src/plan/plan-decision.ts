@@ -1,11 +1,11 @@
+import type { WireInput } from "../contract/operations.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
-import { coversScopes, type Scope, scopesOfApply } from "../domain/access/scopes.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
 import { counted } from "../domain/text.ts";
 import { createdMarket, isNaming, policyFieldOf } from "./plan-compare.ts";
-import type { BrokenRule, Desired, DesiredKey, Freeze, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
+import type { BrokenRule, Desired, Freeze, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
 
 /** Where the file says what the house may put into markets. */
 export const CAPITAL_FIELD = "treasury.capitalUsd";
@@ -20,21 +20,8 @@ export interface Choices {
   breakFreeze?: boolean | undefined;
 }
 
-/** What is to be written. */
-export interface Writes {
-  policy: PolicyPatch;
-  kycRequired: boolean;
-  liquidityUsd: number;
-  capitalUsd: number;
-  keys: DesiredKey[];
-  revoke: { name: string; fingerprint: string }[];
-  /** Keys of the markets to create. */
-  create: string[];
-  names: { marketId: string; key: string; from?: string }[];
-  states: { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[];
-  document: ConfigDocument;
-  breakFreeze: boolean;
-}
+/** The request that carries out a plan, but for what only the one who sends it knows. */
+export type Writes = Omit<WireInput<"applyConfig">, "gitCommit" | "rollbackTo" | "feeds">;
 
 /** Items that no flag accepts: the file must change. */
 export function blockers({ items }: Plan): PlanItem[] {
@@ -129,24 +116,32 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   if (asked.length > 0)
     throw refusedByRules("The operator's rules ask for approval", asked, "accept one with --accept-rule NAME");
 
+  return writesOf(plan, desired, live, choices);
+}
+
+/** What a plan writes under a choice, whether or not it may. */
+export function writesOf(plan: Plan, desired: Desired, live: LiveConfig, choices: Choices): Writes {
   const items = written(plan, choices);
   const writes = (field: string) => items.some((item) => item.field === field);
   const { document, stored = document } = desired;
+  const adopted = { ...stored.adopted, ...adoptedOf(plan, choices) };
+  const names = namesOf(items, live);
   return {
-    policy: policyOf(items),
+    tenant: plan.tenant,
+    ifVersion: plan.liveVersion,
+    // A plan states thresholds whole.
+    policy: policyOf(items) as Writes["policy"],
     kycRequired: writes("kyc.required") ? document.kyc.required : live.kycRequired,
     liquidityUsd: writes("markets.liquidityUsd") ? document.markets.liquidityUsd : live.liquidityUsd,
-    capitalUsd: Math.max(document.treasury.capitalUsd, live.capitalUsd),
+    capitalUsd: writes(CAPITAL_FIELD) ? document.treasury.capitalUsd : live.capitalUsd,
     ...keysOf(items, desired, live),
-    create: items.flatMap((item) => createdMarket(item) ?? []),
-    names: namesOf(items, live),
-    states: statesOf(items, live),
-    document: {
-      ...stored,
-      keyring: document.keyring,
-      adopted: { ...stored.adopted, ...adoptedOf(plan, choices, open) },
-    },
-    breakFreeze: choices.breakFreeze === true,
+    ...(names.length > 0 && { names }),
+    markets: marketsOf(items, desired),
+    marketStates: statesOf(items, names, live),
+    document: { ...stored, keyring: document.keyring, adopted } as Writes["document"],
+    documentSha256: desired.fileSha256,
+    adopted: Object.keys(adopted),
+    ...(choices.breakFreeze && { breakFreeze: true }),
   };
 }
 
@@ -212,7 +207,10 @@ function policyOf(items: readonly PlanItem[]): PolicyPatch {
   );
 }
 
-/** The file's key replaces every other key of its name. */
+/**
+ * The file's key replaces every other key of its name. A plan may be without the value of a key: no server takes such a key,
+ * since it has no hash.
+ */
 function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig): Pick<Writes, "keys" | "revoke"> {
   const names = new Set(
     items.filter(({ field }) => field.startsWith("keys.")).map(({ field }) => field.slice("keys.".length)),
@@ -221,11 +219,26 @@ function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig):
   const revoke = live.keys
     .filter(({ name, fingerprint }) => names.has(name) && !keys.some((key) => key.fingerprint === fingerprint))
     .map(({ name, fingerprint }) => ({ name, fingerprint }));
-  return { keys, revoke };
+  const made = keys.map(({ name, type, hash = "", scopes, from, expiresAt }) => {
+    const kept = type === "admin" ? { scopes: [...scopes] } : {};
+    return { name, type, sha256: hash, ...kept, from: [...from], expiresAt };
+  });
+  return { keys: made, revoke };
+}
+
+/** The markets to create. */
+function marketsOf(items: readonly PlanItem[], { document, stored = document }: Desired): Writes["markets"] {
+  return items.flatMap((item) => {
+    const key = createdMarket(item);
+    const terms = key === undefined ? undefined : stored.declared[key];
+    if (key === undefined || !terms) return [];
+    const { liquidityUsd = stored.markets.liquidityUsd, closeAt } = terms;
+    return [{ ...terms, key, liquidityUsd, closeAt: new Date(closeAt).toISOString() }];
+  });
 }
 
 /** The markets that get another key, or their first one. */
-function namesOf(items: readonly PlanItem[], live: LiveConfig): Writes["names"] {
+function namesOf(items: readonly PlanItem[], live: LiveConfig): { marketId: string; key: string; from?: string }[] {
   return items.filter(isNaming).flatMap(({ field, kind, live: from }) => {
     if (kind === "import") return [{ marketId: String(from), key: field.replace(/^markets\./, "") }];
     const market = live.markets.find(({ key }) => key === from);
@@ -233,8 +246,12 @@ function namesOf(items: readonly PlanItem[], live: LiveConfig): Writes["names"] 
   });
 }
 
-function statesOf(items: readonly PlanItem[], live: LiveConfig): Writes["states"] {
-  const named = new Map(namesOf(items, live).map(({ marketId, key }) => [`markets.${key}`, marketId]));
+function statesOf(
+  items: readonly PlanItem[],
+  names: ReturnType<typeof namesOf>,
+  live: LiveConfig,
+): Writes["marketStates"] {
+  const named = new Map(names.map(({ marketId, key }) => [`markets.${key}`, marketId]));
   return items.flatMap((item) => {
     const marketId = named.get(item.field) ?? live.markets.find(({ key }) => item.field === `markets.${key}`)?.id;
     if (marketId === undefined || item.live === null || isNaming(item)) return [];
@@ -244,36 +261,9 @@ function statesOf(items: readonly PlanItem[], live: LiveConfig): Writes["states"
 }
 
 /** The live values that stay adopted, and those that this apply adopts. */
-function adoptedOf(plan: Plan, { onDrift }: Choices, open: readonly PlanItem[]) {
+function adoptedOf(plan: Plan, { onDrift }: Choices): ConfigDocument["adopted"] {
   // Of what stays adopted the live value is the one that was kept, under whichever key its market had then.
   const still = plan.items.filter(({ kind }) => kind === "adopted").map((item) => [item.field, item.live]);
-  const now = onDrift === "adopt" ? open.map((item) => [item.field, item.live]) : [];
-  return Object.fromEntries([...still, ...now]) as ConfigDocument["adopted"];
-}
-
-/**
- * A warning about the scopes that an apply of everything in a plan needs and the key in use lacks; none for a key without
- * `config`, which is there to plan.
- * @param held undefined where no scopes bind
- */
-export function scopeWarnings(
-  plan: Plan,
-  desired: Desired,
-  live: LiveConfig,
-  held: readonly Scope[] | undefined,
-): string[] {
-  if (!held || !coversScopes(held, ["config"]) || blockers(plan).length > 0) return [];
-  const writes = decide(plan, desired, live, { onDrift: "overwrite", acceptLoosening: true, breakFreeze: true });
-  const lacking = scopesOfApply({
-    createsMarkets: writes.create.length > 0,
-    namesMarkets: writes.names.length > 0,
-    suspendsOrResumes: writes.states.length > 0,
-    addsCapital: writes.capitalUsd > live.capitalUsd,
-    endsKyc: (live.kycRequired && !writes.kycRequired) || (live.policy.kycReview && writes.policy.kycReview === false),
-    changesKeys: writes.keys.length + writes.revoke.length > 0,
-    given: writes.keys,
-  }).filter(({ scope }) => !coversScopes(held, [scope]));
-  const told = new Map(lacking.toReversed().map(({ scope, purpose }) => [scope, `${scope} (${purpose})`]));
-  if (told.size === 0) return [];
-  return [`the key in use cannot apply all of this: it lacks ${[...told.values()].reverse().join(", ")}`];
+  const now = onDrift === "adopt" ? contested(plan).map((item) => [item.field, item.live]) : [];
+  return Object.fromEntries([...still, ...now]);
 }

@@ -7,8 +7,7 @@ import { coversRanges } from "../domain/access/networks.ts";
 import { coversScopes } from "../domain/access/scopes.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import type { Direction } from "../domain/policy/fields.ts";
-import { compare, type Findings } from "./plan-compare.ts";
-import { keyText } from "./plan-document.ts";
+import { compare, type Findings, keyText } from "./plan-compare.ts";
 import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
@@ -24,7 +23,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
     findings.warnings.push(`values that are not at hand here are taken to be the live ones: ${lacking.join(", ")}`);
   for (const key of keys) {
     // A key whose expiry in the file has passed needs no live counterpart.
-    if (key.expiresAt !== null && key.expiresAt <= live.now) continue;
+    if (endOf(key) <= Date.parse(live.now)) continue;
     const desired = keyText(key);
     const current = liveText(live, key.name, [desired, keyring[key.name]]);
     const isLeaked = live.endedKeys.some(({ leaked, fingerprint }) => leaked && fingerprint === key.fingerprint);
@@ -68,8 +67,11 @@ function revives(key: DesiredKey, live: LiveConfig, base: string | undefined, cu
   if (current === null && base !== undefined) return true;
   const isIt = ({ fingerprint }: LiveKey) => fingerprint === key.fingerprint;
   if (live.endedKeys.some(isIt)) return true;
-  const endOf = ({ expiresAt }: Pick<LiveKey, "expiresAt">) => expiresAt ?? Number.POSITIVE_INFINITY;
   return current !== base && live.keys.some((each) => isIt(each) && endOf(each) < endOf(key));
+}
+
+function endOf({ expiresAt }: Pick<LiveKey, "expiresAt">): number {
+  return expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
 }
 
 /**
@@ -83,8 +85,10 @@ function reachOf(key: DesiredKey, live: LiveConfig): Direction {
   return reaches(key, before) ? "neutral" : "tightens";
 }
 
+type Reach = Pick<DesiredKey, "scopes" | "from">;
+
 /** Whether one key may do all that another may, from all its places. */
-function reaches(a: Pick<LiveKey, "scopes" | "from">, b: Pick<LiveKey, "scopes" | "from">): boolean {
+function reaches(a: Reach, b: Reach): boolean {
   return coversScopes(a.scopes, b.scopes) && coversRanges(a.from, b.from);
 }
 
@@ -99,7 +103,9 @@ export function assumedFingerprint(name: string, live: LiveConfig): string {
 }
 
 function newestFirst(live: LiveConfig, name: string): LiveKey[] {
-  return live.keys.filter((key) => key.name === name).toSorted((a, b) => b.createdAt - a.createdAt);
+  return live.keys
+    .filter((key) => key.name === name)
+    .toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
 }
 
 /** A name's live key as text. While a rotation leaves two in force, the first one of `wanted` counts, else the newest. */

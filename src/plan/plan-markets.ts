@@ -1,6 +1,6 @@
 import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
-import { isSame, type Json } from "../domain/audit/audit-link.ts";
+import { isSame } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import type { AppliedMarket, Desired, LiveConfig, PlanItem, UnsettledMarket } from "./plan-types.ts";
 
@@ -9,13 +9,17 @@ const FIXED = ["question", "kind", "closeAt"] as const;
 /** Terms that have an effect only when a market is created. */
 const FIRST = ["category", "p0", "resolutionRef", "meta", "liquidityUsd"] as const;
 
+/** A market's terms as files state them, with its closing time as plans and the live configuration have it. */
+type StatedTerms = Omit<DeclaredTerms, "closeAt"> & { closeAt: string };
+
 /** Markets by key: created once or taken over, moved to other keys, suspended and resumed, and nothing else. */
 export function planMarkets(desired: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const { document } = desired;
   const findings: Findings = { items: [], warnings: [] };
   const known = knownMarkets(live);
   const met = new Set<AppliedMarket>();
-  for (const [key, terms] of Object.entries(document.declared)) {
+  for (const [key, { closeAt, ...rest }] of Object.entries(document.declared)) {
+    const terms = { ...rest, closeAt: new Date(closeAt).toISOString() };
     const { market, naming, problem } = withImport(key, findMarket(key, desired, known), desired, live);
     if (market) met.add(market);
     if (problem !== undefined)
@@ -86,36 +90,36 @@ function named(key: string, { kind, live }: NonNullable<FoundMarket["naming"]>):
   return { field: `markets.${key}`, kind, base, desired: key, live, direction: "neutral" };
 }
 
-function creation(key: string, terms: DeclaredTerms, { markets }: ConfigDocument, { now }: LiveConfig): PlanItem {
+function creation(key: string, terms: StatedTerms, { markets }: ConfigDocument, { now }: LiveConfig): PlanItem {
   const { question, kind, closeAt, state, liquidityUsd = markets.liquidityUsd } = terms;
   const item: PlanItem = {
     field: `markets.${key}`,
     kind: "change",
     base: null,
-    desired: { question, kind, closeAt: iso(closeAt), state, liquidityUsd },
+    desired: { question, kind, closeAt, state, liquidityUsd },
     live: null,
     direction: "neutral",
   };
-  if (closeAt > now) return item;
-  return { ...item, kind: "conflict", problem: `it would close in the past (${iso(closeAt)}) and cannot be created` };
+  if (Date.parse(closeAt) > Date.parse(now)) return item;
+  return { ...item, kind: "conflict", problem: `it would close in the past (${closeAt}) and cannot be created` };
 }
 
-function conflicts(key: string, terms: DeclaredTerms, market: AppliedMarket, isImported: boolean): PlanItem[] {
+function conflicts(key: string, terms: StatedTerms, market: AppliedMarket, isImported: boolean): PlanItem[] {
   // A file that takes a market over says what it is: an `import` of another market would go unnoticed otherwise.
   const fixed = isImported ? [...FIXED, ...FIRST] : FIXED;
   const way = isImported ? "state it as it is" : "put it back, or give the new market a key of its own";
   return differing(fixed, terms, market).map((term) => ({
     field: `markets.${key}.${term}`,
     kind: "conflict",
-    base: shown(term, market[term]),
-    desired: shown(term, terms[term] ?? null),
-    live: shown(term, market[term]),
+    base: market[term],
+    desired: terms[term] ?? null,
+    live: market[term],
     direction: "neutral",
     problem: `a market's ${term} never changes: ${way}`,
   }));
 }
 
-function state(key: string, terms: DeclaredTerms, market: AppliedMarket, base: Partial<ConfigDocument>): PlanItem[] {
+function state(key: string, terms: StatedTerms, market: AppliedMarket, base: Partial<ConfigDocument>): PlanItem[] {
   // A closed or settled market can be neither suspended nor resumed.
   if (market.status !== "open" && market.status !== "suspended") return [];
   return compare({
@@ -128,7 +132,7 @@ function state(key: string, terms: DeclaredTerms, market: AppliedMarket, base: P
   });
 }
 
-function ignored(key: string, terms: DeclaredTerms, market: AppliedMarket): string[] {
+function ignored(key: string, terms: StatedTerms, market: AppliedMarket): string[] {
   return differing(FIRST, terms, market).map(
     (term) => `markets.${key}.${term} counts only when the market is created; it stays as it was`,
   );
@@ -137,21 +141,13 @@ function ignored(key: string, terms: DeclaredTerms, market: AppliedMarket): stri
 /** The terms that a file states otherwise than they are. */
 function differing<Term extends (typeof FIXED | typeof FIRST)[number]>(
   among: readonly Term[],
-  terms: DeclaredTerms,
+  terms: StatedTerms,
   market: AppliedMarket,
 ): Term[] {
   return among.filter((term) => {
     const stated = terms[term];
     return stated !== undefined && !isSame(stated, market[term]);
   });
-}
-
-function shown(term: string, value: Json): Json {
-  return term === "closeAt" ? iso(Number(value)) : value;
-}
-
-function iso(instant: number): string {
-  return new Date(instant).toISOString();
 }
 
 /** What a file means by a key. */
@@ -214,9 +210,9 @@ export function pulledMarkets(
     });
 }
 
-function asStated(key: string, { id, closeAt, status, key: _, ...terms }: UnsettledMarket) {
+function asStated(key: string, { id, status, key: _, ...terms }: UnsettledMarket) {
   const state = status === "suspended" ? "suspended" : "open";
-  return { key, import: id, ...terms, closeAt: new Date(closeAt).toISOString(), state };
+  return { key, import: id, ...terms, state };
 }
 
 /** The question in the characters of a key, with a number behind it where that one is used. */

@@ -1,9 +1,10 @@
-import type { WireOutput } from "../contract/operations.ts";
-import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
+import type { WireOutput, WireResult } from "../contract/operations.ts";
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Scope } from "../domain/access/scopes.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
+import type { FeedDefinition } from "../domain/feeds/feed.ts";
+import type { FeedHashes } from "../domain/market/terms.ts";
 import type { Direction } from "../domain/policy/fields.ts";
-import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { Replay } from "../replay/replay.ts";
 
 /** An API key of the file. */
@@ -18,7 +19,8 @@ export interface DesiredKey {
   scopes: readonly Scope[];
   /** CIDR ranges; none is anywhere. */
   from: readonly string[];
-  expiresAt: number | null;
+  /** ISO 8601. */
+  expiresAt: string | null;
 }
 
 /** The state that a tenant is to have. */
@@ -42,61 +44,43 @@ export interface Desired {
   asked?: Json | undefined;
 }
 
-/** An API key of the database, without its hash. */
-export type LiveKey = Omit<DesiredKey, "hash" | "reference"> & { createdAt: number; leaked: boolean };
+/** The state that a tenant has, as the server tells it: dollars, and instants in ISO 8601. */
+export interface LiveConfig extends Omit<WireResult<"getConfig">, "document"> {
+  /** The last applied document, which may lack a section of today; null before the first apply. */
+  document: Partial<ConfigDocument> | null;
+  /** The unsettled markets without a key, read where files take one over. */
+  unkeyed?: readonly UnsettledMarket[] | undefined;
+}
+
+export type LiveKey = LiveConfig["keys"][number];
 
 /** A market with a key, as it stands. */
-export interface AppliedMarket extends Omit<DeclaredTerms, "state" | "liquidityUsd"> {
-  key: string;
-  id: string;
-  liquidityUsd: number;
-  status: "open" | "suspended" | "closed" | "settled";
-  /** Keys that it had before. */
-  formerKeys: readonly string[];
-}
+export type AppliedMarket = LiveConfig["markets"][number];
 
 /** A market that is not settled, with a key or without one. */
-export interface UnsettledMarket extends Omit<AppliedMarket, "key" | "formerKeys"> {
-  key: string | null;
+export type UnsettledMarket = WireResult<"listUnsettledMarkets">["items"][number];
+
+/** The feeds that a tenant's markets may refer to. */
+export interface FeedsOfTenant {
+  feeds: ReadonlyMap<string, FeedDefinition>;
+  hashes: FeedHashes;
+  /** Sources that the tenant cannot use yet, by name, with the settings that its file lacks. */
+  lacking: ReadonlyMap<string, string>;
 }
 
-/** The state that a tenant has. */
-export interface LiveConfig {
-  /** Of the tenant's row; 0 for a tenant that was never applied. */
-  version: number;
-  /** Without the overrides. */
-  policy: Policy;
-  overrides: readonly Override[];
-  kycRequired: boolean;
-  liquidityUsd: number;
-  /** Moved into the treasury so far. */
-  capitalUsd: number;
-  /** What the treasury holds. */
-  treasuryUsd: number;
-  /** The most that the unsettled markets lose, those without a key too. */
-  atRiskUsd: number;
-  /** Keys in force. */
-  keys: readonly LiveKey[];
-  /** Those that were revoked or have expired. */
-  endedKeys: readonly LiveKey[];
-  markets: readonly AppliedMarket[];
-  /** Those without a key, read where files take one over. */
-  unkeyed?: readonly UnsettledMarket[] | undefined;
-  /** The last applied document, which a release before may have written without a section of today; undefined before the first apply. */
-  document: Partial<ConfigDocument> | undefined;
-  /** While applies are refused. */
-  freeze: Freeze | undefined;
-  /** By the database's clock, milliseconds since 1970. */
-  now: number;
+/** What a plan depends on beside the files and what is live. */
+export interface Facts {
+  feeds: FeedsOfTenant;
+  /** The last price of each feed that new markets refer to, as decimal text. */
+  prices: ReadonlyMap<string, string | null>;
+  /** Of the key in use; undefined where no scopes bind. */
+  scopes: readonly Scope[] | undefined;
+  /** What changed rules would have meant for the last 30 days; null where none changes. */
+  trades: PlanMoney["trades"];
 }
 
-/** Why applies and rollbacks are refused for a while. */
-export interface Freeze {
-  /** ISO 8601. */
-  frozenUntil: string;
-  reason: string | null;
-  by: string | null;
-}
+/** Why applies and rollbacks are refused for a while, and until when. */
+export type Freeze = LiveConfig["freeze"] & { frozenUntil: string };
 
 /** The audit entry that changed a live value last. */
 export interface Blame {

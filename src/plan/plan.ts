@@ -1,22 +1,23 @@
-import type { WireInput } from "../contract/operations.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { isOfType, type PolicyChanges } from "../domain/audit/audit-payloads.ts";
-import { POLICY_FIELDS, type PolicyField, rowOf } from "../domain/policy/fields.ts";
-import { mergePolicy, type Policy, policyPatchOf } from "../domain/policy/policy.ts";
+import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
+import { DEFAULT_POLICY, mergePolicy, type Policy } from "../domain/policy/policy.ts";
 import { directionOf, policyValue } from "../domain/policy/values.ts";
-import { changedSettings, compare, createdMarket, type Findings, isNaming, policyFieldOf } from "./plan-compare.ts";
-import { isTargeted } from "./plan-document.ts";
+import { changedSettings, compare, type Findings, isNaming, policyFieldOf } from "./plan-compare.ts";
+import { isTargeted } from "./plan-desired.ts";
 import { planKeys, planSecrets } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
-import type { Blame, Desired, LiveConfig, Plan, PlanItem, PlanMoney } from "./plan-types.ts";
+import type { Blame, Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /**
- * Compares what the files want with what was last applied and with what is live, field by field. Pure.
- * @param changes the newest entries that changed the configuration: items that were changed live name theirs
+ * Compares what the files want with what was last applied and with what is live, field by field. Items that were changed live
+ * name the entry that did it. Pure.
  */
-export function makePlan(desired: Desired, live: LiveConfig, changes: readonly ChangeEntry[] = []): Plan {
+export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const base = live.document ?? {};
+  const now = Date.parse(live.now);
+  const { frozenUntil } = live.freeze;
   const planners = [planPolicy, planLimits, planKeys, planMarkets, planSecrets];
   const parts = planners.map((planPart) => planPart(desired, base, live));
   const { targets } = desired;
@@ -25,8 +26,8 @@ export function makePlan(desired: Desired, live: LiveConfig, changes: readonly C
   const items = parts
     .flatMap((part) => part.items)
     .filter(({ field }) => isMeant(field))
-    .map((item) => ({ ...item, ...blameOf(item, live, changes) }));
-  const settings = live.document === undefined ? [] : changedSettings(base, desired.document);
+    .map((item) => ({ ...item, ...blameOf(item, live) }));
+  const settings = live.document === null ? [] : changedSettings(base, desired.document);
   return {
     tenant: desired.document.tenant,
     fileSha256: desired.fileSha256,
@@ -36,10 +37,10 @@ export function makePlan(desired: Desired, live: LiveConfig, changes: readonly C
     settings,
     ...(targets && { targets }),
     warnings: parts.flatMap((part) => part.warnings),
-    ...(live.freeze && { freeze: live.freeze }),
+    ...(frozenUntil !== null && { freeze: { ...live.freeze, frozenUntil } }),
     overrides: live.overrides
-      .filter(({ until }) => until > live.now)
-      .map(({ field, value, until }) => ({ field: `policy.${field}`, value, until: new Date(until).toISOString() })),
+      .filter(({ until }) => Date.parse(until) > now)
+      .map(({ field, value, until }) => ({ field: `policy.${field}`, value: value as Json, until })),
   };
 }
 
@@ -103,25 +104,16 @@ function planLimits({ document }: Desired, base: Partial<ConfigDocument>, live: 
   };
 }
 
-/** An audit entry that changed the configuration. */
-interface ChangeEntry {
-  seq: number;
-  type: string;
-  actor: string;
-  ts: string;
-  payload: Record<string, unknown>;
-}
-
 /** The newest entry that changed an item's value live. */
-function blameOf(item: PlanItem, live: LiveConfig, entries: readonly ChangeEntry[]): { by: Blame } | undefined {
+function blameOf(item: PlanItem, live: LiveConfig): { by: Blame } | undefined {
   if (item.kind === "change" || isNaming(item)) return undefined;
-  const entry = entries.find((each) => touches(each, item, live));
+  const entry = live.changes.find((each) => touches(each, item, live));
   if (!entry) return undefined;
   const { seq, ts, actor, payload } = entry;
   return { by: { seq, ts, actor, reason: typeof payload.reason === "string" ? payload.reason : null } };
 }
 
-function touches(entry: ChangeEntry, item: PlanItem, live: LiveConfig): boolean {
+function touches(entry: LiveConfig["changes"][number], item: PlanItem, live: LiveConfig): boolean {
   const field = policyFieldOf(item);
   // A plan compares policies without their overrides, so the entry of an override explains no difference.
   if (field) {
@@ -143,42 +135,13 @@ function changed(changes: PolicyChanges | undefined, field: PolicyField): boolea
   return !isSame(from ?? null, to ?? null);
 }
 
-/** The rules before an apply that writes everything the files want, and after it. */
-export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): WireInput<"previewPolicy"> {
-  const fields = plan.items.flatMap((item) => {
-    const field = item.kind === "adopted" ? undefined : policyFieldOf(item);
-    return field ? [[field, item.desired] as const] : [];
-  });
+/** The live configuration of a tenant that was never applied. */
+export function neverApplied(tenant: string, now: number): LiveConfig {
   return {
-    before: { policy: live.policy, kycRequired: live.kycRequired },
-    after: { policy: mergePolicy(live.policy, policyPatchOf(fields)), kycRequired: document.kyc.required },
-  };
-}
-
-/** Whether a rule changes that past trades can be checked against. */
-export function changesRules({ before, after }: WireInput<"previewPolicy">): boolean {
-  if (before.kycRequired !== after.kycRequired) return true;
-  return POLICY_FIELDS.some((field) => {
-    const [from = null, to = null] = [policyValue(before.policy, field), policyValue(after.policy, field)];
-    return rowOf(field).previewed && !isSame(from, to);
-  });
-}
-
-/** What new markets may cost: a market loses at most what the house puts in, so all of them lose at most the sum. */
-export function marketMoney(
-  plan: Plan,
-  { document }: Desired,
-  live: LiveConfig,
-): Pick<PlanMoney, "newMarkets" | "treasury"> {
-  const created = plan.items.flatMap((item) => createdMarket(item) ?? []);
-  const worstCaseLossUsd = created.reduce(
-    (sum, key) => sum + (document.declared[key]?.liquidityUsd ?? document.markets.liquidityUsd),
-    0,
-  );
-  const nowUsd = live.treasuryUsd;
-  const addedUsd = Math.max(0, document.treasury.capitalUsd - live.capitalUsd);
-  return {
-    newMarkets: { count: created.length, worstCaseLossUsd },
-    treasury: { nowUsd, addedUsd, afterUsd: nowUsd + addedUsd - worstCaseLossUsd },
+    ...{ tenant, version: 0, policy: DEFAULT_POLICY, overrides: [], kycRequired: true, document: null },
+    ...{ liquidityUsd: 0, capitalUsd: 0, treasuryUsd: 0, atRiskUsd: 0 },
+    ...{ keys: [], endedKeys: [], markets: [], changes: [] },
+    freeze: { frozenUntil: null, reason: null, by: null },
+    now: new Date(now).toISOString(),
   };
 }

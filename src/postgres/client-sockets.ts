@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import postgres from "postgres";
-import type { Places } from "./places.ts";
 import { connectTimeoutSec, loginOptions } from "./route/ask-host.ts";
 import { dial, failAtClose, NotConnected } from "./route/dial.ts";
 import { type Route, routeTo } from "./route/route.ts";
+import type { Semaphore } from "./semaphore.ts";
 
 export const CONNECT_TIMEOUT_SEC = 5;
 
@@ -38,7 +38,7 @@ type DriverOptions = postgres.Options<Record<string, never>>;
 export function clientByRoute(
   { url, pooled }: { url: string; pooled?: boolean | undefined },
   { connection, ...options }: DriverOptions,
-  places: Places | undefined,
+  places: Semaphore | undefined,
 ): postgres.Sql {
   const route = routeTo(url);
   const { address } = route;
@@ -62,7 +62,7 @@ export function clientByRoute(
 export function clientAt(
   server: { host: string; port: number; user: string; database: string },
   options: DriverOptions,
-  places: Places | undefined,
+  places: Semaphore | undefined,
 ): postgres.Sql {
   const open = () => dial(server, undefined, CONNECT_TIMEOUT_SEC * 1000);
   return clientOn(open, { ...options, ...server, password: () => "" }, places);
@@ -75,7 +75,7 @@ export function clientAt(
 const LEFT_MS = 3000;
 
 /** A client whose connections are closed with it. A place is free again once the server has ended the session. */
-function clientOn(open: () => Promise<Socket>, options: DriverOptions, places: Places | undefined): postgres.Sql {
+function clientOn(open: () => Promise<Socket>, options: DriverOptions, places: Semaphore | undefined): postgres.Sql {
   const sockets = new Set<Socket>();
   const left = new AbortController();
   let hasEnded = false;

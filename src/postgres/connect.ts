@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { CONNECT_TIMEOUT_SEC, clientAt, clientByRoute } from "./client-sockets.ts";
-import type { Places } from "./places.ts";
+import type { Semaphore } from "./semaphore.ts";
 
 export type Sql = postgres.Sql;
 /**
@@ -43,7 +43,7 @@ export interface ConnectOptions {
   name: string;
   max: number;
   /** Of connections, for clients that follow each other: one is made when there is a place for it. */
-  places?: Places;
+  places?: Semaphore;
   /** A session with one waits no longer than `LOCK_TIMEOUT_MS` for each lock either. */
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */

@@ -1,5 +1,5 @@
 import { Fault } from "../domain/fault.ts";
-import { overloaded } from "./places.ts";
+import { overloaded } from "./semaphore.ts";
 
 /** A statement that finds no connection within this time is refused. */
 export const WAIT_MS = 2000;

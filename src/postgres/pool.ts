@@ -4,8 +4,8 @@ import { ClientLeft, leaveClient, leaveServer } from "./client-sockets.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { ConnectionLost, classify, confirmed, leavesServer, type ReadSql, type Sql, Unconfirmed } from "./connect.ts";
 import type { Loan, TenantLender } from "./lending.ts";
-import { Places } from "./places.ts";
 import { NotConnected } from "./route/dial.ts";
+import { Semaphore } from "./semaphore.ts";
 
 /**
  * A pool that outlives its connections. Its methods differ in what happens when a connection is lost, which leaves open
@@ -79,7 +79,7 @@ export function openPool(open: (max: number) => Sql, options: PoolOptions): Pool
     alone: Array.from({ length: snapshots }, () => open(1)),
     underWay: new Set(),
   });
-  const places = new Places(snapshots);
+  const places = new Semaphore(snapshots);
   let clients = openClients();
   // Clients opened after the pool's end would be closed by nothing, and keep the process from ending.
   let hasEnded = false;

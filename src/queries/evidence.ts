@@ -96,7 +96,7 @@ export function headMissing({ seq }: ChainPoint): ChainBreak {
   return { kind: "head-missing", seq, problem: "the head row is missing" };
 }
 
-/** What is wrong with a log at a glance, without following its entries. */
+/** What is wrong with a log, without following its entries. */
 export function problemOf(log: LogReading): ChainBreak | undefined {
   return log.head ? outside(log) : headMissing(log.last);
 }

@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Fault } from "../domain/fault.ts";
+import { NumberText, parseLossless } from "../domain/json/exact-json.ts";
+import { parseJson } from "../domain/json/parse-json.ts";
 
 const MAX_DEPTH = 32;
 
@@ -53,13 +55,13 @@ export function requireJson(contentType: string | undefined): void {
 }
 
 /**
- * A JSON object that every JSON reader understands in the same way.
- * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, a key given twice, numbers too large for a
- * double, deep nesting.
+ * A JSON object that every JSON reader understands in the same way; numbers that no double keeps are texts of their own.
+ * @param read `JSON.parse` for a provider's body, of which fields that nobody reads may hold any number
+ * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, a key given twice, deep nesting.
  */
-export function parseJsonObject(body: Buffer): Record<string, unknown> {
+export function parseJsonObject(body: Buffer, read = parseLossless): Record<string, unknown> {
   const text = isUtf8(body) ? body.toString() : "";
-  const value = parse(text);
+  const value = parseJson(text, read);
   if (value === undefined) throw new Fault("BAD_REQUEST", "The body is not valid JSON");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Fault("BAD_REQUEST", "The body must be a JSON object");
@@ -68,23 +70,13 @@ export function parseJsonObject(body: Buffer): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
- * Refuses what JSON.parse accepts: 1e400 (read as Infinity), nesting of any depth, and `__proto__`, which would change the
+ * Refuses what JSON.parse accepts: nesting of any depth, and `__proto__`, which would change the
  * prototype of a later copy.
  * @returns how many members the objects have
  */
 function checkValue(value: unknown, depth: number): number {
-  if (typeof value === "number" && !Number.isFinite(value))
-    throw new Fault("BAD_REQUEST", "The body holds a number that is too large");
-  if (typeof value !== "object" || value === null) return 0;
+  if (typeof value !== "object" || value === null || value instanceof NumberText) return 0;
   if (depth > MAX_DEPTH) throw new Fault("BAD_REQUEST", `The body must be nested at most ${MAX_DEPTH} levels deep`);
   let members = 0;
   if (Array.isArray(value)) {

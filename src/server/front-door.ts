@@ -17,7 +17,16 @@ import { requestLogger } from "./observe/log.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { noteRequest } from "./observe/security-watch.ts";
 import type { RateLimiter, Standing } from "./rate-limiter.ts";
-import { type Answer, addHeaders, addRateLimit, type Head, refusal, securityHead, send, toFault } from "./responses.ts";
+import {
+  type Answer,
+  addHeaders,
+  addRateLimit,
+  type RawHeaders,
+  refusal,
+  securityHead,
+  send,
+  toFault,
+} from "./responses.ts";
 import type { Route } from "./routes.ts";
 import type { TenantOptions } from "./tenant-options.ts";
 
@@ -167,7 +176,7 @@ export class FrontDoor {
     });
   }
 
-  #head(exchange: Exchange, route: Route, answer: Answer): Head {
+  #head(exchange: Exchange, route: Route, answer: Answer): RawHeaders {
     const head = securityHead(answer);
     head.push("request-id", exchange.requestId);
     if (exchange.standing) addRateLimit(head, exchange.standing);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import type { Input, OperationId } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
+import { NOT_KEPT, pathOfNumberText } from "../domain/json/exact-json.ts";
 import { BoundedCache } from "./access/bounded-cache.ts";
 import { hasNoBody, parseJsonObject, readBody, requireJson } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
@@ -47,6 +48,8 @@ export async function assembleInput(exchange: Exchange, plan: InputPlan): Promis
     requireJson(exchange.header("content-type"));
     if (!(mayBeEmpty && hasNoBody(exchange.req))) {
       const body = parseJsonObject(await readBody(exchange.req, plan.bodyLimitBytes));
+      const lost = pathOfNumberText(body);
+      if (lost !== undefined) throw new Fault("BAD_REQUEST", `${lost}: ${NOT_KEPT}`);
       if (plan.rest === "body") input = body;
     }
   }

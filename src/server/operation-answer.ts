@@ -32,7 +32,7 @@ export function wireAnswer(
 
 /** The page as a CSV file: one column per field of the item's schema. */
 export function csvAnswer(exchange: Exchange, operation: Operation, { wire }: Invocation<OperationId>): Answer {
-  const { items, nextCursor } = wire.exact as unknown as {
+  const { items, nextCursor } = wire.value as unknown as {
     items: Record<string, unknown>[];
     nextCursor: string | null;
   };
@@ -57,7 +57,7 @@ function pageAnswer(exchange: Exchange, wire: Wire<unknown>): Answer {
   const target = exchange.req.url ?? "";
   const made = pageAnswers.get(wire);
   if (made?.target === target) return made.answer;
-  const { items, nextCursor } = wire.exact as { items: unknown; nextCursor: string | null };
+  const { items, nextCursor } = wire.value as { items: unknown; nextCursor: string | null };
   const answer = wired(Wire.ofValue(items), nextCursor === null ? undefined : nextPage(exchange, nextCursor));
   pageAnswers.set(wire, { target, answer });
   return answer;

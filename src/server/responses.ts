@@ -38,13 +38,13 @@ export const SECURITY_HEADERS: readonly Header[] = [
 ];
 
 /** Names and values in turn, as Node takes them: a head of pairs costs an array for each header. */
-export type Head = string[];
+export type RawHeaders = string[];
 
-const USUAL_HEAD: Head = SECURITY_HEADERS.flat();
+const USUAL_HEADERS: RawHeaders = SECURITY_HEADERS.flat();
 
 /** The beginning of every response's head, some of which a page or a stream replaces. */
-export function securityHead({ contentType, contentSecurityPolicy, cacheControl }: Answer): Head {
-  if (contentType === undefined && contentSecurityPolicy === undefined) return [...USUAL_HEAD];
+export function securityHead({ contentType, contentSecurityPolicy, cacheControl }: Answer): RawHeaders {
+  if (contentType === undefined && contentSecurityPolicy === undefined) return [...USUAL_HEADERS];
   const instead: Record<string, string | undefined> = {
     "content-type": contentType,
     "content-security-policy": contentSecurityPolicy,
@@ -83,11 +83,11 @@ export function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault("INTERNAL", "Unexpected failure", { cause: error });
 }
 
-export function addHeaders(head: Head, headers: readonly Header[]): void {
+export function addHeaders(head: RawHeaders, headers: readonly Header[]): void {
   for (const [name, value] of headers) head.push(name, value);
 }
 
-export function addRateLimit(head: Head, { limit, remaining, resetSec }: Standing): void {
+export function addRateLimit(head: RawHeaders, { limit, remaining, resetSec }: Standing): void {
   head.push("ratelimit-limit", String(limit));
   head.push("ratelimit-remaining", String(remaining));
   head.push("ratelimit-reset", String(resetSec));
@@ -102,7 +102,12 @@ const WRITTEN = new FastResponse(null);
  * @param isHead leaves the body out but states its length; a stream has none
  * @returns what the h3 handler returns: the rest of the answer, where it is a stream
  */
-export function send(res: ServerResponse, { status, body, byteLength }: Answer, head: Head, isHead: boolean): Response {
+export function send(
+  res: ServerResponse,
+  { status, body, byteLength }: Answer,
+  head: RawHeaders,
+  isHead: boolean,
+): Response {
   if (body instanceof ReadableStream && !isHead) {
     res.writeHead(status, head);
     return new FastResponse(body);

@@ -202,7 +202,7 @@ function webhookRoute(
       }
       if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
       requireJson(exchange.header("content-type"));
-      const parsed = parseJsonObject(body);
+      const parsed = parseJsonObject(body, JSON.parse);
       const said = read?.(exchange, parsed, services);
       const webhook = { sha256: createHash("sha256").update(body).digest("hex"), body: body.toString() };
       const sender = await senderOf(exchange);

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { encode, mismatchOf } from "../contract/encode.ts";
-import { withPlainNumbers } from "../contract/exact-number.ts";
 import { type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
+import { parseLossless } from "../domain/json/exact-json.ts";
 
 /** An answer that went out although it does not fit the contract. */
 export interface Mismatch {
@@ -77,14 +77,8 @@ export class Wire<Value> {
     return new Wire<Value>(undefined, text);
   }
 
-  /** As a caller of this process gets it: numbers are doubles. */
   get value(): Value {
-    return withPlainNumbers(this.exact);
-  }
-
-  /** With every digit of large sums, for what becomes text. */
-  get exact(): Value {
-    this.#value ??= JSON.parse(this.#text ?? "null") as Value;
+    this.#value ??= parseLossless(this.#text ?? "null") as Value;
     return this.#value;
   }
 

@@ -6,7 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import type { Caller } from "./invoke.ts";
 
 type Shape = readonly ("string" | "number")[];
-type Place<Of extends Shape> = { -readonly [Index in keyof Of]: Of[Index] extends "string" ? string : number };
+type CursorValues<Of extends Shape> = { -readonly [Index in keyof Of]: Of[Index] extends "string" ? string : number };
 
 /** 128 bits: too many to guess, and the cursor stays short. */
 const TAG_LENGTH = 22;
@@ -51,11 +51,11 @@ export class List {
    * Where the page begins; undefined for the first one.
    * @throws Fault BAD_REQUEST for a cursor that was changed, or made by another list, for another caller or filter
    */
-  reached<const Of extends Shape>(shape: Of): Place<Of> | undefined {
+  reached<const Of extends Shape>(shape: Of): CursorValues<Of> | undefined {
     if (this.#cursor === undefined) return undefined;
     const place = this.#signer.verified(this.#scope, this.#cursor);
     // Another version of this program, which holds the same key, may keep another place.
-    if (!isPlace(place, shape)) throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
+    if (!isValues(place, shape)) throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
     return place;
   }
 
@@ -80,7 +80,7 @@ export class List {
   }
 }
 
-function isPlace<Of extends Shape>(value: unknown, shape: Of): value is Place<Of> {
+function isValues<Of extends Shape>(value: unknown, shape: Of): value is CursorValues<Of> {
   return (
     Array.isArray(value) && value.length === shape.length && shape.every((type, index) => typeof value[index] === type)
   );

@@ -144,7 +144,6 @@ describe("a pipeline that holds the keys and nothing else", () => {
 });
 
 describe("a saved plan", () => {
-  const { stringify } = JSON;
   const out = () => join(doors.operator.directory, "saved.plan");
   const local = (...words: string[]) => doors.operator.run(...words, "-t", "served");
 
@@ -160,31 +159,6 @@ describe("a saved plan", () => {
       for (const via of [made, carried])
         expect(await local("apply", out(), "--via", via)).toMatchObject({ exitCode: 3, stdout: "" });
     }
-  });
-
-  test("is stale after a change over the other door, and a forged one is no plan, or not the same one", async () => {
-    await edit(doors.operator.directory, /feeBps: \d+/, "feeBps: 93");
-    await local("plan", "--via", "http", "--out", out());
-    const text = await readFile(out(), "utf8");
-    await local("policy", "set", "maxTradeUsd=499", "--yes", "--via", "db");
-    expect((await local("apply", out(), "--via", "http")).stderr).toContain("stale");
-    const plan = JSON.parse(text);
-    for (const plans of [
-      [null],
-      [{}],
-      [],
-      [{ ...plan.plans[0], items: null }],
-      [{ ...plan.plans[0], items: [null] }],
-    ]) {
-      await writeFile(out(), stringify({ ...plan, plans }));
-      expect(await local("apply", out(), "--via", "http")).toMatchObject({ exitCode: 6, stdout: "" });
-    }
-    expect((await local("drift", "--write")).exitCode).toBe(0);
-    await local("plan", "--via", "http", "--out", out());
-    const fresh = JSON.parse(await readFile(out(), "utf8"));
-    await writeFile(out(), stringify({ ...fresh, plans: [{ ...fresh.plans[0], items: [] }] }));
-    expect((await local("apply", out(), "--via", "http")).exitCode).toBe(3);
-    expect((await local("apply", "--via", "http")).exitCode).toBe(0);
   });
 });
 
@@ -219,6 +193,6 @@ describe("without an address", () => {
     const both = await doors.operator.run("apply", "served", "unserved");
     expect(both.exitCode, both.stderr).toBe(10);
     expect(JSON.parse(both.stdout)).toMatchObject([{ tenant: "unserved", changed: true }]);
-    expect(await liveLimit()).toBe(499);
+    expect(await liveLimit()).toBe(500);
   });
 });

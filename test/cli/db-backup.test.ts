@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { newBackupFile } from "../../src/app/backup/backup-tenant.ts";
 import { lastBackupAt } from "../../src/app/backup/last-backup.ts";
 import { runDbBackup } from "../../src/cli/database/db-backup.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
@@ -70,6 +71,15 @@ describe("backup and restore", () => {
     const { data } = await scene.backup();
     expect(await lastBackupAt(place)).toBe(data.created);
     expect(await lastBackupAt({ ...place, tenant: "globex" })).toBeNull();
+  });
+
+  test("two backups of one second have files of their own, where the operator names none", async () => {
+    const tenant = { id: "acme", directory: directoryWith() };
+    const first = await newBackupFile(tenant, false);
+    const at = Date.now();
+    while (Date.now() === at);
+    expect(first).toMatch(/acme-\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z\.backup\.gz$/);
+    expect(await newBackupFile(tenant, false)).not.toBe(first);
   });
 
   test("a backup beside a file of the same name is refused, and the file is left alone", async () => {

@@ -311,25 +311,19 @@ waves:
     expect(again.stderr).not.toContain("canary: applying");
   });
 
-  test("killed or interrupted in a gate, the next run looks at that gate again and applies nothing twice", async () => {
+  test("killed in a gate, the next run looks at that gate again and applies nothing twice", async () => {
     await fleetFile(waves("while [ -e hold ]; do sleep 0.1; done"));
     await operator.edit("lab", (text) => text.replace("feeBps: 90", "feeBps: 80"));
-    for (const [signal, code] of [
-      ["SIGKILL", null],
-      ["SIGINT", 130],
-    ] as const) {
-      await writeFile(file("hold"), "");
-      const args = ["fleet", "apply", "--yes", "--allow-exec", "--accept-loosening"];
-      const ended = await pmctl(args, {
-        cwd: operator.directory,
-        signal: { name: signal, at: "chain of lab passed" },
-      });
-      expect(ended.code, ended.stderr).toBe(code);
-      const { stdout, stderr } = await run("fleet", "status", "-o", "json");
-      expect(stderr).toMatch(/^The run \S+ was interrupted; `pmctl fleet apply` goes on with it\ncanary: running/);
-      const { state, waves: seen } = JSON.parse(stdout);
-      expect([state, seen[0].state, seen[0].tenants[0].state]).toEqual(["interrupted", "running", "applied"]);
-    }
+    await writeFile(file("hold"), "");
+    const { code, stderr: said } = await pmctl(["fleet", "apply", "--yes", "--allow-exec", "--accept-loosening"], {
+      cwd: operator.directory,
+      signal: { name: "SIGKILL", at: "chain of lab passed" },
+    });
+    expect(code, said).toBe(null);
+    const { stdout, stderr } = await run("fleet", "status", "-o", "json");
+    expect(stderr).toMatch(/^The run \S+ was interrupted; `pmctl fleet apply` goes on with it\ncanary: running/);
+    const { state, waves: seen } = JSON.parse(stdout);
+    expect([state, seen[0].state, seen[0].tenants[0].state]).toEqual(["interrupted", "running", "applied"]);
     await rm(file("hold"));
     const history = (await run("history", "lab", "-o", "json")).stdout;
     const done = await apply();

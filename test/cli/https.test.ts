@@ -1,16 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { Agent, fetch as fetchThrough } from "undici";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makePair, type TestPair } from "../support/certificates.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 import { withRateLimit, withServer } from "../support/tenant-text.ts";
-import { MAIN } from "./support/pmctl.ts";
 
 let operator: Operator;
 beforeAll(async () => {
@@ -91,24 +88,6 @@ describe("serve --https without a certificate in the file", () => {
     expect(JSON.parse(stdout).checks).toContainEqual(expect.objectContaining({ check: "health", status: "ok" }));
   });
 
-  test("market watch follows the stream over TLS", async () => {
-    const child = spawn(process.execPath, [MAIN, "market", "watch", "--via", "http", "-o", "ndjson"], {
-      cwd: operator.directory,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const lines: string[] = [];
-    createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
-    const suspend = async () => {
-      const { stdout } = await operator.run("market", "list", "--via", "db", "-o", "json");
-      const [market] = JSON.parse(stdout) as { id: string }[];
-      for (const verb of ["suspend", "resume"]) await operator.run("market", verb, market?.id ?? "");
-      return lines.length > 0;
-    };
-    await expect.poll(suspend, { interval: 500, timeout: 20_000 }).toBe(true);
-    child.kill("SIGINT");
-    await once(child, "exit");
-  });
-
   test("no other certificate is accepted at that port", async () => {
     const stranger = createServer(await makePair(), (_, response) => response.end("[]"));
     stranger.listen(0, "127.0.0.1");
@@ -134,10 +113,6 @@ describe("serve --https without a certificate in the file", () => {
       server.opsUrl.replace("http:", "https:"),
     );
     expect([exitCode, stderr]).toEqual([9, expect.stringContaining("it does not speak TLS")]);
-  });
-
-  test("SIGTERM ends it with 0", async () => {
-    expect(await server.kill("SIGTERM")).toBe(0);
   });
 });
 
@@ -187,31 +162,5 @@ describe("a certificate of the tenant file", () => {
       const failed = { check: "certificate", status: "fail", found: expect.stringContaining(message) };
       expect(JSON.parse(stdout).checks).toContainEqual(expect.objectContaining(failed));
     }
-  });
-});
-
-describe("up --https", () => {
-  let child: ChildProcess | undefined;
-  afterEach(() => child?.kill("SIGKILL"));
-
-  test("serves each tenant over TLS and passes on what it says of its certificate", async () => {
-    await operator.edit("acme", (text) => text.replace(/^server: .*tls.*$/m, "server: { port: 0, opsPort: 0 }"));
-    child = spawn(process.execPath, [MAIN, "up", "--https", "-o", "ndjson"], {
-      cwd: operator.directory,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let [out, errors] = ["", ""];
-    child.stdout?.on("data", (chunk) => {
-      out += chunk;
-    });
-    child.stderr?.on("data", (chunk) => {
-      errors += chunk;
-    });
-    await expect.poll(() => out, { timeout: 20_000 }).toContain("https://");
-    const { url } = JSON.parse(out.trim().split("\n")[0] ?? "") as { url: string };
-    expect(await call(`${url}/health`, await ownCertificate())).toMatchObject({ status: 200, body: { ok: true } });
-    expect(errors).toContain("acme | SHA-256 fingerprint");
-    child.kill("SIGTERM");
-    expect(await once(child, "exit")).toEqual([0, null]);
   });
 });

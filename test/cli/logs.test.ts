@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type LogFilter, readLogs } from "../../src/app/logs/read-logs.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import { Journal, type JournalLine } from "../../src/server/observe/journal.ts";
-import { accessLine, eventLine } from "../../src/server/observe/journal-lines.ts";
+import { LogFiles, type LogLine } from "../../src/server/observe/log-files.ts";
+import { accessLine, eventLine } from "../../src/server/observe/log-lines.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { withServer } from "../support/tenant-text.ts";
 
@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const answered = (change: Partial<JournalLine> = {}): JournalLine => ({
+const answered = (change: Partial<LogLine> = {}): LogLine => ({
   ts: "2030-01-01T00:00:00.000Z",
   level: "info",
   kind: "access",
@@ -40,17 +40,17 @@ const answered = (change: Partial<JournalLine> = {}): JournalLine => ({
   ...change,
 });
 
-const lineOf = (change?: Partial<JournalLine>) => JSON.stringify(answered(change));
+const lineOf = (change?: Partial<LogLine>) => JSON.stringify(answered(change));
 
-async function read(at: string, filter: LogFilter = {}, from?: Map<string, number>): Promise<JournalLine[]> {
-  const lines: JournalLine[] = [];
+async function read(at: string, filter: LogFilter = {}, from?: Map<string, number>): Promise<LogLine[]> {
+  const lines: LogLine[] = [];
   for await (const line of readLogs(at, filter, from)) lines.push(line);
   return lines;
 }
 
 test("lines are kept in order, filtered by what they hold, and read on from where a reader was", async () => {
   const at = join(folder, "kept");
-  const journal = new Journal({ folder: at, keepDays: 7, maxMb: 1 });
+  const journal = new LogFiles({ folder: at, keepDays: 7, maxMb: 1 });
   journal.add(lineOf());
   journal.add(lineOf({ requestId: "req_2", status: 404, level: "warn", userId: null, message: "Märket not found" }));
   await journal.close();
@@ -85,7 +85,7 @@ test("files are bounded in bytes and days: the oldest go first", async () => {
   const at = join(folder, "bounded");
   const options = { folder: at, keepDays: 7, maxMb: 0.05 };
   const old = `${Date.now() - 9 * 86_400_000}-1.ndjson`;
-  const journal = new Journal(options);
+  const journal = new LogFiles(options);
   journal.add(lineOf());
   await journal.close();
   await writeFile(join(at, old), "{}\n");
@@ -103,7 +103,7 @@ test("files are bounded in bytes and days: the oldest go first", async () => {
 test("a folder that cannot be written stops nothing", async () => {
   const file = join(folder, "file");
   await writeFile(file, "");
-  const journal = new Journal({ folder: join(file, "below"), keepDays: 7, maxMb: 1 });
+  const journal = new LogFiles({ folder: join(file, "below"), keepDays: 7, maxMb: 1 });
   journal.add(lineOf());
   await expect(journal.close()).resolves.toBeUndefined();
 });
@@ -117,7 +117,7 @@ test("the line of a request is JSON of all its fields in their order, whatever i
     const key = name === undefined ? undefined : { name };
     const [status, level] = fault ? [404, "warn" as const] : [200, "info" as const];
     const exchange = { requestId: "req_1", req: { method: "GET" }, route, key, userId: name };
-    const line = JSON.parse(accessLine(exchange, status, durationMs / 1000, fault)) as JournalLine;
+    const line = JSON.parse(accessLine(exchange, status, durationMs / 1000, fault)) as LogLine;
     const told = { route, key: name ?? null, userId: name ?? null, status, level, durationMs };
     const refused = { errorCode: fault?.code ?? null, message: message ?? null };
     expect(Object.keys(line)).toEqual(Object.keys(answered()));
@@ -127,7 +127,7 @@ test("the line of a request is JSON of all its fields in their order, whatever i
   const before = Date.now();
   fc.assert(fc.property(text, perhaps, perhaps, durations, holds));
   const exchange = { requestId: "req_1", req: {}, route: "/", key: undefined, userId: undefined };
-  const { ts, level, method } = JSON.parse(accessLine(exchange, 500, 0, undefined)) as JournalLine;
+  const { ts, level, method } = JSON.parse(accessLine(exchange, 500, 0, undefined)) as LogLine;
   expect({ level, method, isNow: Date.parse(ts) >= before && Date.parse(ts) <= Date.now() }).toEqual({
     ...{ level: "error", method: null, isNow: true },
   });
@@ -148,7 +148,7 @@ test("logs shows what a serving process answered, and holds no key of a request"
   const requestId = response.headers.get("request-id") ?? "";
   const logs = async () => {
     const { stdout } = await operator.run("logs", "acme", "--request", requestId, "-o", "json");
-    return JSON.parse(stdout) as JournalLine[];
+    return JSON.parse(stdout) as LogLine[];
   };
   await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 10_000, interval: 200 });
   const [line] = await logs();

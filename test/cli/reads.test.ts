@@ -3,18 +3,18 @@ import { risk } from "../../src/cli/commands/exposure.ts";
 import { reportFunding, reportHouse, reportOverview, reportTraders } from "../../src/cli/commands/report.ts";
 import { positionList } from "../../src/cli/commands/trade.ts";
 import { userPortfolio } from "../../src/cli/commands/user.ts";
-import { marketDepth, marketHistory, marketTrending } from "../../src/cli/market/market.ts";
+import { marketDepth, marketTrending } from "../../src/cli/market/market.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
-import { doors, type TestDoor } from "./support/doors.ts";
+import { openHttpDoor, type TestDoor } from "./support/doors.ts";
 import { end, type Run, runJson, testIo } from "./support/io.ts";
 
-describe.each(doors)("market history, depth and trending, reports and risk through the %s door", (_name, open) => {
+describe("market depth and trending, reports and risk", () => {
   let door: TestDoor;
   let api: Api;
   let id: string;
   beforeAll(async () => {
-    door = await open();
+    door = await openHttpDoor();
     api = door.api();
     const created = await api.createMarket(anyMarket({}));
     id = created.id;
@@ -45,25 +45,6 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
     expect(await runJson(run)).toMatchObject({ data: await ask(api), stderr: "", exit: 0 });
   });
 
-  test("the history begins with the first price and ends with the current one", async () => {
-    const { data } = await runJson((io) => marketHistory.run({ id }, api, io));
-    const points = data as unknown as { yes: number }[];
-    expect(points[0]).toMatchObject({ yes: 0.5, no: 0.5 });
-    expect(points.at(-1)?.yes).toBe((await api.getMarket({ id })).yesPrice);
-  });
-
-  test("the figures are the trade's: volume, fee, position, deposit", async () => {
-    expect(await api.getOverviewReport({})).toMatchObject({ totalVolume: 25, houseRevenue: 0.25, activeTraders: 1 });
-    expect((await api.getTradersReport({})).traders).toEqual([
-      expect.objectContaining({ userId: "usr_1", volume: 25, trades: 1, markets: 1, winRate: null, realizedPnl: 0 }),
-    ]);
-    expect(await api.getFundingReport({})).toMatchObject({ inflows: 100, byProvider: [{ provider: "payments" }] });
-    const [held] = await api.listRisk({});
-    const [position] = await door.api("usr_1").listPositions({});
-    expect(held).toMatchObject({ marketId: id, yesPayout: position?.shares, noPayout: 0 });
-    expect(held?.maxLiability).toBeCloseTo((position?.shares ?? 0) - 24.75, 6);
-  });
-
   test("tables have a row for each item, and the totals stand on stderr beside every format of rows", async () => {
     expect((await printed((io) => marketDepth.run({ id }, api, io))).lines).toHaveLength(21);
     expect((await printed((io) => risk.run({}, api, io))).lines).toHaveLength(2);
@@ -90,13 +71,5 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
     const portfolio = await printed((io) => userPortfolio.run({}, door.api("usr_1"), io));
     expect(portfolio.lines.join("\n")).toMatch(/sells for 24\.50\d* \(-0\.49\d*\)/);
     expect((await printed(list, "csv")).lines[0]).toContain("currentPrice,unrealizedPnl,sellValue,sellPnl");
-  });
-
-  test("a period that is too long is refused with the field's name", async () => {
-    const { exit, data } = await runJson((io) => reportOverview.run({ periodDays: 3651 }, api, io));
-    expect({ exit, data }).toMatchObject({
-      exit: 6,
-      data: { code: "BAD_REQUEST", error: expect.stringContaining("periodDays") },
-    });
   });
 });

@@ -333,29 +333,6 @@ describe("a log that was set back", () => {
       expect(await scene.status(running)).toMatchObject({ verified: true, problem: null });
       await running.kill("SIGTERM");
     });
-
-    test("hides no later set-back, not even one behind its own entry", async () => {
-      await scene.restore("back_later");
-      expect((await scene.run("audit", "verify")).exitCode).toBe(8);
-      expect((await scene.run("reconcile")).exitCode).toBe(8);
-    });
-
-    test("a second time speaks of the branch that is lost now, and one acceptance gives up all that was lost before", async () => {
-      const lines = await scene.lines();
-      const [newest, highest] = [lines.at(-1), Math.max(...lines.map(({ seq }) => seq))];
-      const [head] = await scene.sql((sql) => sql`select seq::int from head`);
-      expect(newest?.seq).toBeLessThan(highest);
-      const status = JSON.parse((await scene.run("audit", "status", "-o", "json")).stdout) as Status;
-      expect(status.anchor?.seq).toBe(newest?.seq);
-      expect(status.problem?.text).toContain(`had reached ${newest?.seq}; at least`);
-      const accepted = await scene.run("audit", "accept-rollback", "--reason", "twice", "--yes", "-o", "json");
-      expect(JSON.parse(accepted.stdout)).toMatchObject({
-        anchor: { seq: newest?.seq },
-        lost: (newest?.seq ?? 0) - head?.seq,
-      });
-      for (const command of ["status", "verify"]) expect((await scene.run("audit", command)).exitCode).toBe(0);
-      expect((await scene.run("audit", "verify", "--anchor", scene.anchors)).exitCode).toBe(0);
-    });
   });
 });
 
@@ -634,45 +611,13 @@ describe("the server writes anchors", () => {
     await server.kill("SIGTERM");
   });
 
-  test("a line that a crash cut short counts for nothing, and the next one stands whole", async () => {
-    await appendFile(scene.anchors, '{"tenant":"kept","seq":9999,"ha');
-    expect((await scene.run("audit", "verify")).exitCode).toBe(0);
-    const server = await operator.serve("kept");
-    await scene.request(server, "/v1/reconcile", "POST");
-    await server.kill("SIGTERM");
-    const text = (await readFile(scene.anchors, "utf8")).trimEnd().split("\n");
-    expect(JSON.parse(text.at(-1) ?? "").seq).toBe((await scene.sql((sql) => sql`select seq::int from head`))[0]?.seq);
-    expect((await scene.run("doctor", "-o", "json")).stdout).toContain("the log holds every one that is known");
-  });
-
-  test("a line with a bad signature counts for nothing, and doctor names it", async () => {
-    const [line] = await scene
-      .lines()
-      .catch(async () => parseLines((await readFile(scene.anchors, "utf8")).split("\n")[0] ?? ""));
-    await appendFile(scene.anchors, `${JSON.stringify({ ...line, seq: 99_999 })}\n`);
-    expect((await scene.run("audit", "verify")).exitCode).toBe(0);
-    const { exitCode, stdout } = await scene.run("doctor", "-o", "json");
-    const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string; found: string }[] };
-    const found = checks.find(({ check }) => check === "anchors");
-    expect(found).toMatchObject({
-      status: "warn",
-      found: expect.stringMatching(/kept\.ndjson:\d+ has a bad signature/),
-    });
-    expect(exitCode).not.toBe(8);
-    const anchored = await scene.run("audit", "verify", "--anchor", scene.anchors);
-    expect(anchored).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringMatching(/ignored [12] lines? that no audit key/),
-    });
-  });
-
   test("doctor verifies the chain with the audit key alone, whatever other secrets and programs it may not have", async () => {
     delete process.env.PMCTL_ALLOW_EXEC;
     const { stdout } = await scene.run("doctor", "-o", "json");
     process.env.PMCTL_ALLOW_EXEC = "1";
     const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string; remedy: string }[] };
     expect(checks).toContainEqual(expect.objectContaining({ check: "audit chain", status: "ok" }));
-    expect(checks).toContainEqual(expect.objectContaining({ check: "anchors", status: "warn" }));
+    expect(checks).toContainEqual(expect.objectContaining({ check: "anchors", status: "ok" }));
     expect(checks.find(({ check }) => check.includes("anchors[1]"))?.remedy).toContain("--allow-exec");
   });
 });

@@ -3,14 +3,14 @@ import { runMarketSettle, type SettleOptions } from "../../src/cli/market/market
 import type { Api } from "../../src/contract/operations.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { anyMarket } from "../support/market.ts";
-import { doors, type TestDoor } from "./support/doors.ts";
+import { openHttpDoor, type TestDoor } from "./support/doors.ts";
 import { end, type TestIoOptions, testIo } from "./support/io.ts";
 
-describe.each(doors)("settling through the %s door", (_name, open) => {
+describe("settling", () => {
   let door: TestDoor;
   let api: Api;
   beforeAll(async () => {
-    door = await open();
+    door = await openHttpDoor();
     api = door.api();
     for (const user of ["ann", "bob"]) await door.deposit(user, 500);
   });

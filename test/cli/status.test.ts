@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 let operator: Operator;
@@ -77,34 +77,36 @@ test("deploy render needs server.expected, and names its line", async () => {
   await writeFile(file, text);
 });
 
-test("under another log's audit key doctor names the key first, and advises on nothing that follows from it", async () => {
-  const server = await operator.serve("acme");
-  const wrong = { ACME_AUDIT_KEY: "w".repeat(44) };
-  const { stdout } = await operator.runWith(wrong, "doctor", "acme", "-o", "json");
-  const checks = (
-    JSON.parse(stdout).checks as { tenant: string | null; check: string; status: string; found: string }[]
-  ).filter(({ tenant }) => tenant === "acme");
-  expect(checks[0]).toMatchObject({
-    check: "audit key",
-    status: "fail",
-    found: expect.stringContaining("ACME_AUDIT_KEY is not"),
+describe("beside a server that has the right values", () => {
+  beforeAll(async () => {
+    await operator.serve("acme");
   });
-  expect(checks.filter(({ status }) => status === "fail")).toHaveLength(1);
-  const told = checks.filter(({ status }) => status === "warn").map(({ check }) => check);
-  expect(told).not.toContain("anchors");
-  await server.kill("SIGTERM");
-});
 
-test("an admin key that the server does not know is named by its variable, with the way by the database", async () => {
-  const server = await operator.serve("acme");
-  const wrong = { ACME_ADMIN_KEY: `sk_${"w".repeat(43)}` };
-  const { exitCode, stderr } = await operator.runWith(wrong, "market", "list", "--via", "http");
-  expect([exitCode, stderr]).toEqual([4, expect.stringMatching(/ACME_ADMIN_KEY.*--via db/)]);
-  const { stdout } = await operator.runWith(wrong, "doctor", "acme", "-o", "json");
-  expect(JSON.parse(stdout).checks).toContainEqual(
-    expect.objectContaining({ check: "admin key", status: "fail", found: expect.stringContaining("ACME_ADMIN_KEY") }),
-  );
-  await server.kill("SIGTERM");
+  test("under another log's audit key doctor names the key first, and advises on nothing that follows from it", async () => {
+    const wrong = { ACME_AUDIT_KEY: "w".repeat(44) };
+    const { stdout } = await operator.runWith(wrong, "doctor", "acme", "-o", "json");
+    const checks = (
+      JSON.parse(stdout).checks as { tenant: string | null; check: string; status: string; found: string }[]
+    ).filter(({ tenant }) => tenant === "acme");
+    expect(checks[0]).toMatchObject({
+      check: "audit key",
+      status: "fail",
+      found: expect.stringContaining("ACME_AUDIT_KEY is not"),
+    });
+    expect(checks.filter(({ status }) => status === "fail")).toHaveLength(1);
+    const told = checks.filter(({ status }) => status === "warn").map(({ check }) => check);
+    expect(told).not.toContain("anchors");
+  });
+
+  test("an admin key that the server does not know is named by its variable, with the way by the database", async () => {
+    const wrong = { ACME_ADMIN_KEY: `sk_${"w".repeat(43)}` };
+    const { exitCode, stderr } = await operator.runWith(wrong, "market", "list", "--via", "http");
+    expect([exitCode, stderr]).toEqual([4, expect.stringMatching(/ACME_ADMIN_KEY.*--via db/)]);
+    const { stdout } = await operator.runWith(wrong, "doctor", "acme", "-o", "json");
+    expect(JSON.parse(stdout).checks).toContainEqual(
+      expect.objectContaining({ check: "admin key", status: "fail", found: expect.stringContaining("ACME_ADMIN_KEY") }),
+    );
+  });
 });
 
 test("warnings about how a tenant is set up are one line on a screen", async () => {

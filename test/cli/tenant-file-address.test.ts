@@ -97,11 +97,10 @@ describe("an address that only the tenant file states", () => {
     await state("127.0.0.1");
     for (const words of [
       ["market", "list"],
-      ["plan", "--accept-loosening"],
       ["apply", "--yes", "--accept-loosening"],
     ])
       expect(await run(words)).toMatchObject({ exitCode: 0 });
-    for (const words of [["market", "list"], ["plan"], ["apply"], ["webhook", "send", "kyc.passed"]])
+    for (const words of [["market", "list"], ["apply"], ["webhook", "send", "kyc.passed"]])
       expect(await run([...words, "--via", "http"])).toMatchObject({ exitCode: 9 });
     expect(seen).toEqual([]);
   });

@@ -1,7 +1,4 @@
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chooseMarket, marketArgument, marketsIn } from "../../src/cli/market/market-choice.ts";
@@ -12,20 +9,6 @@ import { withServer } from "../support/tenant-text.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { testIo } from "./support/io.ts";
 import { operatorDirectory, pmctl, pmctlHere, shell, type TestDirectory } from "./support/pmctl.ts";
-
-describe("--fields ?", () => {
-  test("lists what a command prints without running it", async () => {
-    const cwd = await mkdtemp("/tmp/pmctl-fields-");
-    // There is no tenant here: whatever ran would end with another code.
-    const asked = await pmctlHere(["market", "settle", "m", "--outcome", "yes", "--yes", "--fields", "?"], { cwd });
-    expect(asked).toEqual({ code: 0, stderr: "", stdout: "id\nstatus\noutcome\nsettledAt\npayoutsProcessed\n" });
-    const json = await pmctlHere(["policy", "show", "--fields", "?", "-o", "json"], { cwd });
-    expect(JSON.parse(json.stdout)).toEqual(
-      expect.arrayContaining(["feeBps", "jurisdictions", "jurisdictions.blocked"]),
-    );
-    await rm(cwd, { recursive: true });
-  });
-});
 
 describe("the pager", () => {
   test("is PMCTL_PAGER before PAGER before less, and none when it is blanked", () => {
@@ -123,24 +106,5 @@ describe("a terminal", () => {
       const { stdout } = await onTerminal(`${line}; echo "code $?"`);
       expect(stdout).toContain("code 6");
     }
-  });
-});
-
-describe("exit codes of a server that limits", () => {
-  test("9 when it is still limited after the waits that were told", async () => {
-    const directory = await operatorDirectory();
-    await pmctlHere(["init", "acme"], directory);
-    const limited = createServer((_, response) => {
-      response.writeHead(429, { "retry-after": "1", "error-code": "RATE_LIMITED", "content-type": "application/json" });
-      response.end('{"error":"Too many requests"}');
-    }).listen(0, "127.0.0.1");
-    await once(limited, "listening");
-    const url = `http://127.0.0.1:${(limited.address() as AddressInfo).port}`;
-    const ended = await pmctlHere(["market", "list", "--url", url], directory);
-    limited.close();
-    limited.closeAllConnections();
-    await directory.remove();
-    expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: 9, stdout: "" });
-    expect(ended.stderr.match(/trying again in 1 s/g)).toHaveLength(3);
   });
 });

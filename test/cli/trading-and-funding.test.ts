@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hedge } from "../../src/cli/commands/exposure.ts";
 import {
   fundingApprove,
   fundingCredit,
@@ -7,12 +6,11 @@ import {
   fundingReject,
   inputByHand,
 } from "../../src/cli/commands/funding.ts";
-import { suitabilityShow, suitabilitySubmit } from "../../src/cli/commands/suitability.ts";
 import { tradeBuy, tradeInput, tradeQuote, tradeSell } from "../../src/cli/commands/trade.ts";
 import { userRelease, userRestrict, userShow } from "../../src/cli/commands/user.ts";
 import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
-import { doors, type TestDoor } from "./support/doors.ts";
+import { openHttpDoor, type TestDoor } from "./support/doors.ts";
 import { end, type Run, runJson, testIo } from "./support/io.ts";
 
 async function table(run: Run): Promise<string> {
@@ -20,11 +18,11 @@ async function table(run: Run): Promise<string> {
   return (await end(io, () => run(io))).stdout;
 }
 
-describe.each(doors)("trading and funding through the %s door", (_name, open) => {
+describe("trading and funding", () => {
   let door: TestDoor;
   let api: Api;
   beforeAll(async () => {
-    door = await open();
+    door = await openHttpDoor();
     api = door.api();
   });
   afterAll(() => door.close());
@@ -53,25 +51,6 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
     expect(await table((io) => tradeSell.run(tradeInput({ ...sale, shares: 1 }), ann, io))).toContain("yes, sold");
     for (const wrong of [{ minProceeds: 1 }, { shares: 1 }])
       expect(await quoted({ ...terms, ...wrong })).toMatchObject({ exit: 6 });
-  });
-
-  test("a quote for a user is judged as the user's, and bounds end with 7", async () => {
-    const terms = { market: await newMarket(), side: "no", amount: 25 } as const;
-    const poor = await runJson((io) => tradeQuote.run(tradeInput(terms), door.api("poor"), io));
-    expect(poor).toMatchObject({ exit: 7, data: { code: "INSUFFICIENT_FUNDS" } });
-    const dear = await runJson((io) => tradeQuote.run(tradeInput({ ...terms, maxAvgPrice: 0.5 }), api, io));
-    expect(dear).toMatchObject({ exit: 7, data: { code: "SLIPPAGE" } });
-  });
-
-  test("an assessment for a user is the user's", async () => {
-    const ivy = door.api("ivy", "on the phone");
-    expect((await runJson((io) => suitabilityShow.run({}, ivy, io))).data).toEqual({ completed: false });
-    const submitted = await runJson((io) => suitabilitySubmit.run({ answers: { q1: 4, q2: 4, q3: 1 } }, ivy, io));
-    expect(submitted.data).toEqual({ score: 9, exposureCapMinor: 250_000, passed: true });
-    const [entry] = (await api.listAudit({ limit: 1 })).entries;
-    const payload = { userId: "ivy", score: 9, reason: "on the phone" };
-    expect(entry).toMatchObject({ type: "suitability.submitted", actor: door.actor, payload });
-    expect(await table((io) => suitabilityShow.run({}, ivy, io))).toContain("2500.00");
   });
 
   test("a user is shown, restricted and released", async () => {
@@ -107,15 +86,5 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
     const input = inputByHand({ ...credit, reason: "goodwill" }, "credit");
     expect((await runJson((io) => fundingCredit.run(input, api, io))).data).toMatchObject({ balanceUsd: 95 });
     expect(await table((io) => fundingList.run({}, api, io))).toContain("rejected");
-  });
-
-  test("the hedge book is the interface's, and reads as dollars", async () => {
-    const id = await newMarket();
-    await door.deposit("han", 100);
-    const hedgeRef = { symbol: "BTC", direction: "long", notional: 12_345, externalRef: "p" } as const;
-    await door.api("han").placeOrder({ marketId: id, selection: { outcome: 1 }, amount: 20, hedgeRef });
-    const { data } = await runJson((io) => hedge.run({}, api, io));
-    expect(data).toMatchObject({ hedgeBook: [{ symbol: "BTC", openTrades: 1, activeCostMinor: 2000 }] });
-    expect(await table((io) => hedge.run({}, api, io))).toContain("123.45");
   });
 });

@@ -132,14 +132,6 @@ describe("pmctl up", () => {
     expect(isTidy(server)).toBe(true);
   });
 
-  test("Ctrl-C stops it as SIGTERM does, and shows in its exit code", async () => {
-    const { child, served, until } = up("-t", "acme");
-    await until(() => served.length === 1);
-    child.kill("SIGINT");
-    expect(await once(child, "exit")).toEqual([130, null]);
-    expect(isAlive(served[0]?.pid ?? 0)).toBe(false);
-  });
-
   test("a directory without tenants is bad usage", async () => {
     const { exitCode, stderr } = await operator.run("up", "/tmp/pmctl-nothing-here");
     expect(exitCode).toBe(6);

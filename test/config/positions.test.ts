@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { NOT_KEPT } from "../../src/domain/json/exact-json.ts";
 import { parse, problemsOf, refusal, tenantText } from "./support.ts";
 
 /** A sound file over 13 lines, so that a test can name a line. */
@@ -172,6 +173,8 @@ describe("text that is not sound YAML", () => {
     ],
     ["a text that begins with @", "name: @acme\n", "14:7", "a text that begins with this character must be in quotes"],
     ["a second document", "---\nkyc: {}\n", "14:1", "the file must hold one document: remove the second ---"],
+    ["a number that a double changes", "kyc: 9007199254740993\n", "14:6", NOT_KEPT],
+    ["the same in hexadecimal digits", "kyc: 0x20000000000001\n", "14:6", NOT_KEPT],
     ["a tag", "kyc: !!js/function x\n", "14:6", "YAML tags (!...) have no meaning here"],
     ["an alias of nothing", "kyc: *nothing\n", "14:6", "there is no anchor of this name above"],
     [

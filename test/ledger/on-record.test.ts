@@ -350,7 +350,7 @@ describe("an entry counts only while its seal holds", () => {
     expect(await keysAfter(headless)).toEqual(await listApiKeys(live.owner, isSealed));
   });
 
-  test("keys that sealed earlier entries still vouch for them, and others vouch for none", async () => {
+  test("keys that sealed earlier entries still verify them, and others verify none", async () => {
     const [rotated, other] = [sealCheck([auditKey("next"), KEY]), sealCheck([auditKey("next")])];
     expect(await listApiKeys(live.owner, rotated)).toEqual(await listApiKeys(live.owner, isSealed));
     expect((await listApiKeys(live.owner, other)).some(({ onRecord }) => onRecord)).toBe(false);

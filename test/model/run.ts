@@ -21,8 +21,8 @@ export interface RunResult {
 }
 
 /** Every so many steps all reads are compared, beside those that each step touches and a rotating part of the rest. */
-const SWEEP_EVERY = 50;
-const ROTATING = 2;
+const SWEEP_EVERY = 100;
+const ROTATING = 1;
 
 /** Runs a scenario against the service and the model side by side, to its end or to the first departure. */
 export async function runScenario(scenario: Scenario, template: ClusterConnection): Promise<RunResult> {

@@ -89,7 +89,7 @@ describe("a served tenant", () => {
   test("settles a market of a loopback feed by itself, with its evidence on record", async () => {
     feeds.say("/house/steel", { last: "801.25", ts: Date.now() });
     const { id, closeAt } = await closing("acme:steel > 800");
-    for (let status = ""; status !== "settled"; await delay(100)) {
+    for (let status = ""; status !== "settled"; await delay(300)) {
       // Another price after the close must not matter; a server that came late has to be told the one before it first.
       if (Date.now() > closeAt && feeds.heard.length > 0) feeds.say("/house/steel", { last: "1", ts: Date.now() });
       status = (await json<{ status: string }>("market", "show", id)).status;
@@ -117,7 +117,8 @@ describe("a served tenant", () => {
     feeds.fall("/house");
     const { id } = await closing("acme:steel > 800");
     const seen: string[] = [];
-    while (!seen.at(-1)?.includes("holds this market")) seen.push((await operator.run("market", "show", id)).stderr);
+    for (; !seen.at(-1)?.includes("holds this market"); await delay(300))
+      seen.push((await operator.run("market", "show", id)).stderr);
     expect(seen.at(-1)).toContain("feed down");
     const status = await operator.run("oracle", "status");
     expect(status.stderr.replace(/\s+/g, " ")).toContain(`1 market held, ${id} longest: feed down`);

@@ -33,9 +33,10 @@ function unkeyed({ world }: PlannedTenant): UnsettledMarket[] {
   return world.all("market").flatMap(([id, market]) => {
     const status = world.get("marketState", id)?.status;
     if (status === undefined || status === "settled" || keyed.has(id)) return [];
-    const { p0Ppm, fundMicro, meta, ...terms } = market;
+    const { p0Ppm, fundMicro, meta, closeAt: closing, ...terms } = market;
+    const closeAt = new Date(closing).toISOString();
     const stated = { p0: p0Ppm / 1e6, liquidityUsd: usdFromMicro(fundMicro), meta: JSON.parse(meta) };
-    return [{ ...terms, ...stated, status, key: null }];
+    return [{ ...terms, ...stated, closeAt, status, key: null }];
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { onlyTargets } from "../../src/plan/plan-document.ts";
+import { onlyTargets } from "../../src/plan/plan-desired.ts";
 import { desiredOf, type Files, PlannedTenant, refusalOf, summary } from "./plan-world.ts";
 
 const rain = { key: "rain" };

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { neverApplied } from "../../src/app/apply/live-config.ts";
 import { canonicalJson, type Json } from "../../src/domain/audit/audit-link.ts";
-import { makePlan } from "../../src/plan/plan.ts";
+import { makePlan, neverApplied } from "../../src/plan/plan.ts";
 import { documentOf } from "../../src/plan/plan-document.ts";
 import type { Desired } from "../../src/plan/plan-types.ts";
 import { directoryWith, parse, tenantText } from "../config/support.ts";
@@ -22,7 +21,7 @@ function desired(sections: Record<string, string>): Desired {
 /** What a plan says of secrets once a document was applied. */
 function items(sections: Record<string, string>, applied: Record<string, string> | Json) {
   const document = isSections(applied) ? desired(applied).document : applied;
-  const live = { ...neverApplied(0), version: 1, document: JSON.parse(canonicalJson(document)) };
+  const live = { ...neverApplied("acme", 0), version: 1, document: JSON.parse(canonicalJson(document)) };
   return makePlan(desired(sections), live).items.filter(({ field }) => field.startsWith("secrets."));
 }
 
@@ -148,7 +147,7 @@ describe("the plan's view of secrets", () => {
   });
 
   test("loosens nothing for a tenant that was never applied", () => {
-    const { items: all } = makePlan(desired({}), neverApplied(0));
+    const { items: all } = makePlan(desired({}), neverApplied("acme", 0));
     const shown = all.filter(({ field }) => field.startsWith("secrets."));
     expect(shown.map(({ field, direction }) => `${field} ${direction}`)).toEqual([
       "secrets.env ACME_AUDIT_KEY neutral",
@@ -164,7 +163,7 @@ describe("the plan's view of secrets", () => {
     expect(items({}, partial).map(({ field }) => field)).toEqual(["secrets.env ACME_AUDIT_KEY"]);
     const declared = { rain: { closeAt: 1, meta: { env: "ACME_X", note: { file: "x" } } } };
     const withMarket = { ...desired({}), document: { ...document, declared: declared as never } };
-    const live = { ...neverApplied(0), version: 1, document: JSON.parse(canonicalJson(document)) };
+    const live = { ...neverApplied("acme", 0), version: 1, document: JSON.parse(canonicalJson(document)) };
     expect(makePlan(withMarket, live).items.filter(({ field }) => field.startsWith("secrets."))).toEqual([]);
   });
 });

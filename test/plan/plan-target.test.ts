@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { refusalsOf } from "../../src/plan/plan-decision.ts";
-import { onlyTargets } from "../../src/plan/plan-document.ts";
+import { onlyTargets } from "../../src/plan/plan-desired.ts";
 import { desiredOf, type Files, PlannedTenant, summary } from "./plan-world.ts";
 
 const before: Files = { sections: { policy: "{ maxTradeUsd: 500, feeBps: 100 }", rateLimit: "{ perMinute: 20 }" } };

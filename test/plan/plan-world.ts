@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { applyInputOf, liveConfigOf } from "../../src/app/apply/live-config.ts";
 import type { TenantConfig } from "../../src/config/tenant-config.ts";
 import type { PlacedMarket } from "../../src/config/tenant-files/market-files.ts";
 import { operations } from "../../src/contract/operations.ts";
@@ -10,7 +9,7 @@ import { SINGLE } from "../../src/engine/rows.ts";
 import { makePlan } from "../../src/plan/plan.ts";
 import { type Choices, decide } from "../../src/plan/plan-decision.ts";
 import { documentOf, importsOf, movedOf } from "../../src/plan/plan-document.ts";
-import type { Desired, Plan } from "../../src/plan/plan-types.ts";
+import type { Desired, LiveConfig, Plan } from "../../src/plan/plan-types.ts";
 import { encodeResult } from "../../src/services/answers.ts";
 import { applyCommandOf, configurationOf } from "../../src/services/configuration/configuration.ts";
 import { parse, tenantText } from "../config/support.ts";
@@ -70,7 +69,7 @@ export class PlannedTenant {
   readonly world = new World();
   #ids = 0;
 
-  live() {
+  live(): LiveConfig {
     const names = this.world.all("marketKey");
     const markets = this.world.all("market").flatMap(([id, market]) => {
       const marketState = this.world.get("marketState", id);
@@ -91,7 +90,7 @@ export class PlannedTenant {
       freeze: null,
       now: this.world.now,
     };
-    return liveConfigOf(encodeResult("getConfig", configurationOf("acme", rows)));
+    return encodeResult("getConfig", configurationOf("acme", rows)) as LiveConfig;
   }
 
   plan(files: Files | Desired): Plan {
@@ -108,7 +107,7 @@ export class PlannedTenant {
       this.#ids += 1;
       return `m${this.#ids}`;
     };
-    const input = applyInputOf(writes, { plan, desired }, { gitCommit: null, hashes: new Map() });
+    const input = { ...writes, gitCommit: null, rollbackTo: null, feeds: {} };
     // As it travels: through its text, and the schema of the operation.
     const arrived = operations.applyConfig.input.parse(JSON.parse(JSON.stringify(input)));
     this.world.run(applyCommandOf(arrived, newId));

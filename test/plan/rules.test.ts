@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { neverApplied } from "../../src/app/apply/live-config.ts";
-import { makePlan, marketMoney } from "../../src/plan/plan.ts";
+import { marketMoney } from "../../src/plan/judge.ts";
+import { makePlan, neverApplied } from "../../src/plan/plan.ts";
 import { decide, refusalsOf } from "../../src/plan/plan-decision.ts";
 import { documentOf } from "../../src/plan/plan-document.ts";
 import { evaluate, evaluateRules, factsOfFiles, factsOfPlan, ruleFindings } from "../../src/plan/rules/rules.ts";
@@ -144,7 +144,7 @@ describe("rules", () => {
 
 describe("a plan under rules", () => {
   const desired = desiredOf({ sections, markets: [{ key: "rain" }] });
-  const live = { ...neverApplied(NOW), version: 1, capitalUsd: 5000, treasuryUsd: 4000 };
+  const live = { ...neverApplied("acme", NOW), version: 1, capitalUsd: 5000, treasuryUsd: 4000 };
   const plan = makePlan(desired, live);
   const money = { ...marketMoney(plan, desired, live), trades: null };
 
@@ -189,7 +189,9 @@ describe("a plan under rules", () => {
     const open = { ...plan, rules: [asked] };
     expect(() => decide(open, desired, live, choices)).toThrow("rules.asked: who says so?");
     expect(refusalsOf(open, { ...choices, acceptedRules: ["asked"] })).toEqual([]);
-    expect(decide(open, desired, live, { ...choices, acceptedRules: ["asked"] }).create).toEqual(["rain"]);
+    expect(decide(open, desired, live, { ...choices, acceptedRules: ["asked"] }).markets).toMatchObject([
+      { key: "rain" },
+    ]);
     expect(refusalsOf({ ...open, empty: true }, choices)).toEqual([]);
   });
 });

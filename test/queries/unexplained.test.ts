@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MarketTerms } from "../../src/domain/market/terms.ts";
 import type { PaymentFact } from "../../src/engine/payments.ts";
-import { leaveOutVouched, SCHEMA, VOUCHED } from "../../src/ledger/schema.ts";
+import { leaveOutUnproven, MAC_TABLES, SCHEMA } from "../../src/ledger/schema.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { NOTHING_OFF } from "../../src/queries/reconcile/checks.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
@@ -87,22 +87,22 @@ test("every table of the schema is accounted for, by the chain or by a backup's 
      where relnamespace = 'public'::regnamespace and relkind = 'r' and relpersistence = 'p' and relname <> 'migration'
      order by 1`;
   expect(rows.map(({ relname }) => relname)).toEqual(
-    SCHEMA.filter(({ vouchedBy }) => vouchedBy !== undefined)
+    SCHEMA.filter(({ provenBy }) => provenBy !== undefined)
       .map(({ name }) => name)
       .sort(),
   );
 });
 
-test("rows that only a backup's mac vouches for can be left out, and the log still explains the rest", async () => {
+test("rows that only a backup's mac proves can be left out, and the log still explains the rest", async () => {
   const keys: Record<string, unknown>[] = [];
   const leaveOut = async (sql: Sql) => {
     await sql`insert into api_key values (${"b".repeat(64)}, 'forged', 'admin', 0, null, 1, '*', '')`;
-    await leaveOutVouched(sql);
+    await leaveOutUnproven(sql);
     keys.push(...(await sql`select name from api_key where name = 'forged'`));
   };
   expect(await foundAfter(leaveOut)).toEqual([]);
   expect(keys).toEqual([]);
-  expect(VOUCHED).toContain("stored_answer");
+  expect(MAC_TABLES).toContain("stored_answer");
 });
 
 describe("a row that no entry explains is found", () => {

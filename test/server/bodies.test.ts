@@ -95,6 +95,16 @@ describe("bodies", () => {
     await expectRefusal(await post(body), 400, "BAD_REQUEST");
   });
 
+  test.each(["9007199254740993", "0.300000000000000044", "1e400", "-0"])(
+    "with the number %s, which a double changes, are 400 with its path",
+    async (number) => {
+      const text = JSON.stringify({ ...market, meta: { sizes: [1, 2] } }).replace("[1,2]", `[1,${number}]`);
+      const response = await post(text);
+      expect(await response.clone().text()).toContain("meta.sizes.1: is a number that JSON readers change");
+      await expectRefusal(response, 400, "BAD_REQUEST");
+    },
+  );
+
   test("of 64 KiB and of 32 levels pass the limits", async () => {
     const filler = JSON.stringify({ ...market, x: "" }).length;
     await accepted(await post(JSON.stringify({ ...market, x: "x".repeat(64 * 1024 - filler) })));

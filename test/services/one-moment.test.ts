@@ -79,9 +79,9 @@ beforeAll(async () => {
     startTenant(),
     ...[0, 1].map((lane) =>
       keepDoing(async (round) => {
-        const newcomer = `newcomer ${lane} ${round}`;
-        await crowded.deposit(newcomer, 2 * STAKE_USD);
-        await crowded.api(newcomer).placeTrade({
+        const trader = `trader ${lane} ${round}`;
+        await crowded.deposit(trader, 2 * STAKE_USD);
+        await crowded.api(trader).placeTrade({
           marketId,
           selection: { side: (round + lane) % 2 ? "yes" : "no" },
           amount: STAKE_USD,
@@ -306,8 +306,8 @@ describe("under load, one answer is of one moment:", () => {
       );
       const open = async () => {
         const stream = new EventStream(new Socket());
-        const spectator = { address: "127.0.0.1", userId: undefined };
-        const client = { ...spectator, stream, markets: new Set([rising()]), isStillValid: async () => true };
+        const visitor = { address: "127.0.0.1", userId: undefined };
+        const client = { ...visitor, stream, markets: new Set([rising()]), isStillValid: async () => true };
         await hub.add(client, undefined);
         return stream;
       };

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { liveConfigOf } from "../../src/app/apply/live-config.ts";
-import { readPlanMoney } from "../../src/app/apply/plan-tenant.ts";
-import { makePlan } from "../../src/plan/plan.ts";
+import { planOn } from "../../src/app/apply/plan-tenant.ts";
+import { readLive } from "../../src/app/tenant/config-session.ts";
 import { factsOfPlan } from "../../src/plan/rules/rules.ts";
+import { oracleSetup } from "../../src/services/feeds.ts";
+import { parse, tenantText } from "../config/support.ts";
 import { desiredOf, type Files } from "../plan/plan-world.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
@@ -34,11 +35,16 @@ beforeAll(async () => {
 afterAll(() => tenant?.close());
 
 const base = { kyc: "{ required: false }" };
-async function moneyOf(files: Files) {
-  const live = liveConfigOf(await tenant.api().getConfig({}));
+async function planOf(files: Files) {
+  const api = tenant.api();
   const desired = desiredOf({ keys: {}, ...files, sections: { ...base, ...files.sections } });
-  return readPlanMoney(tenant.api(), makePlan(desired, live), desired, live);
+  const surroundings = { feeds: oracleSetup(), config: parse(tenantText()) };
+  const planned = await planOn({ api, config: await readLive(api) }, () => desired, surroundings);
+  const { money } = planned.plan;
+  if (!money) throw new Error("A plan on what is live has its money");
+  return { ...planned, money };
 }
+const moneyOf = async (files: Files) => (await planOf(files)).money;
 const ruleOf = async (policy: string, sections: Record<string, string> = {}) =>
   (await moneyOf({ sections: { policy, ...sections } })).trades?.rules;
 
@@ -101,14 +107,8 @@ test("new markets may lose what the house puts into them, and the treasury is co
 });
 
 test("the worst case of a rule counts every unsettled market once, and the planned ones; not the settled", async () => {
-  const files = { sections: base, keys: {}, markets: [{ key: "c", liquidityUsd: 2_000_000_000n, closeAt: 4e12 }] };
-  const worstCase = async () => {
-    const live = liveConfigOf(await tenant.api().getConfig({}));
-    const desired = desiredOf(files);
-    const plan = makePlan(desired, live);
-    const money = await readPlanMoney(tenant.api(), plan, desired, live);
-    return factsOfPlan({ plan, desired, live, money }, {}).worstCaseLoss;
-  };
+  const files = { markets: [{ key: "c", liquidityUsd: 2_000_000_000n, closeAt: 4e12 }] };
+  const worstCase = async () => factsOfPlan(await planOf(files), {}).worstCaseLoss;
   // The market of this file was made over the API and has no key.
   expect(await worstCase()).toBe(1000 + 2000);
   const settled = await tenant.market();

@@ -8,7 +8,7 @@ export const PURE_FOLDERS = ["domain", "contract", "engine", "replay", "plan", "
  */
 export const SHARED_FOLDERS = [
   ...["cli", "embed", "oracle"],
-  ...["services", "server", "ledger", "rotation", "postgres", "outgoing", "queries", "client", "providers", "deploy"],
+  ...["services", "server", "ledger", "postgres", "outgoing", "queries", "client", "providers", "deploy"],
 ];
 
 /** Test files of shared folders that change their process all the same, so each has one of its own. */
@@ -16,3 +16,11 @@ export const OWN_FILES = [
   ...["config-doors", "engine", "external", "file-reads", "heap", "init-prompts", "password", "rolling-upgrade"],
   ...["door", "set-back-log", "show-page", "stream-hub", "upgrade"],
 ];
+
+/**
+ * What takes long and changes seldom: kills in a loop, standbys that go away, an upgrade and every rotation under load, and
+ * thousands of hostile connections. `npm run test:all` runs it beside all else, and so does `npx vitest run` with its name.
+ */
+export const RARE = ["crash/**/*", "rotation/**/*", "siege/**/*", "ledger/standby", "cli/rolling-upgrade"].map(
+  (name) => `test/${name}.test.ts`,
+);

@@ -5,15 +5,15 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { fingerprintOfAsked } from "../../domain/access/idempotency.ts";
 import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Choices, decide, type Writes, written } from "../../plan/plan-decision.ts";
+import { termsOf } from "../../domain/market/terms.ts";
+import { type Choices, decide, type Writes, writesOf, written } from "../../plan/plan-decision.ts";
+import { leftBy } from "../../plan/plan-desired.ts";
 import { documentOf } from "../../plan/plan-document.ts";
-import { leftBy } from "../../plan/plan-left.ts";
 import type { Desired, LiveConfig, Plan, PlanItem } from "../../plan/plan-types.ts";
 import { SchemaBehind } from "../../postgres/migrate.ts";
 import { noticeToServers } from "../database/owner-tasks.ts";
-import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
+import { type ConfigSession, type LiveTenant, readLive } from "../tenant/config-session.ts";
 import { keepLastMarket } from "../tenant/last-market.ts";
-import { applyInputOf, liveConfigOf, repeatInputOf } from "./live-config.ts";
 import { fromFiles, fromHistory, planOn, type Source } from "./plan-tenant.ts";
 
 /**
@@ -74,7 +74,7 @@ export async function applyTenant(
       decision = await decideOn(session, now, asked);
       return carryOut(session, now, decision);
     });
-    if (done.changed) await rememberLast(session, live, decision.writes.create.at(-1));
+    if (done.changed) await rememberLast(session, live, decision.writes.markets.at(-1)?.key);
     return { ...done, migrations };
   } catch (error) {
     throw atSearch(error, session);
@@ -96,7 +96,7 @@ async function rememberLast(session: ConfigSession, { api }: LiveTenant, key: st
  */
 async function afterAnotherApply(refusal: unknown, live: LiveTenant, plan: Plan): Promise<LiveTenant> {
   if (!(refusal instanceof Fault) || refusal.code !== "REFUSED") throw refusal;
-  const config = await live.api.getConfig({});
+  const config = await readLive(live.api);
   if (config.version === plan.liveVersion) throw refusal;
   return { ...live, config };
 }
@@ -144,7 +144,7 @@ export interface RolledBack extends CarriedOut {
  * @param source gives the document, where some of its values are to be others
  */
 export async function rollBack(
-  session: Place,
+  session: PlannedSession,
   live: LiveTenant,
   { to, source = fromHistory(to), ...answers }: Omit<Asked, "source"> & { to: number; source?: Source },
 ): Promise<RolledBack> {
@@ -153,15 +153,15 @@ export async function rollBack(
     (await firstResult(session, live, asked)) ??
     (await carryOut(session, live, await decideOn(session, live, asked), to));
   const { document, stored = document } = done.desired;
-  const after = liveConfigOf(await live.api.getConfig({}));
+  const after = await readLive(live.api);
   const left = leftBy(
     { ...document, keyring: stored.keyring },
-    { before: liveConfigOf(live.config), live: after, file: documentOf(session.config, session.markets, []) },
+    { before: live.config, live: after, file: documentOf(session.config, session.markets, []) },
   );
   return { ...done, left, after };
 }
 
-type Place = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
+type PlannedSession = Pick<ConfigSession, "directory" | "feeds" | "config" | "markets">;
 
 interface Asked {
   choose: Chooser;
@@ -182,7 +182,7 @@ interface Decision {
 
 /** @param live undefined for a tenant that was never applied */
 async function decideOn(
-  session: Place,
+  session: PlannedSession,
   live: LiveTenant | undefined,
   { choose, source, repeatable }: Asked,
 ): Promise<Decision> {
@@ -199,16 +199,21 @@ function fingerprintOfLine({ asked = null }: Desired, repeatable: Choices | unde
   return fingerprintOfAsked({ asked, choices: { ...choices, acceptedRules: [...acceptedRules], breakFreeze } });
 }
 
+/** A version that no tenant has. */
+const NO_VERSION = Number.MAX_SAFE_INTEGER;
+
 /** What came of the first request under the idempotency key. It is asked before anything is decided: what is live may differ by now. */
 async function firstResult(
-  session: Place,
+  session: PlannedSession,
   live: LiveTenant,
   { source, repeatable }: Asked,
 ): Promise<CarriedOut | undefined> {
   if (repeatable === undefined) return undefined;
-  const { plan, desired } = await planOn(live, source, session);
+  const { plan, desired, live: config } = await planOn(live, source, session);
+  // It writes nothing, and is refused as stale where the key has no answer.
+  const nothing = writesOf({ ...plan, items: [] }, desired, config, { onDrift: "fail", acceptLoosening: false });
   const answer = await live.api
-    .applyConfig(repeatInputOf({ plan, desired }), fingerprintOfLine(desired, repeatable))
+    .applyConfig({ ...nothing, ifVersion: NO_VERSION, feeds: {} }, fingerprintOfLine(desired, repeatable))
     .catch((error: unknown) => {
       if (error instanceof Fault && (error.code === "REFUSED" || error.code === "FROZEN")) return undefined;
       throw error;
@@ -223,20 +228,29 @@ async function entryOf(api: Api, { seq }: WireResult<"applyConfig">) {
 }
 
 async function carryOut(
-  session: Place,
+  session: PlannedSession,
   { api }: LiveTenant,
   { plan, desired, items, writes, fingerprint }: Decision,
   rollbackTo?: number,
 ): Promise<CarriedOut> {
   // What comes from an earlier apply is of that one's commit, whatever stands in the directory by now.
   const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
-  const facts = { gitCommit, rollbackTo, hashes: session.feeds.hashes };
-  const answer = await api.applyConfig(applyInputOf(writes, { plan, desired }, facts), fingerprint);
+  const feeds = feedsIn(writes, session.feeds);
+  const answer = await api.applyConfig({ ...writes, gitCommit, rollbackTo: rollbackTo ?? null, feeds }, fingerprint);
   const { changed } = answer;
   // What is committed stands, whether or not it can be read again.
   const read = entryOf(api, answer);
   const entry = await (fingerprint === undefined ? read.catch(() => undefined) : read);
   return { changed, items: changed ? items : [], gitCommit, plan, desired, entry };
+}
+
+/** The hashes of the feeds that new markets refer to, as the files define them: a running server may not know them yet. */
+function feedsIn({ markets }: Writes, { hashes }: ConfigSession["feeds"]): Record<string, string> {
+  const feeds = markets.flatMap(({ resolutionRef, meta = {}, closeAt }) => {
+    const outcome = termsOf({ resolutionRef, meta, closeAt: Date.parse(closeAt) }, hashes);
+    return outcome.kind === "terms" ? [[outcome.terms.feed, outcome.terms.feedSha256] as const] : [];
+  });
+  return Object.fromEntries(feeds);
 }
 
 /**

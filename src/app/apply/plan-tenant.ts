@@ -1,32 +1,19 @@
 import { everyPage } from "../../client/pages.ts";
 import { anchorWarnings } from "../../config/anchor-files.ts";
-import { ConfigError, headlineOf } from "../../config/config-error.ts";
+import { headlineOf } from "../../config/config-error.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
-import { describeReference } from "../../config/secrets/secrets.ts";
-import type { TenantConfig } from "../../config/tenant-config.ts";
-import type { Api } from "../../contract/operations.ts";
-import { type ConfigDocument, ConfigDocumentInput } from "../../contract/resources/config-document.ts";
-import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
+import type { Api, WireInput } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { FeedDefinition } from "../../domain/feeds/feed.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { changesRules, makePlan, marketMoney, termsOf } from "../../plan/plan.ts";
-import { createdMarket } from "../../plan/plan-compare.ts";
-import { scopeWarnings } from "../../plan/plan-decision.ts";
-import { documentOf, importsOf, movedOf, onlyTargets } from "../../plan/plan-document.ts";
-import { assumedFingerprint } from "../../plan/plan-keys.ts";
-import { meantBy, movedBack, takenBack } from "../../plan/plan-left.ts";
-import type {
-  BrokenRule,
-  Desired,
-  DesiredKey,
-  LiveConfig,
-  Plan,
-  PlanMoney,
-  UnsettledMarket,
-} from "../../plan/plan-types.ts";
+import { parseTimestamp } from "../../domain/time/timestamp.ts";
+import { feedsOf, judge, questionsOf, referenceWarnings } from "../../plan/judge.ts";
+import { makePlan, neverApplied } from "../../plan/plan.ts";
+import { desiredByApply, desiredByFiles } from "../../plan/plan-desired.ts";
+import type { Desired, LiveConfig, Plan, UnsettledMarket } from "../../plan/plan-types.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
-import { liveConfigOf, neverApplied } from "./live-config.ts";
-import { manyReferenceWarnings } from "./market-warnings.ts";
+import type { TenantSession } from "../tenant/session.ts";
+import { tenantFeeds } from "../tenant/tenant-oracle.ts";
 
 /** A plan, and the two states that it compares. */
 export interface PlannedTenant {
@@ -36,31 +23,18 @@ export interface PlannedTenant {
 }
 
 /** Where the state that a tenant is to have comes from: its files, or the document of an earlier apply. */
-export type Source = (live: LiveConfig, api: Api | undefined) => Promise<Desired>;
+export type Source = (live: LiveConfig, api: Api | undefined) => Desired | Promise<Desired>;
 
 /**
  * The state that the tenant's files describe.
  * @param targets the fields that alone are meant
  */
 export function fromFiles(
-  { config, markets }: Pick<ConfigSession, "config" | "markets">,
-  keysAtHand: readonly KeyAtHand[],
+  tenant: Pick<ConfigSession, "config" | "markets">,
+  keys: readonly KeyAtHand[],
   targets?: readonly string[],
 ): Source {
-  return async (live) => {
-    const keys = keysAtHand.map(({ value, expires, ...key }): DesiredKey => {
-      const hash = value === undefined ? undefined : hashApiKey(value);
-      const fingerprint = hash === undefined ? assumedFingerprint(key.name, live) : keyFingerprint(hash);
-      const stated = config.keys[key.type].find(({ name }) => name === key.name);
-      const reference = stated && describeReference(stated.secret).replace(/^env /, "");
-      return { ...key, hash, fingerprint, reference, expiresAt: expires ?? null };
-    });
-    const document = documentOf(config, markets, keys);
-    const { sha256: fileSha256 } = config.source;
-    const asked = { fileSha256, document, targets: targets === undefined ? null : [...targets] };
-    const whole = { document, keys, fileSha256, moved: movedOf(markets), imports: importsOf(markets), asked };
-    return targets ? onlyTargets(whole, live, targets) : whole;
-  };
+  return (live) => desiredByFiles(tenant, keys, live, targets);
 }
 
 /**
@@ -70,21 +44,7 @@ export function fromFiles(
 export function fromHistory(seq: number): Source {
   return async (live, api) => {
     if (!api) throw new Fault("NOT_FOUND", `Nothing was applied yet, so there is no apply ${seq} to go back to`);
-    const { document, fileSha256, gitCommit, livePolicy } = await api.getApply({ seq });
-    if (!ConfigDocumentInput.safeParse(document).success)
-      throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
-    const stored = document as ConfigDocument;
-    const meant = meantBy(stored);
-    const stated = await statedSince(seq, api, live);
-    return {
-      document: { ...meant, policy: takenBack(meant.policy, stated, livePolicy), adopted: {} },
-      stored,
-      keys: undefined,
-      moved: movedBack(stored, live),
-      fileSha256: String(fileSha256),
-      gitCommit,
-      asked: { rollbackTo: seq },
-    };
+    return desiredByApply(await api.getApply({ seq }), live, await statedSince(seq, api, live));
   };
 }
 
@@ -102,98 +62,39 @@ async function statedSince(seq: number, api: Api, { document }: LiveConfig): Pro
 
 /** Plans on what is live; undefined stands for a tenant that was never applied. */
 export async function planOn(
-  tenant: LiveTenant | undefined,
+  tenant: Pick<LiveTenant, "api" | "config" | "scopes"> | undefined,
   source: Source,
   { feeds, config }: Pick<ConfigSession, "feeds" | "config">,
 ): Promise<PlannedTenant> {
-  const known = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
-  const desired = keepKeys(await source(known, tenant?.api), known);
-  const live = await withUnkeyed(known, desired, tenant?.api);
-  const plan = makePlan(desired, live, tenant?.config.changes);
-  const money = await readPlanMoney(tenant?.api, plan, desired, live);
-  const created = new Set(plan.items.flatMap((item) => createdMarket(item) ?? []));
-  const fresh = Object.entries(desired.document.declared).filter(([key]) => created.has(key));
-  const found = await manyReferenceWarnings(new Map(fresh), feeds, tenant?.api);
-  const ofMarkets = [...found].flatMap(([key, warnings]) => warnings.map((warning) => `markets.${key}: ${warning}`));
-  const ofScopes = scopeWarnings(plan, desired, live, tenant?.scopes);
-  const { rules, warnings: ofRules } = await judgedByRules({ plan, desired, live, money }, config);
-  const warnings = [...plan.warnings, ...ofMarkets, ...ofScopes, ...ofRules];
-  return { plan: { ...plan, warnings, ...(rules.length > 0 && { rules }), money }, desired, live };
-}
-
-/**
- * What the operator's rules say of a plan.
- * @throws ConfigError with the rules that cannot be evaluated
- */
-async function judgedByRules(
-  planned: PlannedTenant & { money: PlanMoney },
-  { rules, labels, source }: TenantConfig,
-): Promise<{ rules: BrokenRule[]; warnings: string[] }> {
-  if (rules.length === 0) return { rules: [], warnings: [] };
-  const { evaluateRules, factsOfPlan } = await import("../../plan/rules/rules.ts");
-  const { broken, invalid } = evaluateRules(rules, factsOfPlan(planned, labels));
-  if (invalid.length > 0) throw new ConfigError(source.problems(invalid));
-  const warned = broken.filter(({ effect }) => effect === "warn");
-  return {
-    rules: broken
-      .filter(({ effect }) => effect !== "warn")
-      .map(({ name, effect, message }) => ({ name, effect, message })),
-    warnings: warned.map(({ name, message }) => `rules.${name}: ${message}`),
-  };
-}
-
-/** What new markets of a plan may lose, and what its changed rules would have meant for the last 30 days of trades. */
-export async function readPlanMoney(
-  api: Api | undefined,
-  plan: Plan,
-  desired: Desired,
-  live: LiveConfig,
-): Promise<PlanMoney> {
-  const terms = termsOf(plan, desired, live);
-  const isPreviewed = live.version > 0 && changesRules(terms);
-  const trades = api && isPreviewed ? await api.previewPolicy(terms) : null;
-  return { ...marketMoney(plan, desired, live), trades };
-}
-
-/** A source without keys keeps the keys that were applied. */
-function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
-  if (desired.keys || document === undefined) return desired;
-  const { keyring = {} } = document;
-  return { ...desired, document: { ...desired.document, keyring } };
-}
-
-/** What a plan of the files is to hold, beyond all that they say. */
-interface PlanTerms {
-  /** The fields that alone are meant. */
-  targets?: readonly string[] | undefined;
-  /** From when on recorded commands are decided again under the proposed policy, milliseconds since 1970. */
-  replayFrom?: number | undefined;
+  const api = tenant?.api;
+  const known = tenant?.config ?? neverApplied(config.tenant, wallClockMs());
+  const desired = await source(known, api);
+  const live = await withUnkeyed(known, desired, api);
+  const found = makePlan(desired, live);
+  const asked = questionsOf(found, desired, live, feeds);
+  const trades = api && asked.rules ? await api.previewPolicy(asked.rules) : null;
+  const prices = await lastPrices(asked.feeds, api);
+  const judged = judge(found, desired, live, { feeds, prices, scopes: tenant?.scopes, trades });
+  if (config.rules.length === 0) return { plan: judged, desired, live };
+  const { judgeByRules } = await import("../../plan/rules/rules.ts");
+  return { plan: judgeByRules(judged, desired, live, config), desired, live };
 }
 
 /**
  * Plans what the files say and changes nothing: not even a database is created.
+ * @param targets the fields that alone are meant
  * @throws ConfigError naming the keys whose values cannot be used
  */
-export async function planTenant(
-  session: ConfigSession,
-  { targets, replayFrom }: PlanTerms = {},
-): Promise<PlannedTenant> {
+export async function planTenant(session: ConfigSession, targets?: readonly string[]): Promise<PlannedTenant> {
   const source = fromFiles(session, session.keysAtHand(), targets);
-  const tenant = await session.open();
-  const planned = await planOn(tenant, source, session);
+  const planned = await planOn(await session.open(), source, session);
   const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config).map(headlineOf)];
-  const plan: Plan = { ...planned.plan, warnings };
-  if (replayFrom === undefined) return { ...planned, plan };
-  const { after } = termsOf(plan, planned.desired, planned.live);
-  const { replayUnder } = await import("../replay/replay-window.ts");
-  const replay = await replayUnder(after, tenant, { from: replayFrom, to: planned.live.now });
-  return { ...planned, plan: { ...plan, replay } };
+  return { ...planned, plan: { ...planned.plan, warnings } };
 }
 
 /** The markets that are not settled, those without a key too. */
-export async function readUnsettled(api: Api): Promise<UnsettledMarket[]> {
-  const markets = await everyPage((page) => api.listUnsettledMarkets(page));
-  return markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: Date.parse(closeAt) }));
+export function readUnsettled(api: Api): Promise<UnsettledMarket[]> {
+  return everyPage((page) => api.listUnsettledMarkets(page));
 }
 
 /** Adds the markets without a key where the files take one over that has none yet; most plans ask for nothing. */
@@ -207,4 +108,31 @@ async function withUnkeyed(
   if (!isAsked) return live;
   const markets = api ? await readUnsettled(api) : [];
   return { ...live, unkeyed: markets.filter(({ key }) => key === null) };
+}
+
+/** In one request. */
+const FEEDS_AT_ONCE = 200;
+
+/** @param api undefined for a tenant that was never applied, which has no prices */
+async function lastPrices(feeds: readonly FeedDefinition[], api: Api | undefined): Promise<Map<string, string | null>> {
+  const latest = new Map<string, string | null>();
+  const asked = feeds.map(({ key, sources }) => ({ key, sources: [...sources] }));
+  for (let start = 0; api && start < asked.length; start += FEEDS_AT_ONCE) {
+    const answered = await api.listLatestPrices({ feeds: asked.slice(start, start + FEEDS_AT_ONCE) });
+    for (const { key, price } of answered) latest.set(key, price);
+  }
+  return latest;
+}
+
+/** The probable mistakes in a market that is about to be created. */
+export async function marketWarnings(
+  { resolutionRef, meta = {}, closeAt }: Pick<WireInput<"createMarket">, "resolutionRef" | "meta" | "closeAt">,
+  { tenant, api }: TenantSession,
+): Promise<string[]> {
+  const closing = parseTimestamp(closeAt);
+  // The API refuses an invalid time itself.
+  if (closing === undefined) return [];
+  const market = { resolutionRef, meta, closeAt: closing };
+  const feeds = tenantFeeds(tenant.config);
+  return referenceWarnings(market, feeds, await lastPrices(feedsOf([market], feeds), api()));
 }

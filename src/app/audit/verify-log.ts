@@ -8,7 +8,7 @@ import { raiseVerifiedPoint, readVerifiedPoint } from "../../services/anchors/kn
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
-import type { Session } from "../tenant/session.ts";
+import type { TenantSession } from "../tenant/session.ts";
 import { knownToOperator, readAnchors } from "./anchors-in-file.ts";
 import {
   type ChainReport,
@@ -40,7 +40,7 @@ interface Terms {
  * @param incremental begins where this directory's last verification ended
  */
 export async function verificationOf(
-  session: Session,
+  session: TenantSession,
   { anchor, incremental, note }: Terms & { incremental: boolean },
 ): Promise<Verification> {
   const { tenant, services, logText } = session;
@@ -67,7 +67,7 @@ const CONFIRMED_AGAIN_MS = 500;
  * Whether an entry that was read would outlive the database's server. Kept although only the primary has it, it would make the log
  * of the next primary one that was set back. A server states it as an anchor only once it would.
  */
-export async function isConfirmed(seq: number, { services, api }: Session): Promise<boolean> {
+export async function isConfirmed(seq: number, { services, api }: TenantSession): Promise<boolean> {
   if (services)
     return confirmLog(services.background).then(
       () => true,

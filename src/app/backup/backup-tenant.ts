@@ -76,11 +76,11 @@ async function ownDatabase(tenant: OperatorTenant): Promise<Connection | undefin
   );
 }
 
-/** A file beside the directory's database, which git ignores. */
+/** A file beside the directory's database, which git ignores. Two backups of a small tenant fit into one second. */
 export async function newBackupFile({ id, directory }: Pick<OperatorTenant, "id" | "directory">, encrypted: boolean) {
   const folder = createStateFolder(directory, "backups");
-  const stamp = new Date(wallClockMs()).toISOString().slice(0, 19).replaceAll(":", "");
-  return displayPath(join(folder, `${id}-${stamp}Z.backup.gz${encrypted ? ".age" : ""}`));
+  const stamp = new Date(wallClockMs()).toISOString().replaceAll(":", "");
+  return displayPath(join(folder, `${id}-${stamp}.backup.gz${encrypted ? ".age" : ""}`));
 }
 
 /**

@@ -2,7 +2,7 @@ import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { BackupManifest } from "../../ledger/backup/backup-format.ts";
 import { inspectBackup } from "../../ledger/backup/backup-reader.ts";
-import { VOUCHED } from "../../ledger/schema.ts";
+import { MAC_TABLES } from "../../ledger/schema.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import { type Restored, restoreDatabase, restoreInto } from "../../services/tenant/restore.ts";
 import { readAnchors } from "../audit/anchors-in-file.ts";
@@ -85,5 +85,5 @@ function permitUnauthenticated({ file, allowUnauthenticated }: RestoreRequest, n
       "INTEGRITY",
       `${file} carries no mac, so nothing says who wrote it; --allow-unauthenticated takes what the chain explains of it`,
     );
-  note(`No key vouches for this file: what the log does not tell is left out (${VOUCHED.join(", ")}, API keys)`);
+  note(`No key authenticates this file: what the log does not tell is left out (${MAC_TABLES.join(", ")}, API keys)`);
 }

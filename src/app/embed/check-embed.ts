@@ -50,13 +50,13 @@ export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: C
   ];
 }
 
-interface Answer {
+interface Fetched {
   status: number;
   headers: Headers;
   text: string;
 }
 
-async function ask(request: typeof fetch, address: string, method = "GET"): Promise<Answer | string> {
+async function ask(request: typeof fetch, address: string, method = "GET"): Promise<Fetched | string> {
   try {
     const response = await request(address, { method, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -76,19 +76,19 @@ function checkHttps(url: string): Check {
 
 interface ScriptTerms {
   /** What the same address answers to HEAD. */
-  head: Answer | string;
+  head: Fetched | string;
   /** What an address that no build has answers. */
-  missing: Answer | string;
+  missing: Fetched | string;
   /** This build's. */
   loader: string;
 }
 
 /** The loader at the address that snippets name. */
-function checkScript(answer: Answer | string, { head, missing, loader }: ScriptTerms): Check {
+function checkScript(answer: Fetched | string, { head, missing, loader }: ScriptTerms): Check {
   const check = "script";
   const fail = (detail: string): Check => ({ check, result: "fail", detail });
   for (const each of [answer, head, missing]) if (typeof each === "string") return fail(each);
-  const [{ status, headers, text }, asked, refused] = [answer, head, missing] as [Answer, Answer, Answer];
+  const [{ status, headers, text }, asked, refused] = [answer, head, missing] as [Fetched, Fetched, Fetched];
   const isForAll = (each: Headers): boolean => each.get("access-control-allow-origin") === "*";
   if (status !== 200) return fail(`${LOADER_PATH} answers ${status}`);
   if (!/javascript/.test(headers.get("content-type") ?? "")) return fail(`${LOADER_PATH} is not sent as a script`);
@@ -112,7 +112,7 @@ function maxAgeOf(headers: Headers): number | undefined {
   return stated === undefined ? undefined : Number(stated);
 }
 
-function checkFrame(answer: Answer | string): Check {
+function checkFrame(answer: Fetched | string): Check {
   const check = "frame";
   const fail = (detail: string): Check => ({ check, result: "fail", detail });
   if (typeof answer === "string") return fail(answer);
@@ -150,7 +150,7 @@ function checkOrigin(origin: string, baseUrl: string, allowedOrigins: readonly s
 }
 
 /** The server's own list, which may be older than the file's. */
-function checkAncestors(origin: string, answer: Answer | string): Check {
+function checkAncestors(origin: string, answer: Fetched | string): Check {
   const check = "frame-ancestors";
   if (typeof answer === "string") return { check, result: "fail", detail: answer };
   const sources = /frame-ancestors ([^;]*)/.exec(answer.headers.get("content-security-policy") ?? "")?.[1] ?? "";

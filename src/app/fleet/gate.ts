@@ -10,7 +10,7 @@ import { verificationOf } from "../audit/verify-log.ts";
 import { examineTenant } from "../checks/examine.ts";
 import { databaseUrlAtHand, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { serversHere } from "../tenant/servers-here.ts";
-import { openSession, type Session, type SessionOptions } from "../tenant/session.ts";
+import { openSession, type SessionOptions, type TenantSession } from "../tenant/session.ts";
 import type { GateResult } from "./fleet-run.ts";
 
 type Gate = Wave["gate"];
@@ -36,7 +36,7 @@ interface Surroundings {
 type Finding = Omit<GateResult, "tenant">;
 
 /** A look at one tenant; throws where it cannot be had. */
-type Look = (tenant: GatedTenant) => Promise<Finding[]>;
+type GateCheck = (tenant: GatedTenant) => Promise<Finding[]>;
 
 /**
  * Looks at the gate of a wave: doctor, reconciliation and chain, then the command, which comes only behind what passed; of one kind all tenants are looked at. What cannot be looked at is not passed.
@@ -44,7 +44,7 @@ type Look = (tenant: GatedTenant) => Promise<Finding[]>;
 export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], around: Surroundings): Promise<void> {
   const { directory, parallelism, signal, note, found } = around;
   let passes = true;
-  const each = async (checks: readonly string[], look: Look): Promise<void> => {
+  const each = async (checks: readonly string[], look: GateCheck): Promise<void> => {
     const one = async (tenant: GatedTenant): Promise<void> => {
       if (signal.aborted) return;
       const results = await look(tenant).catch((error: Error) =>
@@ -92,7 +92,7 @@ async function lookByDoctor(
 }
 
 async function prove(
-  session: Session,
+  session: TenantSession,
   proofs: readonly ("reconcile" | "chain")[],
   note: (message: string) => void,
 ): Promise<Finding[]> {
@@ -105,12 +105,12 @@ async function prove(
   return findings;
 }
 
-async function reconciled(session: Session) {
+async function reconciled(session: TenantSession) {
   const { ok, discrepancy } = await session.api().reconcile({});
   return { ok, found: ok ? "the ledger adds up" : `the ledger does not add up: ${discrepancy} USD in sums` };
 }
 
-async function verified(session: Session, note: (message: string) => void) {
+async function verified(session: TenantSession, note: (message: string) => void) {
   const { verify, from, anchors, keep } = await verificationOf(session, { incremental: false, note });
   const report = await verify(session.api(), { from, anchors });
   const { broken, count } = report;
@@ -181,7 +181,7 @@ function besideServer(tenant: GatedTenant, directory: string): GatedTenant {
 async function withTenant<Value>(
   { options }: GatedTenant,
   note: (message: string) => void,
-  work: (session: Session) => Promise<Value>,
+  work: (session: TenantSession) => Promise<Value>,
 ): Promise<Value> {
   const session = await openSession(options, note);
   try {

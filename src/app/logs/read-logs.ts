@@ -2,11 +2,11 @@ import { constants, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
-import { JOURNAL_FILE, type JournalLine } from "../../server/observe/journal.ts";
+import { LOG_FILE, type LogLine } from "../../server/observe/log-files.ts";
 import { openRegular } from "../../services/anchors/anchor-scan.ts";
 import { statePath } from "../../state/state-directory.ts";
 
-export type { JournalLine };
+export type { LogLine };
 
 /** Which lines are meant; all unless given. */
 export interface LogFilter {
@@ -35,7 +35,7 @@ export async function* readLogs(
   folder: string,
   filter: LogFilter,
   from: Map<string, number> = new Map(),
-): AsyncGenerator<JournalLine> {
+): AsyncGenerator<LogLine> {
   for (const name of filesOf(folder)) {
     let at = from.get(name) ?? 0;
     for await (const bytes of linesOf(join(folder, name), at)) {
@@ -74,7 +74,7 @@ async function* linesOf(path: string, start: number): AsyncGenerator<Buffer> {
 function filesOf(folder: string): string[] {
   try {
     return readdirSync(folder)
-      .filter((name) => JOURNAL_FILE.test(name))
+      .filter((name) => LOG_FILE.test(name))
       .toSorted();
   } catch {
     // Nothing was ever served here.
@@ -82,12 +82,12 @@ function filesOf(folder: string): string[] {
   }
 }
 
-function isLine(value: unknown): value is JournalLine {
+function isLine(value: unknown): value is LogLine {
   return typeof value === "object" && value !== null && "ts" in value && "kind" in value;
 }
 
 function matches(
-  line: JournalLine,
+  line: LogLine,
   text: string,
   { since, until, grep, status, level, user, request }: LogFilter,
 ): boolean {

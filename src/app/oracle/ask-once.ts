@@ -7,7 +7,7 @@ import { sweep } from "../../oracle/worker.ts";
 import { feedLines, namedFeeds } from "../../services/feeds.ts";
 import { chooseDoor, type DoorOptions } from "../tenant/door.ts";
 import { type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
-import type { Session } from "../tenant/session.ts";
+import type { TenantSession } from "../tenant/session.ts";
 import { openOracle, tenantFeeds } from "../tenant/tenant-oracle.ts";
 
 export type { FeedCheck } from "../../oracle/check.ts";
@@ -25,7 +25,7 @@ export function requireFeeds({ config }: OperatorTenant, names: readonly string[
 
 /** The tenant's services with its sources, for as long as `work` runs. */
 async function withOracle<Result>(
-  { tenant, services }: Session,
+  { tenant, services }: TenantSession,
   secrets: OracleSecrets,
   work: (context: OracleContext) => Promise<Result>,
 ): Promise<Result> {
@@ -63,11 +63,15 @@ export async function secretsAtHand({
 }
 
 /** Asks every source once, of all feeds or those that are named, and stores nothing. */
-export function checkOnce(session: Session, secrets: OracleSecrets, names: readonly string[]): Promise<FeedCheck[]> {
+export function checkOnce(
+  session: TenantSession,
+  secrets: OracleSecrets,
+  names: readonly string[],
+): Promise<FeedCheck[]> {
   return withOracle(session, secrets, (context) => checkFeeds(context, namedFeeds(context.services.oracle, names)));
 }
 
 /** Sweeps once: settles or holds every market whose time has come. */
-export function sweepOnce(session: Session, secrets: OracleSecrets): Promise<SweepReport> {
+export function sweepOnce(session: TenantSession, secrets: OracleSecrets): Promise<SweepReport> {
   return withOracle(session, secrets, sweep);
 }

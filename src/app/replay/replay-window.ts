@@ -1,19 +1,22 @@
+import { tradingTerms } from "../../plan/judge.ts";
 import { loggedEntry } from "../../replay/logged-rows.ts";
-import { type PlacedEntry, type Replay, type ReplayTerms, replayWindow } from "../../replay/replay.ts";
+import { type PlacedEntry, type Replay, replayWindow } from "../../replay/replay.ts";
+import type { PlannedTenant } from "../apply/plan-tenant.ts";
 import { type Entry, textAfter } from "../audit/walk-log.ts";
 import type { LiveTenant } from "../tenant/config-session.ts";
 
 /**
- * Decides the recorded commands of a window again under other rules, from the log alone: through a server or the
- * database, and nothing is written.
+ * Decides the recorded commands since `from` again under the rules that a plan proposes, from the log alone: through a server
+ * or the database, and nothing is written.
  * @param tenant undefined for one that was never applied, whose window is empty
  */
-export async function replayUnder(
-  terms: ReplayTerms,
+export async function replayPlan(
+  { plan, desired, live }: PlannedTenant,
   tenant: Pick<LiveTenant, "api" | "logText"> | undefined,
-  window: Parameters<typeof replayWindow>[1],
+  from: number,
 ): Promise<Replay> {
-  return replayWindow(tenant ? entryPages(await textAfter(tenant.api, tenant.logText)) : nothing(), window, terms);
+  const entries = tenant ? entryPages(await textAfter(tenant.api, tenant.logText)) : nothing();
+  return replayWindow(entries, { from, to: Date.parse(live.now) }, tradingTerms(plan, desired, live).after);
 }
 
 async function* nothing(): AsyncGenerator<never> {}

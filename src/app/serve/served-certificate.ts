@@ -4,6 +4,7 @@ import { type Certificate, certificateFile, MAX_CERTIFICATE_KIB, readCertificate
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import { repeat } from "../../services/background/repeat.ts";
 import { selfSigned, selfSignedFile } from "./self-signed.ts";
 
 /** The certificate that a server shows, reloaded while it serves. */
@@ -14,7 +15,7 @@ export interface ServedCertificate {
   /** The PEM file that clients can be given to trust. */
   readonly file: string;
   /** Looks for a renewed one until the returned function is called; reports one that cannot be used once. */
-  follow(onRenewed: (certificate: Certificate) => void, onProblem: (error: unknown) => void): () => void;
+  follow(onRenewed: (certificate: Certificate) => void, onProblem: (error: unknown) => void): () => Promise<void>;
 }
 
 interface CertificateTerms {
@@ -51,29 +52,16 @@ export async function servedCertificate(terms: CertificateTerms): Promise<Served
     isSelfSigned,
     file,
     follow(onRenewed, onProblem) {
-      let told: string | undefined;
-      let reading = false;
       const look = async (): Promise<void> => {
         // By its text, because the times of files do not tell whether they changed. The key may come from a program, so
         // it is asked for only when the certificate changed.
-        if (reading || (!isSelfSigned && textOf(file) === current.cert)) return;
-        reading = true;
-        try {
-          const found = await read();
-          told = undefined;
-          if (found.cert === current.cert) return;
-          current = found;
-          onRenewed(found);
-        } catch (error) {
-          const message = (error as Error).message;
-          if (message !== told) onProblem(error);
-          told = message;
-        } finally {
-          reading = false;
-        }
+        if (!isSelfSigned && textOf(file) === current.cert) return;
+        const found = await read();
+        if (found.cert === current.cert) return;
+        current = found;
+        onRenewed(found);
       };
-      const timer = setInterval(look, pollMs);
-      return () => clearInterval(timer);
+      return repeat(look, { pauseMs: pollMs, onError: onProblem }).stop;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { TenantLender } from "../../postgres/lending.ts";
-import type { Journal } from "../../server/observe/journal.ts";
+import type { LogFiles } from "../../server/observe/log-files.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import type { Readiness } from "../../server/observe/ops-listener.ts";
 import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
@@ -50,7 +50,7 @@ export interface Serving extends ServeOptions {
   services: TenantServices;
   leases: Leases;
   /** What `pmctl logs` reads. */
-  journal: Journal;
+  logFiles: LogFiles;
   metrics: Metrics;
   log: Logger;
 }

@@ -11,9 +11,9 @@ import { WORKS } from "../../ledger/unchained/leases.ts";
 import { kycProvider } from "../../providers/kyc.ts";
 import { discrepancyOf } from "../../queries/reconcile/checks.ts";
 import { DatabaseOutage } from "../../server/observe/database-outage.ts";
-import { Journal } from "../../server/observe/journal.ts";
-import { accessLine, eventLine } from "../../server/observe/journal-lines.ts";
 import { openLog } from "../../server/observe/log.ts";
+import { LogFiles } from "../../server/observe/log-files.ts";
+import { accessLine, eventLine } from "../../server/observe/log-lines.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
 import type { Readiness } from "../../server/observe/ops-listener.ts";
 import { type RunningServer, startServer } from "../../server/server.ts";
@@ -62,10 +62,10 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     ? shared.certificate
     : await servedCertificate({ directory, config, host, signsOwn: options.https === true });
   const outage = new DatabaseOutage();
-  const journal = new Journal({ folder: logsFolder(directory, config.tenant), ...config.logs });
+  const logFiles = new LogFiles({ folder: logsFolder(directory, config.tenant), ...config.logs });
   const onLine = (json: string) => {
     const line = eventLine(json);
-    if (line !== undefined) journal.add(line);
+    if (line !== undefined) logFiles.add(line);
   };
   const log = options.log ?? openLog(config.tenant, STDERR, { outage, onLine });
   const metrics = new Metrics(shared === undefined);
@@ -89,7 +89,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     works: WORKS.filter((work) => work !== "oracle" || options.sweep !== false),
     onError: (error) => log.error({ err: error }, "The leases of background work cannot be renewed"),
   });
-  const serving: Serving = { ...options, host, services, leases, metrics, log, journal };
+  const serving: Serving = { ...options, host, services, leases, metrics, log, logFiles };
   const anchoring = openAnchoring(serving, newestAnchor(found.kept));
   anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
@@ -140,13 +140,13 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
     close: async () => {
       void watching?.stop();
-      stopFollowing?.();
+      void stopFollowing?.();
       await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), oracle.stop()]);
       await deliveries.stop();
       await anchoring.close();
       await services.close();
-      await journal.close();
+      await logFiles.close();
     },
   };
 }
@@ -198,7 +198,7 @@ function watchRecord({ services, leases, metrics, log }: Serving, anchors: Ancho
 }
 
 function listen(serving: Serving, certificate: ServedCertificate | undefined): Promise<RunningServer> {
-  const { config, secrets, services, leases, metrics, log, journal, ...options } = serving;
+  const { config, secrets, services, leases, metrics, log, logFiles, ...options } = serving;
   return (options.shared?.listen ?? startServer)(
     {
       tenantId: config.tenant,
@@ -235,7 +235,7 @@ function listen(serving: Serving, certificate: ServedCertificate | undefined): P
       strictTransport: strictTransport(config, certificate),
       metrics,
       log,
-      onAnswered: (...answered) => journal.add(accessLine(...answered)),
+      onAnswered: (...answered) => logFiles.add(accessLine(...answered)),
     },
     {
       host: options.host ?? config.server.host,

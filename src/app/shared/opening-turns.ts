@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
-import { Places } from "../../postgres/places.ts";
+import { Semaphore } from "../../postgres/semaphore.ts";
 
 /** What a tenant is opened for. */
 export type Purpose = "request" | "due" | "retry";
@@ -15,7 +15,11 @@ const OPENING_MS = 9 * SECOND_MS;
  * nor is delayed by tenants that failed and are tried again.
  */
 export class OpeningTurns {
-  readonly #places: Record<Purpose, Places> = { request: new Places(4), due: new Places(2), retry: new Places(1) };
+  readonly #places: Record<Purpose, Semaphore> = {
+    request: new Semaphore(4),
+    due: new Semaphore(2),
+    retry: new Semaphore(1),
+  };
 
   /** Openings whose turn comes later. */
   get waiting(): number {
@@ -71,7 +75,7 @@ export class Turn {
     this.#move();
   }
 
-  async take(all: Record<Purpose, Places>): Promise<{ places: Places; place: number }> {
+  async take(all: Record<Purpose, Semaphore>): Promise<{ places: Semaphore; place: number }> {
     while (!this.#hasLeft) {
       const places = all[this.#purpose];
       const place = await places.take(this.#moved.signal).catch(() => undefined);

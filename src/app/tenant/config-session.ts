@@ -5,12 +5,13 @@ import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment, readKey } from "../../config/environment.ts";
 import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../../config/resolve-tenant.ts";
 import type { DirectorySecrets } from "../../config/secrets/secret-values.ts";
-import type { Api, WireResult } from "../../contract/operations.ts";
+import type { Api } from "../../contract/operations.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
 import type { RelativeTimes } from "../../domain/access/idempotency.ts";
 import type { Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Lease, readLeases } from "../../ledger/unchained/leases.ts";
+import type { LiveConfig } from "../../plan/plan-types.ts";
 import { openLogLines } from "../../services/audit/audit-lines.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import { type OwnedDatabase, openIfApplied, prepareDatabase } from "../../services/tenant/provision.ts";
@@ -27,13 +28,18 @@ import { commandOptions } from "./tenant-services.ts";
 /** The configuration that is live, and the operations to change it with. */
 export interface LiveTenant {
   api: Api;
-  config: WireResult<"getConfig">;
+  config: LiveConfig;
   /** Of the admin key in use; undefined straight at the database, where scopes do not apply. */
   scopes?: readonly Scope[] | undefined;
   /** The audit log after an entry, as texts of whole lines. */
   logText: LogText;
   /** Which servers are at work; undefined over HTTP, where one answers. */
   leases?: () => Promise<readonly Lease[]>;
+}
+
+/** A document that a release before wrote may lack a section of today, which the type says and the wire does not. */
+export async function readLive(api: Api): Promise<LiveConfig> {
+  return (await api.getConfig({})) as LiveConfig;
 }
 
 /** A tenant's files, and access to its live configuration over HTTP or straight at its database. */
@@ -92,7 +98,7 @@ async function liveOver(
   { mayPassBy, note, ...recording }: Recording & { mayPassBy: boolean; note: (message: string) => void },
 ): Promise<LiveTenant | undefined> {
   const api = httpApi({ ...access, ...recording });
-  const config = await api.getConfig({}).catch((error: unknown) => {
+  const config = await readLive(api).catch((error: unknown) => {
     if (!mayPassBy || !(error instanceof Fault) || error.code !== "KEY_INVALID") throw error;
     note(`The server at ${url} does not know the file's admin key: going straight to the database`);
   });
@@ -149,7 +155,7 @@ export function overDatabase(
     const api = localApi(opened.handlers, { reason, onSealed, actor: operatorActor() }, repeatable);
     return {
       api,
-      config: await api.getConfig({}),
+      config: await readLive(api),
       logText: async (after) => (await openLogLines(opened.checks, { after })).pages,
       leases: () => opened.pool.read(readLeases),
     };

@@ -27,7 +27,7 @@ export interface SessionOptions extends DoorOptions {
 }
 
 /** A tenant, opened for one command through one of the two doors. */
-export interface Session {
+export interface TenantSession {
   readonly tenant: OperatorTenant;
   /** The tenant's services in this process; undefined when the command goes over HTTP. */
   readonly services: TenantServices | undefined;
@@ -54,7 +54,7 @@ export async function openSession(
   options: SessionOptions,
   note: (message: string) => void,
   onReceipt: (tenant: string, seal: Seal) => void = () => {},
-): Promise<Session> {
+): Promise<TenantSession> {
   const reason = checkReason(options.reason);
   const tenant = readOperatorTenant(options.tenant);
   const door = await openDoor(tenant, options, note);
@@ -68,7 +68,7 @@ export async function openSession(
   return { ...session, api: (...of) => rememberingValues(session.api(...of), seen) };
 }
 
-function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Recording): Session {
+function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Recording): TenantSession {
   const tokenOf = async (userId: string) =>
     (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
   return {
@@ -92,7 +92,7 @@ async function overDatabase(
   { reason, onSealed, anyAuditKey }: Recording & Pick<SessionOptions, "anyAuditKey">,
   repeatable: LocalKey | undefined,
   note: (message: string) => void,
-): Promise<Session> {
+): Promise<TenantSession> {
   // Before the database is started: a missing secret is reported at once.
   const auditSecrets = auditSecretsOf(tenant);
   const databaseUrl = databaseUrlOf(tenant);

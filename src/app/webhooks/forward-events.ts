@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { connectionFailure } from "../../client/http-answer.ts";
+import { rounds } from "../../client/pace.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { WebhookEventType } from "../../contract/resources/webhooks.ts";
 import { contentOf } from "../../domain/audit/audit-payloads.ts";
@@ -44,7 +44,7 @@ export async function* forwardEvents(options: ForwardOptions, api: Api): AsyncGe
   const { events, pollMs, signal, isConfirmed } = options;
   const questions = new Map<string, string>();
   let position: number | undefined;
-  while (!signal.aborted) {
+  for await (const _ of rounds(pollMs, signal)) {
     if (position === undefined) {
       const head = (await api.listAudit({ limit: 1 })).entries[0]?.seq ?? 0;
       if (await isConfirmed(head)) position = head;
@@ -58,7 +58,6 @@ export async function* forwardEvents(options: ForwardOptions, api: Api): AsyncGe
         }
       }
     }
-    await delay(pollMs, undefined, { signal }).catch(() => {});
   }
 }
 

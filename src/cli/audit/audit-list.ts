@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Option } from "commander";
+import { rounds } from "../../client/pace.ts";
 import { PAGE, readPages } from "../../client/pages.ts";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../domain/audit/sentence.ts";
@@ -150,7 +150,7 @@ export async function runAuditFollow(options: FollowOptions, api: Api, { output 
   const begun = await readLog(limit, (range) => api.listAudit({ ...filter, ...range }));
   let after = head?.seq ?? 0;
   for (const entry of begun.entries.toReversed()) if (entry.seq <= after) await show(entry, begun.questions);
-  while (!stopped.aborted) {
+  for await (const _ of rounds(pauseMs, stopped)) {
     let cursor: string | undefined;
     do {
       const page = await api.listAudit({ ...filter, after, limit: PAGE, cursor });
@@ -158,7 +158,6 @@ export async function runAuditFollow(options: FollowOptions, api: Api, { output 
       after = page.entries.at(-1)?.seq ?? after;
       cursor = page.cursor ?? undefined;
     } while (cursor !== undefined && !stopped.aborted);
-    await delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined);
   }
 }
 

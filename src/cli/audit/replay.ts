@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { RebuiltState } from "../../app/replay/rebuild-state.ts";
-import type { Session } from "../../app/tenant/session.ts";
+import type { TenantSession } from "../../app/tenant/session.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type Host, type Io, withSession } from "../command.ts";
@@ -72,7 +72,7 @@ function some<Row>(rows: readonly Row[], line: (row: Row) => [string, string]): 
 /** @throws Fault INTEGRITY, after printing, when the chain does not hold or a table differs; CONFIG_INVALID for keys of another log */
 export async function runReplay(
   { to }: ReplayOptions,
-  { tenant, services }: Pick<Session, "tenant" | "services">,
+  { tenant, services }: Pick<TenantSession, "tenant" | "services">,
   { output }: Io,
 ): Promise<void> {
   if (!services) throw new Fault("USAGE", "replay needs the database");

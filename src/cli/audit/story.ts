@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import type { SignedStory } from "../../app/story/story-page.ts";
 import type { Story, StoryLine } from "../../app/story/tell-story.ts";
-import type { Session } from "../../app/tenant/session.ts";
+import type { TenantSession } from "../../app/tenant/session.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -98,7 +98,7 @@ const writtenView: View<Written, Written> = {
 async function signingKeys(
   { out }: StoryOptions,
   api: Api,
-  { tenant }: Pick<Session, "tenant">,
+  { tenant }: Pick<TenantSession, "tenant">,
 ): Promise<[AuditKey, ...AuditKey[]] | undefined> {
   if (out === undefined) return undefined;
   const [{ auditSecretsOf }, { auditKey }, { requireOurKeys }] = await Promise.all([
@@ -116,7 +116,7 @@ async function signingKeys(
 async function tell(
   options: Globals & StoryOptions,
   io: Io,
-  read: (session: Session, api: Api, keys: Awaited<ReturnType<typeof signingKeys>>) => Promise<Story>,
+  read: (session: TenantSession, api: Api, keys: Awaited<ReturnType<typeof signingKeys>>) => Promise<Story>,
 ): Promise<void> {
   await withSession(options, io, async (session) => {
     const { out } = options;

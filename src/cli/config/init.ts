@@ -31,7 +31,7 @@ interface InitOptions {
   update?: boolean;
 }
 
-interface Answers extends InitOptions {
+interface InitChoices extends InitOptions {
   tenant: string;
   template: Template;
   ci: CiService;
@@ -118,7 +118,7 @@ async function answersOf(
   named: string | undefined,
   directory: string,
   { output, prompts }: Io,
-): Promise<Answers> {
+): Promise<InitChoices> {
   const unasked = { template: template ?? "minimal", ci: ci ?? "none", ...(baseUrl ? { baseUrl } : {}) } as const;
   if (yes || !prompts.available) {
     if (named === undefined) throw new Fault("USAGE", "Name the new tenant: pmctl init acme");
@@ -170,7 +170,7 @@ function isThere(directory: string, tenant: string): boolean {
   return existsSync(join(directory, "tenants", tenant, "tenant.yaml"));
 }
 
-function nextSteps(directory: string, { tenant, ci }: Answers): string {
+function nextSteps(directory: string, { tenant, ci }: InitChoices): string {
   const lines = [
     "Next:",
     `  pmctl validate ${tenant}   after you have edited tenants/${tenant}/tenant.yaml`,

@@ -1,5 +1,5 @@
 import { readLastMarket } from "../../app/tenant/last-market.ts";
-import type { Session } from "../../app/tenant/session.ts";
+import type { TenantSession } from "../../app/tenant/session.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type IdKind, isWholeId, shortId, type TimedKind } from "../../domain/market/short-id.ts";
@@ -19,7 +19,7 @@ export async function resolveId(
   kind: TimedKind,
   text: string,
   api: Api,
-  { tenant }: Pick<Session, "tenant">,
+  { tenant }: Pick<TenantSession, "tenant">,
 ): Promise<string> {
   if (isWholeId(kind, text)) return text;
   if (kind === "market" && text === LAST) {
@@ -38,7 +38,7 @@ export async function resolveId(
 export async function marketToFilterBy(
   text: string | undefined,
   api: Api,
-  session: Pick<Session, "tenant">,
+  session: Pick<TenantSession, "tenant">,
 ): Promise<string | undefined> {
   if (text === undefined) return undefined;
   return (await api.getMarket({ id: await resolveId("market", text, api, session) })).id;

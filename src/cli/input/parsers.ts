@@ -2,7 +2,9 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { IDEMPOTENCY_KEY, type RelativeTimes } from "../../domain/access/idempotency.ts";
+import { NOT_KEPT, parseLossless, pathOfNumberText } from "../../domain/json/exact-json.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { statusWordsProblem } from "../../domain/market/status-filter.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type Direction, parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
@@ -122,13 +124,11 @@ export function statusWords(value: string): string {
 }
 
 export function jsonObject(value: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(value);
-    if (isMapping(parsed)) return parsed;
-  } catch {
-    // The error below covers text that is no JSON too.
-  }
-  throw new InvalidArgumentError("It must be a JSON object.");
+  const parsed = parseJson(value, parseLossless);
+  if (!isMapping(parsed)) throw new InvalidArgumentError("It must be a JSON object.");
+  const lost = pathOfNumberText(parsed);
+  if (lost !== undefined) throw new InvalidArgumentError(`${lost}: ${NOT_KEPT}.`);
+  return parsed;
 }
 
 /** A file to write to, there or not. Read before the command does anything, since what it did could not be kept then. */

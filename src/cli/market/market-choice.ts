@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Session } from "../../app/tenant/session.ts";
+import type { TenantSession } from "../../app/tenant/session.ts";
 import { PAGE } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -29,7 +29,7 @@ export function marketArgument(verb: string, offered = marketsIn("unsettled")) {
     input: async (
       { args: [id], io }: MarketLine,
       api: Api,
-      session: Pick<Session, "tenant">,
+      session: Pick<TenantSession, "tenant">,
     ): Promise<{ id: string }> => ({
       id: id === undefined ? await chooseMarket(api, io, offered) : await resolveId("market", id, api, session),
     }),

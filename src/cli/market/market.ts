@@ -66,7 +66,7 @@ async function createMarket({ options, io }: CommandContext<MarketFlags>): Promi
   const asked: Globals = { ...options, key: undefined };
   return withSession(asked, { ...io, onSealed }, async (session) => {
     const [{ marketWarnings }, { unknownFeed }, { feedsThatSettle }, { keepLastMarket }] = await Promise.all([
-      import("../../app/apply/market-warnings.ts"),
+      import("../../app/apply/plan-tenant.ts"),
       import("../../config/tenant-files/market-files.ts"),
       import("../../config/tenant-file.ts"),
       import("../../app/tenant/last-market.ts"),

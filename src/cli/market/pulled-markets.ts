@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, parse } from "node:path";
 import { stringify } from "yaml";
-import { liveConfigOf } from "../../app/apply/live-config.ts";
 import { readUnsettled } from "../../app/apply/plan-tenant.ts";
 import type { ConfigSession } from "../../app/tenant/config-session.ts";
 import { headlineOf } from "../../config/config-error.ts";
@@ -58,7 +57,7 @@ async function marketsWithoutFile(session: ConfigSession): Promise<Row[]> {
   const unsettled = await readUnsettled(live.api);
   const folder = join(dirname(session.config.source.file), "markets");
   const names = existsSync(folder) ? readdirSync(folder).map((name) => parse(name.toLowerCase()).name) : [];
-  const markets = pulledMarkets(unsettled, session.markets, liveConfigOf(live.config), names);
+  const markets = pulledMarkets(unsettled, session.markets, live.config, names);
   return markets.map((market) => ({ file: join(folder, `${market.key}.yaml`), ...market }));
 }
 

@@ -1,12 +1,17 @@
+import { NumberText } from "../../domain/json/exact-json.ts";
+import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time/units.ts";
 
 /** Numbers and times as people read them in a table. */
 
+/** Beyond 2^33 the digits of a double are not those of the decimal that it was read from, and its shortest text is. */
+const fixed = (amount: number, decimals: number): string =>
+  (Math.abs(amount) > MAX_AMOUNT_USD ? new NumberText(String(amount)) : amount).toFixed(decimals);
+
 /** US dollars: two decimals, more only when there are more. */
 export function usd(amount: number): string {
-  const cents = amount.toFixed(2);
-  return Number(cents) === amount ? cents : amount.toFixed(6).replace(/0+$/, "");
+  return fixed(amount, 6).replace(/0{1,4}$/, "");
 }
 
 /** US dollars to the cent, for columns that are looked over; what has to be exact takes {@link usd}. */
@@ -22,7 +27,7 @@ export function price(value: number): string {
 
 /** Shares to six decimals, without trailing zeros. */
 export function shares(amount: number): string {
-  return amount.toFixed(6).replace(/\.?0+$/, "");
+  return fixed(amount, 6).replace(/\.?0+$/, "");
 }
 
 /** `2030-01-31T18:00:00.000Z` as `2030-01-31 18:00Z`; seconds only when asked for, or when there are some. */

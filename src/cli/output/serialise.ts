@@ -1,4 +1,5 @@
 import { csvOf } from "../../contract/csv.ts";
+import { NumberText } from "../../domain/json/exact-json.ts";
 import { ANNOTATION_FORMATS } from "./annotations.ts";
 
 export const FORMATS = ["table", "json", "yaml", "csv", "tsv", "ndjson", "markdown", ...ANNOTATION_FORMATS] as const;
@@ -34,7 +35,20 @@ export function toNdjson(rows: readonly Row[]): string {
 /** YAML that old readers take as it is meant: `NO` and times are quoted. */
 export async function toYaml(value: unknown): Promise<string> {
   const { stringify } = await import("yaml");
-  return stringify(value, { compat: "yaml-1.1", lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(value, {
+    compat: "yaml-1.1",
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+    customTags: [
+      {
+        tag: "tag:yaml.org,2002:float",
+        default: true,
+        identify: (each) => each instanceof NumberText,
+        resolve: Number,
+        stringify: (scalar) => String(scalar.value),
+      },
+    ],
+  });
 }
 
 /** The fields of a dotted path, such as `position.shares`. */

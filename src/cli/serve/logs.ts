@@ -1,6 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { JournalLine, LogFilter } from "../../app/logs/read-logs.ts";
+import type { LogFilter, LogLine } from "../../app/logs/read-logs.ts";
+import { rounds } from "../../client/pace.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
@@ -51,11 +51,11 @@ function statusPattern(value: string): string {
 }
 
 /** What happened in the words of one column: an answer, or the message. */
-function what({ kind, method, route, status, message }: JournalLine): string {
+function what({ kind, method, route, status, message }: LogLine): string {
   return kind === "access" ? `${method} ${route} ${status}${message === null ? "" : `: ${message}`}` : (message ?? "");
 }
 
-const view: View<readonly JournalLine[], JournalLine> = {
+const view: View<readonly LogLine[], LogLine> = {
   kind: "list",
   rows: (lines) => lines,
   columns: [
@@ -76,7 +76,7 @@ async function runLogs(folder: string, options: LogsOptions, { output }: Io): Pr
 /** The last lines that match; no more are held, however many there are. */
 async function lastLines(folder: string, { limit = DEFAULT_LIMIT, ...filter }: LogsOptions) {
   const { readLogs } = await import("../../app/logs/read-logs.ts");
-  const [lines, from]: [JournalLine[], Map<string, number>] = [[], new Map()];
+  const [lines, from]: [LogLine[], Map<string, number>] = [[], new Map()];
   for await (const line of readLogs(folder, filter, from)) {
     lines.push(line);
     if (lines.length > 2 * limit) lines.splice(0, lines.length - limit);
@@ -88,14 +88,12 @@ const LOOK_MS = 250;
 
 async function followLogs(folder: string, options: LogsOptions, stopped: AbortSignal, { output }: Io): Promise<void> {
   const { readLogs } = await import("../../app/logs/read-logs.ts");
-  const show = async (line: JournalLine) => {
+  const show = async (line: LogLine) => {
     if (output.format !== "table") output.line({ ...line });
     else await output.stream(`${sanitizeLine(`${time(line.ts, { seconds: true })}  ${line.level}  ${what(line)}`)}\n`);
   };
   const { lines, from } = await lastLines(folder, { ...options, limit: options.limit ?? 10 });
   for (const line of lines) await show(line);
-  while (!stopped.aborted) {
+  for await (const _ of rounds(LOOK_MS, stopped))
     for await (const line of readLogs(folder, options, from)) await show(line);
-    await delay(LOOK_MS, undefined, { signal: stopped }).catch(() => undefined);
-  }
 }

@@ -18,7 +18,7 @@ import type { TenantFile } from "../schema/schema.ts";
 import { destinationName, mayBeSentTo, plainPasswordHosts, weaklySentToVariables } from "./secret-destinations.ts";
 import { describeReference } from "./secrets.ts";
 
-interface Place {
+interface UrlContext {
   path: Path;
   /** The tenant's folder, which `sslrootcert` is relative to. */
   directory: string;
@@ -32,7 +32,10 @@ interface Place {
  * The connection string of a database, whole and in one form, however the tenant file states it; undefined where a part is
  * not known. Findings name the variable or the part, and hold nothing of a value.
  */
-export function databaseUrl(stated: StatedDatabaseUrl, place: Place): { url: string | undefined; findings: Finding[] } {
+export function databaseUrl(
+  stated: StatedDatabaseUrl,
+  place: UrlContext,
+): { url: string | undefined; findings: Finding[] } {
   const findings: Finding[] = [];
   const address = "hosts" in stated ? addressOfParts(stated, place, findings) : addressIn(stated, place, findings);
   if (address !== undefined) findings.push(...weaklySent(stated, place), ...plainlySent(address, stated, place));
@@ -51,7 +54,7 @@ export function databaseUrl(stated: StatedDatabaseUrl, place: Place): { url: str
 }
 
 /** Secrets that the file would have sent to a host from a variable, checked less than `pmctl.yaml` allows there. */
-function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: Place): Finding[] {
+function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: UrlContext): Finding[] {
   const sent = weaklySentToVariables(stated, path, (reference) => read(reference, path));
   if (sent.length === 0) return [];
   const { destinations } = secretBounds(directory, basename(directory));
@@ -71,7 +74,7 @@ function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: Place)
  * A password that would reach another machine without TLS, unless `pmctl.yaml` allows that host `sslmode=disable`. Refused
  * before anything is connected: whether the server would ask for it in clear is then no matter.
  */
-function plainlySent(address: DatabaseAddress, stated: StatedDatabaseUrl, { path, directory }: Place): Finding[] {
+function plainlySent(address: DatabaseAddress, stated: StatedDatabaseUrl, { path, directory }: UrlContext): Finding[] {
   const [host, ...others] = plainPasswordHosts(address);
   if (host === undefined) return [];
   const reference = "hosts" in stated ? stated.password : stated;
@@ -107,7 +110,7 @@ export function databaseAddressesAreSound({ database }: Partial<TenantFile>): Fi
 
 function addressIn(
   reference: SecretReference,
-  { path, read }: Place,
+  { path, read }: UrlContext,
   findings: Finding[],
 ): DatabaseAddress | undefined {
   const value = read(reference, path);
@@ -117,7 +120,7 @@ function addressIn(
 
 type Parts = Extract<StatedDatabaseUrl, { hosts: unknown }>;
 
-function addressOfParts(parts: Parts, { path, read }: Place, findings: Finding[]): DatabaseAddress | undefined {
+function addressOfParts(parts: Parts, { path, read }: UrlContext, findings: Finding[]): DatabaseAddress | undefined {
   let isWhole = true;
   const part = <Value>(
     stated: string | SecretReference | undefined,
@@ -180,7 +183,7 @@ function isOperators(stated: StatedDatabaseUrl): boolean {
 }
 
 /** Why a file of certificates cannot be used. Its path may be a secret's part, so it is not shown. */
-function problemOfFile(file: string, { directory, roots }: Place, anywhere: boolean): string | undefined {
+function problemOfFile(file: string, { directory, roots }: UrlContext, anywhere: boolean): string | undefined {
   try {
     if (anywhere) readBounded(file, MAX_CERTIFICATES_KIB);
     else readBelow(file, [directory, ...roots], MAX_CERTIFICATES_KIB);

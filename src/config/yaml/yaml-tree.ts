@@ -10,6 +10,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
+import { isKeptByDouble, NOT_KEPT } from "../../domain/json/exact-json.ts";
 import type { Finding, Path } from "../config-error.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import type { Span, Visibility } from "./code-frame.ts";
@@ -57,9 +58,16 @@ export function structureFindings(document: Document.Parsed): Finding[] {
       findings.push(...aliasFindings(document, node, path, above));
     } else if (node?.tag !== undefined)
       findings.push({ path, message: "YAML tags (!...) have no meaning here", code: "YAML_SYNTAX" });
+    if (isScalar(node) && isLost(node)) findings.push({ path, message: NOT_KEPT });
     if (isMap<Node, Node | null>(node)) findings.push(...keyFindings(node, path));
   }
   return findings;
+}
+
+/** Whether a number would change: it may be written in hexadecimal or octal digits, and `.inf` and `.nan` have none. */
+function isLost({ value, source = "" }: Scalar): boolean {
+  if (typeof value !== "number" || !/\d/.test(source)) return false;
+  return !isKeptByDouble(/^0[xo]/.test(source) ? String(BigInt(source)) : source);
 }
 
 function aliasFindings(document: Document.Parsed, alias: Alias, path: Path, above: readonly Node[]): Finding[] {

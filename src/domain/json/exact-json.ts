@@ -1,15 +1,89 @@
-/** A number as the text had it: `JSON.parse` alone would round it to a double. */
+/** Of JavaScript, and not yet of TypeScript's library: a value that `JSON.stringify` writes as the text it was made of. */
+const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => object };
+
+/**
+ * A number as the text had it: `JSON.parse` alone would round it to a double. It calculates and compares as the nearest
+ * double, and every text that is made of it has all its digits.
+ */
 export class NumberText {
   readonly text: string;
 
   constructor(text: string) {
     this.text = text;
   }
+
+  valueOf(): number {
+    return Number(this.text);
+  }
+
+  toString(): string {
+    return this.text;
+  }
+
+  toJSON(): object {
+    return rawJSON(this.text);
+  }
+
+  toFixed(decimals: number): string {
+    const fixed = { useGrouping: false, minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+    return new Intl.NumberFormat("en", fixed).format(this.text as Intl.StringNumericLiteral);
+  }
 }
 
 export type JsonValue = null | boolean | string | NumberText | JsonValue[] | { [key: string]: JsonValue };
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
+
+const parseWith = (text: string, reviver: Reviver): unknown =>
+  JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+
+const DECIMAL = /^([-+]?)(\d*)\.?(\d*)(?:e([-+]?\d+))?$/i;
+
+/** Sign, significant digits and power of ten of a decimal, which are equal for equal numbers; any other text is itself. */
+function normalDecimal(text: string): string {
+  const [matches, sign, whole = "", fraction = "", power = "0"] = DECIMAL.exec(text) ?? [];
+  if (matches === undefined) return text;
+  const digits = (whole + fraction).replace(/^0+/, "");
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  const minus = sign === "-" ? "-" : "";
+  return end === 0
+    ? `${minus}0`
+    : `${minus}${digits.slice(0, end)}e${Number(power) - fraction.length + digits.length - end}`;
+}
+
+/** Whether a decimal is the same number after it was a double: `0.1` is, and `9007199254740993`, `1e400` and `-0` are not. */
+export function isKeptByDouble(text: string): boolean {
+  return normalDecimal(text) === normalDecimal(String(Number(text)));
+}
+
+/** Said of a number that would change silently. */
+export const NOT_KEPT = "is a number that JSON readers change: write it with at most 15 digits, or as text";
+
+/** What every number has that a double may not keep: 16 digits, an exponent, or a minus before 0. Some texts have it too. */
+const MAYBE_LOST = /(?:^|[[:,\s])(?:-0|-?[\d.]+e|-?[\d.]{16})/i;
+
+/**
+ * As `JSON.parse`; a number that no double keeps is a {@link NumberText}.
+ * @throws SyntaxError for text that is not JSON
+ */
+export function parseLossless(text: string): unknown {
+  if (!MAYBE_LOST.test(text)) return JSON.parse(text);
+  return parseWith(text, (_, value, { source = "" }) =>
+    typeof value === "number" && !isKeptByDouble(source) ? new NumberText(source) : value,
+  );
+}
+
+/** The path of the first {@link NumberText} in a parsed value, such as `meta.sizes.0`; undefined where there is none. */
+export function pathOfNumberText(value: unknown): string | undefined {
+  if (value instanceof NumberText) return "";
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, item] of Object.entries(value)) {
+    const path = pathOfNumberText(item);
+    if (path !== undefined) return path === "" ? key : `${key}.${path}`;
+  }
+  return undefined;
+}
 
 /** Deeper than any useful answer; the reviver would exhaust the stack at some thousands of levels. */
 const MAX_DEPTH = 100;
@@ -20,9 +94,9 @@ const MAX_DEPTH = 100;
  */
 export function parseExactJson(text: string): JsonValue {
   if (isDeeperThan(MAX_DEPTH, text)) throw new SyntaxError(`more than ${MAX_DEPTH} levels deep`);
-  const reviver: Reviver = (_, value, { source }) =>
-    typeof value === "number" ? new NumberText(source ?? String(value)) : value;
-  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown) as JsonValue;
+  return parseWith(text, (_, value, { source }) =>
+    typeof value === "number" ? new NumberText(source ?? String(value)) : value,
+  ) as JsonValue;
 }
 
 /** Counts brackets outside of strings. For text that is not JSON either answer will do. */

@@ -4,7 +4,7 @@ import { hostWords } from "./words.ts";
 /** A frame whose document sends no message within this time after it was loaded was refused by the browser, or was not found. */
 const SILENCE_MS = 3000;
 /** A frame in sight that is not even loaded after this time is not worth an empty box any more. */
-const PATIENCE_MS = 15_000;
+const LOAD_TIMEOUT_MS = 15_000;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 60_000;
 
@@ -37,7 +37,7 @@ export class Reach {
     this.#sight = new IntersectionObserver((entries) => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       this.#sight.disconnect();
-      if (this.#timer === undefined) this.#wait(PATIENCE_MS, () => this.#fail());
+      if (this.#timer === undefined) this.#wait(LOAD_TIMEOUT_MS, () => this.#fail());
     });
     this.#sight.observe(iframe);
     iframe.onload = () => {
@@ -97,7 +97,7 @@ export class Reach {
     // A frame that is not displayed is never near enough to load lazily.
     this.#iframe.loading = "eager";
     this.#iframe.before(this.#iframe);
-    this.#wait(PATIENCE_MS, () => this.#fail());
+    this.#wait(LOAD_TIMEOUT_MS, () => this.#fail());
   }
 
   /** By its `style` property alone: a strict policy of the page allows no other styles. */

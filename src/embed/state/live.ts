@@ -5,7 +5,7 @@ import type { Api } from "../api.ts";
 import type { HubPort } from "../stream/hub.ts";
 import type { HubMessage, LiveState } from "../stream/messages.ts";
 import { Pauses } from "../stream/pauses.ts";
-import type { Session } from "./session.ts";
+import type { Viewer } from "./viewer.ts";
 
 export type { LiveState } from "../stream/messages.ts";
 
@@ -32,7 +32,7 @@ export interface Liveness {
 
 /** Follows the events of these markets, of all where none is named, from when it is known who is signed in. */
 export function useLive(
-  { api, settled, dropToken }: Session,
+  { api, settled, dropToken }: Viewer,
   markets: readonly string[],
   onEvent: (event: StreamEvent) => void,
   isWanted = true,

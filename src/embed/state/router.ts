@@ -10,7 +10,7 @@ import type { Wish } from "../ticket/draft.ts";
 type View = FrameData["view"];
 
 /** One entry of the frame's history: what is shown there, and which entry it was opened from. */
-export interface Place {
+export interface HistoryEntry {
   readonly key: number;
   readonly view: View;
   /** Of the query: a market, two for `compare`, or none. */
@@ -18,7 +18,7 @@ export interface Place {
   readonly locale?: string | undefined;
   /** What the reader wants to trade there: the side that was tapped, or a position to sell. */
   readonly wish?: Wish | undefined;
-  readonly from?: Place | undefined;
+  readonly from?: HistoryEntry | undefined;
 }
 
 /** Why a place cannot be shown; `retryAtMs`, by `performance.now()`, when it is tried again. */
@@ -56,8 +56,8 @@ export class Router {
   readonly #memories = new Map<number, Memory>();
   /** The frame's address without what a place adds. */
   readonly #query = new URLSearchParams(location.search);
-  #place: Place;
-  #wanted: Place;
+  #place: HistoryEntry;
+  #wanted: HistoryEntry;
   #trouble: Trouble | undefined;
   #pauses = new Pauses();
   #lastKey = 0;
@@ -96,7 +96,7 @@ export class Router {
     addEventListener("online", () => this.#pauses.hurry());
   }
 
-  get place(): Place {
+  get place(): HistoryEntry {
     return this.#place;
   }
 
@@ -125,7 +125,7 @@ export class Router {
   }
 
   /** The place to go back to from here; undefined where the frame began. */
-  get origin(): Place | undefined {
+  get origin(): HistoryEntry | undefined {
     return this.#wanted.from;
   }
 
@@ -180,16 +180,16 @@ export class Router {
     (card ?? heading)?.focus({ preventScroll: true });
   }
 
-  #go(target: Omit<Place, "key">, how: "pushState" | "replaceState", arrival: Arrival): void {
+  #go(target: Omit<HistoryEntry, "key">, how: "pushState" | "replaceState", arrival: Arrival): void {
     this.#lastKey += 1;
-    const place: Place = { ...target, key: this.#lastKey };
+    const place: HistoryEntry = { ...target, key: this.#lastKey };
     this.#leave();
     this.#record(how, place);
     this.#want(place, arrival);
   }
 
   /** The browser's own back and forward. */
-  #travel(place: Place | undefined): void {
+  #travel(place: HistoryEntry | undefined): void {
     if (!place) return;
     this.#leave();
     this.#want(place, place.key < this.#wanted.key ? "back" : "top");
@@ -202,7 +202,7 @@ export class Router {
     this.#left = memory.data.market?.detail.id;
   }
 
-  #want(place: Place, arrival: Arrival): void {
+  #want(place: HistoryEntry, arrival: Arrival): void {
     const memory = this.#memories.get(place.key);
     this.#wanted = place;
     this.#arrival = arrival;
@@ -217,7 +217,7 @@ export class Router {
     this.#onChange();
   }
 
-  async #load(place: Place): Promise<void> {
+  async #load(place: HistoryEntry): Promise<void> {
     const pauses = new Pauses();
     this.#pauses = pauses;
     try {
@@ -236,7 +236,7 @@ export class Router {
     }
   }
 
-  async #renew(place: Place): Promise<void> {
+  async #renew(place: HistoryEntry): Promise<void> {
     const data = await this.#read(place).catch((error: unknown) => {
       if (!(error instanceof Refused)) throw error;
     });
@@ -252,14 +252,14 @@ export class Router {
     this.#onChange();
   }
 
-  async #read({ view, marketId, locale }: Place): Promise<FrameData> {
+  async #read({ view, marketId, locale }: HistoryEntry): Promise<FrameData> {
     const query = new URLSearchParams(this.#query);
     if (marketId !== undefined) query.set("marketId", marketId);
     if (locale !== undefined) query.set("locale", locale);
     return this.#api.view(view, query);
   }
 
-  #remember(place: Place, data: FrameData): void {
+  #remember(place: HistoryEntry, data: FrameData): void {
     const before = this.#memories.get(place.key);
     const memory = { scrollY: 0, kept: new Map<string, unknown>(), ...before, data, readAtMs: performance.now() };
     this.#memories.set(place.key, memory);
@@ -270,7 +270,7 @@ export class Router {
   }
 
   /** Writes the place into the history, with an address that shows it when it is loaded. */
-  #record(how: "pushState" | "replaceState", place: Place): void {
+  #record(how: "pushState" | "replaceState", place: HistoryEntry): void {
     const { view, marketId, locale, wish, from } = place;
     // A sale is the user's own, and an address may be passed on.
     const side = wish?.action === "buy" ? wish.side : undefined;
@@ -283,6 +283,6 @@ export class Router {
 }
 
 /** A place that this document, or one before it at this entry of the history, has written there. */
-function placeIn(state: unknown): Place | undefined {
-  return (state as { pm?: Place } | null)?.pm;
+function placeIn(state: unknown): HistoryEntry | undefined {
+  return (state as { pm?: HistoryEntry } | null)?.pm;
 }

@@ -5,7 +5,7 @@ import { Refused, readAtLast } from "../api.ts";
 import { Pauses } from "../stream/pauses.ts";
 import { type Words, wordsFor, wordsForReading } from "../words.ts";
 import { joined, type ListedMarket, narrowed, renewed } from "./list-pages.ts";
-import type { Session } from "./session.ts";
+import type { Viewer } from "./viewer.ts";
 
 /** A list of markets, and what narrows it down. */
 export interface MarketList {
@@ -28,7 +28,7 @@ export interface MarketList {
 const SEARCH_PAUSE_MS = 350;
 
 /** Searches the loaded markets at once, and asks the server where it may know more. Outlives the view, see `useKept`. */
-export function useList(data: FrameData, { api }: Session): MarketList {
+export function useList(data: FrameData, { api }: Viewer): MarketList {
   const first: FrameList = {
     items: data.markets ?? [],
     nextCursor: data.nextCursor ?? null,

@@ -8,7 +8,7 @@ import type { Point } from "../chart/curve.ts";
 import type { ServerClock } from "../stream/clock.ts";
 import { poolAt } from "../ticket/quote.ts";
 import { type Liveness, useLive } from "./live.ts";
-import type { Session } from "./session.ts";
+import type { Viewer } from "./viewer.ts";
 
 /** Points that a page keeps; a busy market adds one with every trade. */
 const MOST_POINTS = 2000;
@@ -27,7 +27,7 @@ export interface LiveMarket extends Liveness {
 }
 
 /** A market as it was read, kept up to date by the stream. */
-export function useMarket({ detail, terms, history }: FrameMarket, session: Session): LiveMarket {
+export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewer): LiveMarket {
   const mechanism = useMemo<Mechanism>(
     () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
     [terms],
@@ -40,9 +40,9 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => pointsOf(history).map(([t, yes]) => ({ t, yes })));
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
-  const { api, refresh } = session;
+  const { api, refresh } = viewer;
 
-  const liveness = useLive(session, [detail.id], ({ event, data }) => {
+  const liveness = useLive(viewer, [detail.id], ({ event, data }) => {
     if (event === "snapshot") {
       const now = data.markets.find(({ marketId }) => marketId === detail.id);
       if (!now) return;

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Liveness, useLive } from "./live.ts";
-import type { Session } from "./session.ts";
+import type { Viewer } from "./viewer.ts";
 
 /** What the stream says of all markets. */
 export interface Prices extends Liveness {
@@ -11,12 +11,12 @@ export interface Prices extends Liveness {
 }
 
 /** YES prices and states of all markets as they change, and the user's portfolio with them. */
-export function usePrices(session: Session, isWanted = true): Prices {
+export function usePrices(viewer: Viewer, isWanted = true): Prices {
   const [prices, setPrices] = useState<Prices["prices"]>({});
   const [statuses, setStatuses] = useState<Prices["statuses"]>({});
-  const { refresh } = session;
+  const { refresh } = viewer;
   const liveness = useLive(
-    session,
+    viewer,
     [],
     ({ event, data }) => {
       if (event === "price") setPrices((before) => ({ ...before, [data.marketId]: data.yesPrice }));
@@ -41,7 +41,7 @@ const SPREAD_MS = 1000;
 const ROUNDING = 0.000_001_5;
 
 /** Reads the portfolio again after the price of something held moved: what selling pays depends on the pool, which the server knows. */
-export function useCurrentValues({ portfolio, refresh }: Session, prices: Prices["prices"]): void {
+export function useCurrentValues({ portfolio, refresh }: Viewer, prices: Prices["prices"]): void {
   const readAtMs = useRef(Number.NEGATIVE_INFINITY);
   const isOutdated = portfolio?.positions.some(({ marketId, side, currentPrice }) => {
     const yesPrice = prices[marketId];

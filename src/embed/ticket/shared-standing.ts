@@ -17,7 +17,7 @@ const NAME = "pmctl-standing";
 /** An older answer is asked for anew: much may have happened to the user since. */
 const FRESH_MS = 10_000;
 /** How long the other widgets have to answer. */
-const PATIENCE_MS = 100;
+const ANSWER_WAIT_MS = 100;
 
 let channel: BroadcastChannel | undefined;
 let latest: (Heard & { at: number }) | undefined;
@@ -44,7 +44,7 @@ export async function askOnce(
       talk.postMessage({ user });
       await new Promise<void>((resolve) => {
         onHeard = resolve;
-        setTimeout(resolve, PATIENCE_MS);
+        setTimeout(resolve, ANSWER_WAIT_MS);
       });
     }
     const heard = known(user, isRepeat ? since : since - FRESH_MS);

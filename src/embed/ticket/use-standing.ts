@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Api, Refused } from "../api.ts";
-import type { Session } from "../state/session.ts";
+import type { Viewer } from "../state/viewer.ts";
 import { isOfTheUser, mayHaveHappened, saysNothing } from "../words.ts";
 import { askQuote, type Order } from "./orders.ts";
 import { askOnce, type Verdict } from "./shared-standing.ts";
@@ -14,7 +14,7 @@ export interface Standing {
 }
 
 export interface StandingOptions {
-  session: Session;
+  viewer: Viewer;
   /** What is asked about: an order that the user might place. */
   order: Order;
   /** The order itself was refused, for a limit that holds for this user. */
@@ -26,8 +26,8 @@ export interface StandingOptions {
  * they press anything. It is asked again when the page around hands a token: the way out may have been taken. A quote
  * that is not held costs the user nothing, and one request.
  */
-export function useStanding({ session, order, onLimit }: StandingOptions): Standing {
-  const { api, bridge, user, handed } = session;
+export function useStanding({ viewer, order, onLimit }: StandingOptions): Standing {
+  const { api, bridge, user, handed } = viewer;
   const [barred, setBarred] = useState<Refused>();
   const passed = useRef<string>(undefined);
   const asked = useRef<string>(undefined);

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../api.ts";
-import type { Session } from "../state/session.ts";
+import type { Viewer } from "../state/viewer.ts";
 import { isOfTheUser, mayHaveHappened, saysNothing, type Words, wordsFor } from "../words.ts";
 import {
   askQuote,
@@ -40,7 +40,7 @@ export interface TicketFlow {
 }
 
 export interface TicketOptions {
-  session: Session;
+  viewer: Viewer;
   marketId: string;
   /** The price on the screen, as the stream moves it. */
   yesPrice: number;
@@ -54,8 +54,8 @@ export interface TicketOptions {
 }
 
 export function useTicket(options: TicketOptions): TicketFlow {
-  const { session, marketId, yesPrice, estimated, onBarred, onQuoted, onTrade } = options;
-  const { api, bridge } = session;
+  const { viewer, marketId, yesPrice, estimated, onBarred, onQuoted, onTrade } = options;
+  const { api, bridge } = viewer;
   const [phase, setPhase] = useState<Phase>({ name: "edit" });
   const [problem, setProblem] = useState<Words>();
   // An answer counts only for the attempt that is under way when it arrives.

@@ -1,8 +1,8 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { SIDES } from "../../domain/market/pool.ts";
 import { useSpeech } from "../speech.ts";
-import type { Session } from "../state/session.ts";
 import { useMarket, useServerTime } from "../state/use-market.ts";
+import type { Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { Sparkline } from "./market-card.tsx";
 import { Closes } from "./market-facts.tsx";
@@ -13,17 +13,17 @@ const SPARK_POINTS = 42;
 
 export interface CardViewProps {
   market: FrameMarket;
-  session: Session;
+  viewer: Viewer;
   /** Opens the market with a side chosen. */
   open(marketId: string, wish?: Wish): void;
 }
 
 /** The odds of one market, and its two sides as the ways into it. */
-export function CardView({ market, session, open }: CardViewProps) {
+export function CardView({ market, viewer, open }: CardViewProps) {
   const { detail } = market;
   const { say, chance } = useSpeech();
-  const state = useMarket(market, session);
-  const left = Date.parse(detail.closeAt) - useServerTime(session.api.clock, detail.closeAt);
+  const state = useMarket(market, viewer);
+  const left = Date.parse(detail.closeAt) - useServerTime(viewer.api.clock, detail.closeAt);
   const status = statusShown(state.status, left);
   const price = { yes: state.yesPrice, no: 1 - state.yesPrice };
   return (

@@ -2,9 +2,9 @@ import { useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { type Range, reachingNow, summaryOf, within } from "../chart/curve.ts";
 import { useSpeech } from "../speech.ts";
-import type { Session } from "../state/session.ts";
 import { type LiveMarket, useMarket, useServerTime } from "../state/use-market.ts";
 import { usePlot } from "../state/use-plot.ts";
+import type { Viewer } from "../state/viewer.ts";
 import { Ranges } from "./chart.tsx";
 import { Closes } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
@@ -14,17 +14,17 @@ const COLORS = ["--pm-yes", "--pm-accent"] as const;
 
 export interface CompareViewProps {
   pair: readonly [FrameMarket, FrameMarket];
-  session: Session;
+  viewer: Viewer;
   theme: string;
   open(marketId: string): void;
 }
 
 /** The chances of two markets side by side, and their curves on one pair of axes. */
-export function CompareView({ pair: [first, second], session, theme, open }: CompareViewProps) {
+export function CompareView({ pair: [first, second], viewer, theme, open }: CompareViewProps) {
   const speaker = useSpeech();
   const { say, axisTime, percent } = speaker;
-  const states = [useMarket(first, session), useMarket(second, session)] as const;
-  const now = useServerTime(session.api.clock, first.detail.closeAt);
+  const states = [useMarket(first, viewer), useMarket(second, viewer)] as const;
+  const now = useServerTime(viewer.api.clock, first.detail.closeAt);
   const [range, setRange] = useState<Range>("range-all");
   const curves = useMemo(
     () =>

@@ -2,7 +2,7 @@ import type { FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import { useSpeech } from "../speech.ts";
-import type { Portfolio } from "../state/session.ts";
+import type { Portfolio } from "../state/viewer.ts";
 
 /** What decides the market: the rules as the operator wrote them, and the source as a sentence. */
 export function Facts({ market: { detail, source = [] } }: { market: FrameMarket }) {

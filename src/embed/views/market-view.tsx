@@ -1,8 +1,8 @@
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { useSpeech } from "../speech.ts";
-import type { Session } from "../state/session.ts";
 import { useMarket, useServerTime } from "../state/use-market.ts";
+import type { Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { Chart } from "./chart.tsx";
 import { Closes, Facts, Result } from "./market-facts.tsx";
@@ -12,7 +12,7 @@ import { Trading } from "./trading.tsx";
 export interface MarketViewProps {
   data: FrameData;
   market: FrameMarket;
-  session: Session;
+  viewer: Viewer;
   theme: string;
   /** What the reader chose on the way here. */
   wish?: Wish | undefined;
@@ -21,12 +21,12 @@ export interface MarketViewProps {
 }
 
 /** One market: its question, price, curve, ticket and rules. */
-export function MarketView({ data, market, session, theme, wish, back }: MarketViewProps) {
+export function MarketView({ data, market, viewer, theme, wish, back }: MarketViewProps) {
   const { detail, finalValue } = market;
-  const { api, portfolio } = session;
+  const { api, portfolio } = viewer;
   const { say, volume } = useSpeech();
   const now = useServerTime(api.clock, detail.closeAt);
-  const state = useMarket(market, session);
+  const state = useMarket(market, viewer);
   const left = Date.parse(detail.closeAt) - now;
   const status = statusShown(state.status, left);
   const { outcome, settledAt, yesPrice } = state;
@@ -52,14 +52,7 @@ export function MarketView({ data, market, session, theme, wish, back }: MarketV
         now={settledAt ? Date.parse(settledAt) : now}
         isSettled={status === "settled"}
       />
-      <Trading
-        data={data}
-        session={session}
-        marketId={detail.id}
-        market={state}
-        isOpen={status === "open"}
-        wish={wish}
-      />
+      <Trading data={data} viewer={viewer} marketId={detail.id} market={state} isOpen={status === "open"} wish={wish} />
       {status !== "open" && (
         <Rest {...{ status, outcome, settledAt, finalValue, portfolio }} market={detail} lastPrice={yesPrice} />
       )}
@@ -74,7 +67,7 @@ interface RestProps {
   settledAt: string | null;
   lastPrice: number;
   finalValue: string | undefined;
-  portfolio: Session["portfolio"];
+  portfolio: Viewer["portfolio"];
   market: FrameMarket["detail"];
 }
 

@@ -1,8 +1,8 @@
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { useSpeech } from "../speech.ts";
-import type { Session } from "../state/session.ts";
 import { useList } from "../state/use-list.ts";
 import { usePrices } from "../state/use-prices.ts";
+import type { Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { MarketCard } from "./market-card.tsx";
 import { MarketState } from "./market-head.tsx";
@@ -12,15 +12,15 @@ const TRENDING = 3;
 
 export interface MarketsViewProps {
   data: FrameData;
-  session: Session;
+  viewer: Viewer;
   open(marketId: string, wish?: Wish): void;
 }
 
 /** All open markets: the trending ones, search, and a card for each. */
-export function MarketsView({ data, session, open }: MarketsViewProps) {
+export function MarketsView({ data, viewer, open }: MarketsViewProps) {
   const { say } = useSpeech();
-  const list = useList(data, session);
-  const feed = usePrices(session);
+  const list = useList(data, viewer);
+  const feed = usePrices(viewer);
   const { items, sparks, query, category, isWhole, isAsking, hasMore, problem } = list;
   const categories = [...new Set((data.markets ?? []).map((market) => market.category))].sort();
   const nameOf = (slug: string): string => data.categories[slug] ?? slug;

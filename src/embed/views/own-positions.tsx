@@ -1,6 +1,6 @@
 import { toneOf } from "../../locales/formats.ts";
 import { useSpeech } from "../speech.ts";
-import type { Portfolio } from "../state/session.ts";
+import type { Portfolio } from "../state/viewer.ts";
 
 export type Position = Portfolio["positions"][number];
 

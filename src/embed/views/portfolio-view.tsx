@@ -1,8 +1,8 @@
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { toneOf } from "../../locales/formats.ts";
 import { useSpeech } from "../speech.ts";
-import type { Portfolio, Session } from "../state/session.ts";
 import { useCurrentValues, usePrices } from "../state/use-prices.ts";
+import type { Portfolio, Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { OpenButton } from "./market-card.tsx";
 import { OwnResult } from "./market-facts.tsx";
@@ -12,18 +12,18 @@ import { Problem, WayOut } from "./problem.tsx";
 
 export interface PortfolioViewProps {
   data: FrameData;
-  session: Session;
+  viewer: Viewer;
   open(marketId: string, wish?: Wish): void;
 }
 
 /** A user's positions with what selling them pays, and the settled ones with their results. */
-export function PortfolioView({ data, session, open }: PortfolioViewProps) {
+export function PortfolioView({ data, viewer, open }: PortfolioViewProps) {
   const { say } = useSpeech();
-  const { portfolio, signedIn, problem, bridge } = session;
-  const feed = usePrices(session, signedIn);
-  useCurrentValues(session, feed.prices);
+  const { portfolio, signedIn, problem, bridge } = viewer;
+  const feed = usePrices(viewer, signedIn);
+  useCurrentValues(viewer, feed.prices);
   // The page has reserved the room of this frame; it is kept until there is something to show, so that nothing moves.
-  const isWaiting = !portfolio && !problem && isComing(data, session);
+  const isWaiting = !portfolio && !problem && isComing(data, viewer);
   return (
     <main class={isWaiting ? "portfolio waiting" : "portfolio"} aria-busy={isWaiting}>
       <div class="headline">
@@ -40,7 +40,7 @@ export function PortfolioView({ data, session, open }: PortfolioViewProps) {
           <Past settlements={portfolio.settlements} open={open} />
         </>
       ) : (
-        <Nothing data={data} session={session} />
+        <Nothing data={data} viewer={viewer} />
       )}
       {problem && <Problem words={problem} onOffer={() => {}} />}
     </main>
@@ -48,18 +48,18 @@ export function PortfolioView({ data, session, open }: PortfolioViewProps) {
 }
 
 /** Whether a portfolio is on its way, or may be. */
-function isComing({ apiKey }: FrameData, { bridge, settled, signedIn }: Session): boolean {
+function isComing({ apiKey }: FrameData, { bridge, settled, signedIn }: Viewer): boolean {
   return apiKey !== null && bridge.mayTrade && (signedIn || !settled);
 }
 
 /** Why no portfolio is shown: trading is not possible here, no user is signed in, or it is loading. */
-function Nothing({ data, session }: { data: FrameData; session: Session }) {
+function Nothing({ data, viewer }: { data: FrameData; viewer: Viewer }) {
   const { say } = useSpeech();
-  const { bridge, problem } = session;
+  const { bridge, problem } = viewer;
   if (problem) return null;
   if (data.apiKey === null || !bridge.mayTrade)
     return <p class="soft">{say("portfolio.elsewhere", { name: data.name })}</p>;
-  if (isComing(data, session)) return <p class="soft">{say("common.loading")}</p>;
+  if (isComing(data, viewer)) return <p class="soft">{say("common.loading")}</p>;
   return (
     <Problem isKnown words={{ key: "portfolio.signIn", offer: "signin" }} onOffer={(offer) => bridge.tell(offer, {})} />
   );

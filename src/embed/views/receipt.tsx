@@ -15,7 +15,7 @@ export interface ReceiptProps {
   onAgain(): void;
 }
 
-/** What was traded. It belongs to the session: another user, or none, never sees it. */
+/** What was traded. It belongs to the viewer: another user, or none, never sees it. */
 export function Receipt({ trade, quote, resaleUsd, minHeightPx, onAgain }: ReceiptProps) {
   const { say, cents, dollars, shares, signed } = useSpeech();
   const { side, action, avgPrice, amount, fee, realizedPnl } = trade;

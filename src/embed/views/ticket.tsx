@@ -4,8 +4,8 @@ import type { FrameData } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { limitFromUsd } from "../../domain/money.ts";
 import { useSpeech } from "../speech.ts";
-import type { Session } from "../state/session.ts";
 import type { LiveMarket } from "../state/use-market.ts";
+import type { Viewer } from "../state/viewer.ts";
 import {
   type Draft,
   draftAfter,
@@ -28,7 +28,7 @@ import { ConfirmNote, MovedNote, SubmitButton } from "./ticket-steps.tsx";
 
 export interface TicketProps {
   data: FrameData;
-  session: Session;
+  viewer: Viewer;
   marketId: string;
   market: LiveMarket;
   /** The fee of the latest answer: an operator may change it while the widget is open. */
@@ -49,11 +49,11 @@ const BUY_YES: Wish = { side: "yes", action: "buy" };
  * room, its style shows the two sides alone until one is chosen (`data-open`).
  */
 export function Ticket(props: TicketProps) {
-  const { data, session, marketId, market, feeBps, onFee, held, blocked, wish } = props;
+  const { data, viewer, marketId, market, feeBps, onFee, held, blocked, wish } = props;
   const speaker = useSpeech();
   const { say, locale } = speaker;
   const { maxTradeUsd } = data.limits;
-  const { bridge, portfolio } = session;
+  const { bridge, portfolio } = viewer;
   const sellable: Held = {
     yes: sellableNow(market.mechanism, market.pool, "yes", held.yes),
     no: sellableNow(market.mechanism, market.pool, "no", held.no),
@@ -69,14 +69,14 @@ export function Ticket(props: TicketProps) {
   const order = "marketId" in made ? made : undefined;
   const probed = action === "buy" && order ? order.sizeMicro : PROBE_MICRO;
   const standing = useStanding({
-    session,
+    viewer,
     order: { marketId, side, action: "buy", sizeMicro: probed },
     onLimit: (refused) => flow.warn(refused),
   });
   const worked = order && estimate(market.mechanism, market.pool, order, feeBps);
   const estimated = typeof worked === "string" ? undefined : worked;
   const flow = useTicket({
-    session,
+    viewer,
     marketId,
     yesPrice: market.yesPrice,
     estimated,
@@ -85,7 +85,7 @@ export function Ticket(props: TicketProps) {
     onTrade(trade) {
       bridge.tell("trade", trade);
       // Otherwise the stream reports the fill.
-      if (market.live !== "live") session.refresh();
+      if (market.live !== "live") viewer.refresh();
     },
   });
   const { phase, problem } = flow;
@@ -230,7 +230,7 @@ export function Ticket(props: TicketProps) {
                 phase={phase}
                 draft={draft}
                 quote={shown}
-                isOff={!shown || barred !== undefined || isWaiting || !session.settled}
+                isOff={!shown || barred !== undefined || isWaiting || !viewer.settled}
               />
               <ConfirmNote
                 phase={phase}

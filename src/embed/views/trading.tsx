@@ -2,8 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { FrameData } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { useSpeech } from "../speech.ts";
-import type { Session } from "../state/session.ts";
 import type { LiveMarket } from "../state/use-market.ts";
+import type { Viewer } from "../state/viewer.ts";
 import type { Held, Wish } from "../ticket/draft.ts";
 import { sellValueAt } from "../ticket/quote.ts";
 import type { Words } from "../words.ts";
@@ -12,7 +12,7 @@ import { Ticket } from "./ticket.tsx";
 
 export interface TradingProps {
   data: FrameData;
-  session: Session;
+  viewer: Viewer;
   marketId: string;
   market: LiveMarket;
   /** Whether trades are taken now. */
@@ -23,13 +23,13 @@ export interface TradingProps {
 
 /** The user's own positions in a market, and the ticket. All of it belongs to the user: another one begins afresh. */
 export function Trading(props: TradingProps) {
-  return <TradingOf key={props.session.user ?? ""} {...props} />;
+  return <TradingOf key={props.viewer.user ?? ""} {...props} />;
 }
 
-function TradingOf({ data, session, marketId, market, isOpen, wish: first }: TradingProps) {
+function TradingOf({ data, viewer, marketId, market, isOpen, wish: first }: TradingProps) {
   const { say } = useSpeech();
   const [wish, setWish] = useState(first);
-  const own = session.portfolio?.positions.filter((position) => position.marketId === marketId) ?? [];
+  const own = viewer.portfolio?.positions.filter((position) => position.marketId === marketId) ?? [];
   const heldOf = (side: Side): bigint =>
     BigInt(Math.round((own.find((position) => position.side === side)?.shares ?? 0) * 1e6));
   const held: Held = { yes: heldOf("yes"), no: heldOf("no") };
@@ -53,13 +53,13 @@ function TradingOf({ data, session, marketId, market, isOpen, wish: first }: Tra
       {isOpen && (
         <Ticket
           data={data}
-          session={session}
+          viewer={viewer}
           marketId={marketId}
           market={market}
           feeBps={feeBps}
           onFee={setFeeBps}
           held={held}
-          blocked={blockedBy(data, session)}
+          blocked={blockedBy(data, viewer)}
           wish={wish}
         />
       )}
@@ -68,7 +68,7 @@ function TradingOf({ data, session, marketId, market, isOpen, wish: first }: Tra
 }
 
 /** Why trading is not possible here, known before the server is asked. */
-function blockedBy({ apiKey, name }: FrameData, { bridge, settled, signedIn }: Session): Words | undefined {
+function blockedBy({ apiKey, name }: FrameData, { bridge, settled, signedIn }: Viewer): Words | undefined {
   if (apiKey === null) return { key: "ticket.notSetUp" };
   if (!bridge.mayTrade) return { key: "ticket.lookOnly", values: { name } };
   return signedIn || !settled ? undefined : { key: "ticket.signIn", offer: "signin" };

@@ -7,14 +7,14 @@ import { isQuiet, type Outcome, type Prepared, type Rendered, type Submission } 
  * `rendered` is what the submission made of the result, where it does. `entry` is the last one that the command wrote,
  * sealed and committed; a command that changed nothing has none.
  */
-export type Answer<C extends Command> =
+export type Submitted<C extends Command> =
   | { result: Results[C["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined; replayed?: undefined }
   | { result?: undefined; rendered?: undefined; entry?: undefined; replayed: StoredAnswer };
 
 /** A submission that waits for its answer. */
 export interface Job extends Submission {
   enqueuedAt: number;
-  resolve: (answer: Answer<Command>) => void;
+  resolve: (answer: Submitted<Command>) => void;
   reject: (fault: unknown) => void;
 }
 

@@ -5,7 +5,7 @@ import { acknowledges, type Submission } from "./batch.ts";
 import { Committer } from "./committer.ts";
 import { later } from "./database-clock.ts";
 import { faultOf, leftNothing, overloaded, shuttingDown } from "./faults.ts";
-import { type Answer, canBeFollowed, type Flight, type Job, settle } from "./job.ts";
+import { canBeFollowed, type Flight, type Job, type Submitted, settle } from "./job.ts";
 import { awaitsCommit } from "./memory.ts";
 import type { SequencerOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
@@ -77,10 +77,10 @@ export class Sequencer {
    * @throws Fault the command's refusal, or `refusal`'s; OVERLOADED (never executed); DATABASE_UNAVAILABLE (not executed);
    * OUTCOME_UNKNOWN (it may or may not be in, and a retry with the same Idempotency-Key tells).
    */
-  submit<C extends Command>(submission: Submission<C>): Promise<Answer<C>> {
+  submit<C extends Command>(submission: Submission<C>): Promise<Submitted<C>> {
     const refused = this.#closed ? shuttingDown() : (this.#refusal() ?? (this.#queue.isFull && overloaded("busy")));
     if (refused) return Promise.reject(refused);
-    return new Promise<Answer<C>>((resolve, reject) => {
+    return new Promise<Submitted<C>>((resolve, reject) => {
       const job = { ...submission, enqueuedAt: this.#monotonic(), resolve, reject };
       this.#queue.push(job as unknown as Job);
       if (!this.#running) this.#running = this.#run();

@@ -1,12 +1,13 @@
 import { createContext, Script } from "node:vm";
 import { Environment } from "@marcbachmann/cel-js";
-import type { Finding } from "../../config/config-error.ts";
+import { ConfigError, type Finding } from "../../config/config-error.ts";
 import type { Rule } from "../../config/schema/policy-block.ts";
 import type { Labels } from "../../config/selection/selector.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { ConfigDocument } from "../../contract/resources/config-document.ts";
 import { isSimple, POLICY_FIELDS, rowOf } from "../../domain/policy/fields.ts";
 import { DEFAULT_POLICY, mergePolicy, type Policy } from "../../domain/policy/policy.ts";
-import { termsOf } from "../plan.ts";
+import { tradingTerms } from "../judge.ts";
 import { written } from "../plan-decision.ts";
 import type { BrokenRule, Desired, LiveConfig, Plan, PlanMoney } from "../plan-types.ts";
 import { problemOfRule, typed } from "./rule-problem.ts";
@@ -61,8 +62,8 @@ export function factsOfPlan(
     }),
   );
   return {
-    ...factsOfFiles(desired.document, labels, live.now),
-    ...termsOf(plan, desired, live).after.policy,
+    ...factsOfFiles(desired.document, labels, Date.parse(live.now)),
+    ...tradingTerms(plan, desired, live).after.policy,
     worstCaseLoss: live.atRiskUsd + money.newMarkets.worstCaseLossUsd,
     treasury: money.treasury.afterUsd,
     plan: {
@@ -70,6 +71,27 @@ export function factsOfPlan(
       newMarkets: money.newMarkets.count,
       loosens: changes.some(({ mark }) => mark === "LOOSENS"),
     },
+  };
+}
+
+/**
+ * Adds to a plan what the operator's rules say of it.
+ * @throws ConfigError with the rules that cannot be evaluated
+ */
+export function judgeByRules(
+  plan: Plan & { money: PlanMoney },
+  desired: Desired,
+  live: LiveConfig,
+  { rules, labels, source }: TenantConfig,
+): Plan {
+  const { broken, invalid } = evaluateRules(rules, factsOfPlan({ plan, desired, live, money: plan.money }, labels));
+  if (invalid.length > 0) throw new ConfigError(source.problems(invalid));
+  const warned = broken.filter(({ effect }) => effect === "warn");
+  const others = broken.filter(({ effect }) => effect !== "warn");
+  return {
+    ...plan,
+    warnings: [...plan.warnings, ...warned.map(({ name, message }) => `rules.${name}: ${message}`)],
+    ...(others.length > 0 && { rules: others.map(({ name, effect, message }) => ({ name, effect, message })) }),
   };
 }
 

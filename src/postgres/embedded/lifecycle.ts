@@ -15,7 +15,7 @@ import { prepareSocketDirectory, socketDirectory } from "./socket.ts";
 import type { Begin } from "./steps.ts";
 
 /** Where a cluster lies, and what it is made from. */
-export interface Places {
+export interface ClusterLocation {
   /** The operator's. Its site is looked up whenever it is needed, because a start may move the home. */
   directory: string;
   /** Where root keeps what its server cannot reach in the directory. */
@@ -39,22 +39,22 @@ export async function readyPid(directory: string): Promise<number | undefined> {
 }
 
 /** Starts the server unless it is ready, creating the cluster on first use. */
-export async function ensureStarted(places: Places, begin: Begin): Promise<void> {
-  const { directory, findPackageRoot } = places;
+export async function ensureStarted(location: ClusterLocation, begin: Begin): Promise<void> {
+  const { directory, findPackageRoot } = location;
   if ((await isReady(directory, begin)) && (await hasRules(findSite(directory)))) return;
   // First, so that a platform without the package is left untouched.
   findPackageRoot();
   createStateDirectory(directory);
   await exclusively(directory, begin, async () => {
-    if (!(await settle(findSite(directory).dataDir))) await launch(places, begin);
+    if (!(await settle(findSite(directory).dataDir))) await launch(location, begin);
     begin("comparing the rules of who may connect");
     await enforceAccess(findSite(directory));
   });
 }
 
 /** Starts the server when it ended by a crash, never when it was stopped on purpose. Resolves to whether it started it. */
-export async function restartAfterCrash(places: Places, begin: Begin): Promise<boolean> {
-  const { directory } = places;
+export async function restartAfterCrash(location: ClusterLocation, begin: Begin): Promise<boolean> {
+  const { directory } = location;
   const { dataDir } = findSite(directory);
   begin("looking for a server that runs");
   // Without the lock first: a server process asks this every few seconds while its database is away.
@@ -62,7 +62,7 @@ export async function restartAfterCrash(places: Places, begin: Begin): Promise<b
   return exclusively(directory, begin, async () => {
     const site = findSite(directory);
     if ((await settle(site.dataDir)) || (await endedOnPurpose(site))) return false;
-    await launch(places, begin);
+    await launch(location, begin);
     return true;
   });
 }
@@ -84,7 +84,7 @@ export async function stop(directory: string, begin: Begin): Promise<boolean> {
 }
 
 /** Creates what is missing and starts the server, which must not be alive. Needs the lock. */
-async function launch({ directory, systemDir, findPackageRoot }: Places, begin: Begin): Promise<void> {
+async function launch({ directory, systemDir, findPackageRoot }: ClusterLocation, begin: Begin): Promise<void> {
   begin("preparing the database's directory");
   const packageRoot = findPackageRoot();
   const account = await serverAccount(findSite(directory).dataDir);

@@ -15,7 +15,7 @@ export interface Primary {
 }
 
 /** What one host of several answers: the primary that it is, or why it is none. */
-export type Answer = Primary | { problem: unknown };
+export type HostRole = Primary | { problem: unknown };
 
 /** A login that was refused without a word about the password: `pg_hba.conf` has no line for it, encrypted or not. */
 const NO_ENTRY = "28000";
@@ -55,7 +55,7 @@ export async function askAlone(address: DatabaseAddress, host: DatabaseHost): Pr
 }
 
 /** Whether a host is a primary that takes changes. Never throws. */
-export async function askHost(address: DatabaseAddress, host: DatabaseHost): Promise<Answer> {
+export async function askHost(address: DatabaseAddress, host: DatabaseHost): Promise<HostRole> {
   const readOnlyWillDo = address.parameters.target_session_attrs !== "read-write";
   try {
     return await inTurn(encryptionsOf(host, address), async (encryption) => {

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { type DatabaseAddress, type DatabaseHost, parseDatabaseUrl } from "../../domain/access/database-address.ts";
-import { type Answer, askAlone, askHost, connectTimeoutSec, type Primary, type Server } from "./ask-host.ts";
+import { askAlone, askHost, connectTimeoutSec, type HostRole, type Primary, type Server } from "./ask-host.ts";
 import { dial, NotConnected } from "./dial.ts";
 
 const FIRST_MS = 50;
@@ -22,7 +22,7 @@ export function backoffMs(failures: number, random: number): number {
 }
 
 /** How long the other hosts may take to answer once one was heard: a silent one must not hold up a failover. */
-const PATIENCE_MS = 1000;
+const HOST_TIMEOUT_MS = 1000;
 /** The same once a primary was heard: one of a later timeline, if there is one, answers about as fast. */
 const RIVAL_MS = 200;
 /** How long a primary that nothing is connected to counts as one. */
@@ -44,7 +44,7 @@ export class Route {
   #current: { server: Server; foundAt: number } | undefined;
   #finding: Promise<Server> | undefined;
   /** Questions without an answer yet: a silent host is not asked again meanwhile. */
-  readonly #asked = new Map<DatabaseHost, Promise<Answer>>();
+  readonly #asked = new Map<DatabaseHost, Promise<HostRole>>();
   readonly #sessions = new Map<Socket, Server>();
   #failures = 0;
   /** Until then no connection is tried. */
@@ -111,19 +111,19 @@ export class Route {
   }
 
   /** What the hosts answer, without those that are silent for too long. */
-  async #askAll(): Promise<Answer[]> {
-    const answers: Answer[] = [];
+  async #askAll(): Promise<HostRole[]> {
+    const answers: HostRole[] = [];
     const answered = Promise.withResolvers<void>();
     const all = this.address.hosts.map(async (host) => {
       answers.push(await this.#ask(host));
-      const waitMs = "server" in (answers.at(-1) ?? {}) ? RIVAL_MS : PATIENCE_MS;
+      const waitMs = "server" in (answers.at(-1) ?? {}) ? RIVAL_MS : HOST_TIMEOUT_MS;
       setTimeout(answered.resolve, waitMs).unref();
     });
     await Promise.race([Promise.all(all), answered.promise]);
     return answers;
   }
 
-  #ask(host: DatabaseHost): Promise<Answer> {
+  #ask(host: DatabaseHost): Promise<HostRole> {
     const known = this.#asked.get(host);
     if (known) return known;
     const answer = askHost(this.address, host).finally(() => this.#asked.delete(host));
@@ -162,7 +162,7 @@ export class Route {
   }
 }
 
-function primaryAmong(answers: readonly Answer[]): Server {
+function primaryAmong(answers: readonly HostRole[]): Server {
   const primaries = answers.filter((answer): answer is Primary => "server" in answer);
   const [latest] = primaries.toSorted((a, b) => b.timeline - a.timeline);
   if (latest) return latest.server;

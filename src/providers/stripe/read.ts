@@ -25,7 +25,7 @@ const Intent = z.object({
   currency: z.string(),
   metadata: Metadata,
 });
-const Session = z.object({
+const StripeSession = z.object({
   payment_status: z.string(),
   payment_intent: Reference,
   amount_total: Cents.nullish(),
@@ -72,7 +72,7 @@ function readIntent(object: unknown): StripeFact | undefined {
 }
 
 function readSession(object: unknown): StripeFact | undefined {
-  const { data: session } = Session.safeParse(object);
+  const { data: session } = StripeSession.safeParse(object);
   if (!session) return unreadable(object, "payment_intent");
   // "no_payment_required" has no intent; "unpaid" is followed by async_payment_succeeded or by nothing.
   if (session.payment_status !== "paid" || !session.payment_intent || !session.amount_total) return undefined;

@@ -12,6 +12,8 @@ export const sleepUntilAborted: Sleep = async (ms, signal) => {
 export interface Repeated {
   /** Resolves once the work was tried for the first time. */
   first: Promise<void>;
+  /** Cuts the pause short: the one under way, or the next one, so that no wake-up is lost. */
+  wake(): void;
   /** Waits for the work that is under way, whose signal is aborted. */
   stop(): Promise<void>;
 }
@@ -34,9 +36,11 @@ export function repeat(
   const abort = new AbortController();
   const { signal } = abort;
   const { promise: first, resolve: tried } = Promise.withResolvers<void>();
+  let pause = new AbortController();
   const run = async () => {
     for (let failing = false; !signal.aborted; ) {
       const startedAt = performance.now();
+      pause = new AbortController();
       try {
         await work(signal);
         failing = false;
@@ -45,14 +49,16 @@ export function repeat(
         failing = true;
       }
       tried();
-      await sleep(Math.max(pauseMs, (performance.now() - startedAt) * restPerWork), signal);
+      if (!signal.aborted) await sleep(Math.max(pauseMs, (performance.now() - startedAt) * restPerWork), pause.signal);
     }
   };
   const ended = run();
   return {
     first,
+    wake: () => pause.abort(),
     stop: () => {
       abort.abort();
+      pause.abort();
       return ended;
     },
   };

@@ -3,8 +3,8 @@ import { Fault } from "../../domain/fault.ts";
 import { type JournalConnections, openJournal } from "../../ledger/journal.ts";
 import { type Connection, type ConnectOptions, classify, connect, StatementFailed } from "../../postgres/connect.ts";
 import { type TenantLender, WAIT_MS } from "../../postgres/lending.ts";
-import { Places } from "../../postgres/places.ts";
 import { openPool, type Pool } from "../../postgres/pool.ts";
+import { Semaphore } from "../../postgres/semaphore.ts";
 
 /** How connections to a database are to be opened. */
 export interface DatabaseTerms {
@@ -83,9 +83,9 @@ export function openConnections(
   { lender, connections: many }: { lender?: TenantLender | undefined; connections?: number | undefined },
 ): TenantConnections {
   const division = lender ? LENT : divideConnections(many ?? USUAL_CONNECTIONS);
-  const groups: Places[] = [];
+  const groups: Semaphore[] = [];
   const group = (connections: number) => {
-    const places = new Places(connections);
+    const places = new Semaphore(connections);
     groups.push(places);
     return places;
   };

@@ -10,7 +10,7 @@ import type { ApiKey } from "../../engine/rows.ts";
 import { loadDatabase } from "../../ledger/backup/backup.ts";
 import { type BackupManifest, damaged } from "../../ledger/backup/backup-format.ts";
 import type { Inspected } from "../../ledger/backup/backup-reader.ts";
-import { leaveOutVouched } from "../../ledger/schema.ts";
+import { leaveOutUnproven } from "../../ledger/schema.ts";
 import { listApiKeys } from "../../ledger/standing.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { claimEmptyDatabase, emptyDatabase, finishDatabase } from "../../postgres/empty-database.ts";
@@ -126,7 +126,7 @@ async function fill(
   if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
   onStep("Verifying the audit chain, and every row against it");
   const setBack = await withChecks(connection, async (sql) => {
-    if (inspected.keyId === undefined) await leaveOutVouched(sql);
+    if (inspected.keyId === undefined) await leaveOutUnproven(sql);
     await requireChain(sql, manifest, auditSecrets);
     await requirePast(sql);
     await requireExplained(sql, auditSecrets);

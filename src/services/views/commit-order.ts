@@ -25,6 +25,11 @@ export class CommitOrder {
   #last = 0;
   #seen: number | undefined;
 
+  /** The position of the commit that was sent last, or of the head that the order begins at. */
+  get last(): number {
+    return this.#last;
+  }
+
   /** The highest position whose head was committed for sure: a query that starts now shows at least its state. */
   get seen(): number | undefined {
     return this.#seen;
@@ -71,6 +76,7 @@ export class CommitOrder {
 
   /** Whether no commit after this position touches any of the tags; false too when that is no longer remembered. */
   untouchedSince(position: number, tags: readonly string[]): boolean {
+    if (position === this.#last) return true;
     return position >= this.#forgotten && tags.every((tag) => (this.#touched.get(tag) ?? 0) <= position);
   }
 

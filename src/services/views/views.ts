@@ -120,8 +120,11 @@ export class Views {
     return view !== undefined && this.#isUntouched(view);
   }
 
-  #isUntouched({ position, tags }: View): boolean {
-    return this.#commits.untouchedSince(position, tags);
+  #isUntouched(view: View): boolean {
+    if (!this.#commits.untouchedSince(view.position, view.tags)) return false;
+    // The answer holds there too, so its tags, hundreds in a large portfolio, are looked up once a commit and not at each read.
+    view.position = this.#commits.last;
+    return true;
   }
 
   async #read(reader: Reader): Promise<void> {

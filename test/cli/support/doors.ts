@@ -25,7 +25,7 @@ export interface TestDoor extends Pick<TestTenant, "services" | "database" | "sq
 
 export type OpenDoor = () => Promise<TestDoor>;
 
-/** Both ways to a tenant: every test of a command runs through each. */
+/** Both ways to a tenant. A command whose every line `both-doors.test.ts` says over each is tested over HTTP alone. */
 export const doors: [name: string, open: OpenDoor][] = [
   ["db", openDatabaseDoor],
   ["http", openHttpDoor],
@@ -51,7 +51,7 @@ async function openDatabaseDoor(): Promise<TestDoor> {
   };
 }
 
-async function openHttpDoor(): Promise<TestDoor> {
+export async function openHttpDoor(): Promise<TestDoor> {
   const tenant = await open();
   const server = await serveServices(tenant.services);
   return {

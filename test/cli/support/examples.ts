@@ -136,7 +136,11 @@ export class ExampleTenant {
       "req_…": async () => requestId,
       "mkt_…": async () => "@last",
       "age1…": async () => recipient,
-      FILE: async () => (await ask(`db backup --encrypt-to ${recipient}`)).file,
+      FILE: async () => {
+        const { file, error } = await ask(`db backup --encrypt-to ${recipient}`);
+        if (file === undefined) throw new Error(error);
+        return file;
+      },
       wdr_5c1f20: async () => (await ask("funding request --user alice --amount 5")).withdrawalId,
       "http://127.0.0.1:8080": async () => server.url,
       $SIGNATURE: async () => createHmac("sha256", ACME_WEBHOOK_SECRET).update(EVENT).digest("hex"),

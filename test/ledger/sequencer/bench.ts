@@ -2,7 +2,7 @@ import type { Idempotency } from "../../../src/domain/access/idempotency.ts";
 import { auditKey } from "../../../src/domain/audit/seal.ts";
 import type { Command } from "../../../src/engine/commands.ts";
 import type { Submission } from "../../../src/ledger/sequencer/batch.ts";
-import type { Answer } from "../../../src/ledger/sequencer/job.ts";
+import type { Submitted } from "../../../src/ledger/sequencer/job.ts";
 import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, NO_FAULTS } from "./fake-journal.ts";
@@ -13,7 +13,7 @@ import { openingCommands } from "./tasks.ts";
 /** A request with an Idempotency-Key, and how it is answered. */
 export type Keyed = Idempotency & Pick<Submission, "render">;
 
-export type Heard = { answer: Answer<Command> } | { code: string; fault: Error & { retryAfterSec?: number } };
+export type Heard = { answer: Submitted<Command> } | { code: string; fault: Error & { retryAfterSec?: number } };
 
 /** When the market m2 closes, milliseconds after the beginning. */
 export const M2_CLOSES_MS = 5000;

@@ -1,6 +1,6 @@
 import { auditKey } from "../../../src/domain/audit/seal.ts";
 import type { Command, Results } from "../../../src/engine/commands.ts";
-import type { Answer } from "../../../src/ledger/sequencer/job.ts";
+import type { Submitted } from "../../../src/ledger/sequencer/job.ts";
 import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, type Faults, NO_FAULTS } from "./fake-journal.ts";
@@ -90,7 +90,7 @@ class Process {
   }
 }
 
-function heard(answer: Answer<Command>): Outcome {
+function heard(answer: Submitted<Command>): Outcome {
   if (answer.replayed) return { kind: "replayed", body: answer.replayed.body };
   return { kind: "done", result: answer.result, body: answer.rendered?.body ?? "not rendered" };
 }

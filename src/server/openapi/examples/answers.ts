@@ -1,10 +1,10 @@
 import type { WebhookData, WebhookEventType } from "../../../contract/resources/webhooks.ts";
 import { OPERATOR_ANSWERS } from "./operator-answers.ts";
 import * as story from "./story.ts";
-import { type Answers, TRADER_ANSWERS } from "./trader-answers.ts";
+import { type OutputExamples, TRADER_ANSWERS } from "./trader-answers.ts";
 
 /** The answers of the story by operation; one that is not here has an example made of its schema. */
-export const ANSWERS: Answers = { ...TRADER_ANSWERS, ...OPERATOR_ANSWERS };
+export const ANSWERS: OutputExamples = { ...TRADER_ANSWERS, ...OPERATOR_ANSWERS };
 
 const { FILL, MARKET, QUESTION, SHARES, USER } = story;
 const about = { marketId: MARKET, question: QUESTION };

@@ -1,7 +1,7 @@
 import { decimalFromMicro, microFromUsd } from "../../../domain/money.ts";
 import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
 import * as story from "./story.ts";
-import type { Answers } from "./trader-answers.ts";
+import type { OutputExamples } from "./trader-answers.ts";
 
 const { FILL, MARKET, QUESTION, SHARES, USER } = story;
 
@@ -47,7 +47,7 @@ const totalPnl = story.UNREALIZED;
 const unfrozen = { tenant: "acme", frozenUntil: null, reason: null, by: null };
 
 /** What operators are answered in the story. */
-export const OPERATOR_ANSWERS: Answers = {
+export const OPERATOR_ANSWERS: OutputExamples = {
   getHealth: { ok: true, service: "acme", db: true, uptimeSec: 86_400 },
   reconcile: { ok: true, discrepancy: 0, checkedAt: story.SETTLED_AT, verifiedAt: story.SETTLED_AT },
   explainLedger: [

@@ -6,7 +6,7 @@ import * as story from "./story.ts";
 
 const { FILL, MARKET, QUESTION, PRICES, SHARES } = story;
 
-export type Answers = { readonly [Id in OperationId]?: WireOutput<Id> };
+export type OutputExamples = { readonly [Id in OperationId]?: WireOutput<Id> };
 
 const ladder = (side: Side) =>
   depthOf(story.MECHANISM, story.POOL, side)
@@ -52,7 +52,7 @@ const withdrawal = {
 };
 
 /** What traders and their pages are answered in the story. */
-export const TRADER_ANSWERS: Answers = {
+export const TRADER_ANSWERS: OutputExamples = {
   listMarkets: [{ ...market, yesPrice: PRICES.yes, volume24h: FILL.amount }],
   createMarket: { id: MARKET, status: "open", yesPrice: story.YES_BEFORE, createdAt: story.CREATED_AT },
   listTrendingMarkets: [{ id: MARKET, question: QUESTION, yesPrice: PRICES.yes, volume24h: FILL.amount }],

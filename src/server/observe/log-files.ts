@@ -5,7 +5,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, startOfDay } from "../../domain/time/units.ts";
 
 /** One line of what a serving process did, as `pmctl logs` reads it. It holds names and codes, never a secret or a body. */
-export interface JournalLine {
+export interface LogLine {
   ts: string;
   level: "info" | "warn" | "error";
   kind: "access" | "error" | "event";
@@ -21,7 +21,7 @@ export interface JournalLine {
   message: string | null;
 }
 
-export interface JournalOptions {
+export interface LogFilesOptions {
   folder: string;
   keepDays: number;
   maxMb: number;
@@ -36,24 +36,24 @@ const PARTS = 8;
 const MB = 1024 * 1024;
 
 /** The name of a file: when it was begun, and by which process. */
-export const JOURNAL_FILE = /^(\d{13})-\d+\.ndjson$/;
+export const LOG_FILE = /^(\d{13})-\d+\.ndjson$/;
 
 /**
  * Keeps what a serving process did in files of its directory, bounded in days and bytes: whichever process begins a file
  * deletes the oldest ones of all. Requests never wait for it, and where it cannot write they go on without it.
  */
-export class Journal {
-  readonly #options: JournalOptions;
+export class LogFiles {
+  readonly #options: LogFilesOptions;
   #waiting = "";
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #file: { path: string; bytes: number; day: number } | undefined;
 
-  constructor(options: JournalOptions) {
+  constructor(options: LogFilesOptions) {
     this.#options = options;
   }
 
-  /** @param line JSON text of a `JournalLine`, without the line feed that will end it */
+  /** @param line JSON text of a `LogLine`, without the line feed that will end it */
   add(line: string): void {
     if (this.#waiting.length > MAX_WAITING_CHARS) return;
     this.#waiting += `${line}\n`;
@@ -85,7 +85,7 @@ export class Journal {
   #begin(day: number): { path: string; bytes: number; day: number } {
     const { folder, keepDays, maxMb } = this.#options;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const files = readdirSync(folder).filter((name) => JOURNAL_FILE.test(name));
+    const files = readdirSync(folder).filter((name) => LOG_FILE.test(name));
     const oldest = wallClockMs() - keepDays * DAY_MS;
     let room = maxMb * MB * (1 - 1 / PARTS);
     for (const name of files.toSorted().toReversed()) {

@@ -1,7 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 
 /** A number of places, each held by one user at a time, given in the order of asking. */
-export class Places {
+export class Semaphore {
   readonly #count: number;
   readonly #free: number[];
   readonly #waiting: ((place: number) => void)[] = [];

@@ -3,12 +3,12 @@ import { parseJson } from "../../domain/json/parse-json.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { Exchange } from "../exchange.ts";
-import type { JournalLine } from "./journal.ts";
+import type { LogLine } from "./log-files.ts";
 
 /**
  * The line of an answered request. It names the key and never holds it; the route stands for the path, which may name anything.
  * Every request makes one, so it is written field by field, at half of what `JSON.stringify` takes.
- * @returns JSON text of a `JournalLine`
+ * @returns JSON text of a `LogLine`
  */
 export function accessLine(
   { requestId, req, route, key, userId }: Answered,
@@ -50,7 +50,7 @@ function timeOf(ms: number): string {
 
 /**
  * The line of what the process logs beside requests. Headers and stacks stay out.
- * @returns JSON text of a `JournalLine`; undefined for what is no line of the log
+ * @returns JSON text of a `LogLine`; undefined for what is no line of the log
  */
 export function eventLine(json: string): string | undefined {
   const logged = parseJson(json);
@@ -58,7 +58,7 @@ export function eventLine(json: string): string | undefined {
   const { level, time, msg, err, requestId, method, route, status }: { [field in Logged]?: unknown } = logged;
   const cause = typeof err === "object" && err !== null && "message" in err ? `: ${err.message}` : "";
   const name = Number(level) >= 50 ? "error" : Number(level) >= 40 ? "warn" : "info";
-  const line: JournalLine = {
+  const line: LogLine = {
     ts: isoTime(Number(time)),
     level: name,
     kind: name === "error" ? "error" : "event",

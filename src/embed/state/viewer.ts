@@ -10,7 +10,7 @@ import { type Words, wordsForReading } from "../words.ts";
 export type Portfolio = WireResult<"getPortfolio">;
 
 /** The user who looks at the frame, and their portfolio. */
-export interface Session {
+export interface Viewer {
   api: Api;
   bridge: Bridge;
   /** Whether it is known who is signed in: the page around has answered, or is not asked. */
@@ -44,7 +44,7 @@ interface Reading {
 }
 
 /** The token comes by message and is kept in memory only, by the `Api`. */
-export function useSession(data: FrameData, host: Omit<BridgeHandlers, "onToken">): Session {
+export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">): Viewer {
   // One for as long as the document lives, whatever it shows.
   const api = useMemo(() => new Api(data), []);
   const [settled, setSettled] = useState(false);
