@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import type { WrittenBackup } from "../../app/backup/backup-file.ts";
 import type { BackupTarget } from "../../app/backup/backup-tenant.ts";
-import type { RestoreRequest } from "../../app/backup/restore-tenant.ts";
+import type { RestoredTenant, RestoreRequest } from "../../app/backup/restore-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { LeakedName } from "../../engine/keys.ts";
 import type { Host, Io } from "../command.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
@@ -25,13 +24,15 @@ interface Backup extends ShownBackup {
   bytes: number;
 }
 
+type LeakedKeys = NonNullable<RestoredTenant["leakedKeys"]>;
+
 interface RestoredBackup extends ShownBackup {
   /** The database that was replaced, under its new name. */
   keptAs: string | null;
   /** The variable that names the database which was filled; null where the tenant's own was replaced. */
   into: string | null;
   /** Keys whose values leaked after the backup; null where no database could tell. */
-  leakedKeys: LeakedName[] | null;
+  leakedKeys: LeakedKeys | null;
 }
 
 interface BackupOptions extends BackupTarget {
@@ -156,7 +157,7 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
 };
 
 /** What an operator does next about keys whose values leaked since the backup. */
-function tellLeaked(keys: LeakedName[] | null, tenant: string, output: Io["output"]): void {
+function tellLeaked(keys: LeakedKeys | null, tenant: string, output: Io["output"]): void {
   if (keys === null)
     output.note(
       "Nothing told which keys leaked since the backup, whose old values work again: pmctl key rotate NAME --leaked, for each",
