@@ -91,7 +91,7 @@ export function evaluateServer({
           fail(
             "admin key",
             `the server does not take the value of ${refused}`,
-            `Put the value back that it knows, or bring the new one there straight by the database: pmctl apply --via db`,
+            `Put the value back that it knows, or bring a new one there straight by the database: pmctl apply --via db. A value that was ended as leaked is refused for ever: put a new one into ${refused} first`,
           ),
         ]),
   ];

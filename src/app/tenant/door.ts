@@ -79,7 +79,7 @@ export async function openDoor(
   }
   const { url, fetch, asked } = door;
   const { value: apiKey, secretName = "the admin key" } = adminKey(tenant, key);
-  const unknownKeyHint = `the server does not take the value of ${secretName.replace(/^env /, "")}; --via db goes straight to the database, where no key is asked for`;
+  const unknownKeyHint = `the server does not take the value of ${secretName.replace(/^env /, "")}; --via db goes straight to the database, where no key is asked for; a value that was ended as leaked has to be replaced by a new one`;
   // Where the operator asked for this server, the database may be out of reach from here.
   const insteadOfWaiting = asked ? undefined : "--via db would not wait";
   return { ...door, access: { url, apiKey, fetch, onWait: note, insteadOfWaiting, unknownKeyHint } };
