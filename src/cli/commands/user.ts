@@ -82,7 +82,7 @@ const userOrders = defineList({
     { title: "SHARES", cell: (order) => shares(order.shares), align: "right" },
     { title: "AMOUNT", cell: ({ amount }) => usd(amount), align: "right" },
     { title: "PRICE", cell: ({ avgPrice }) => price(avgPrice), align: "right", optional: true },
-    { title: "TIME", cell: ({ ts }) => time(ts), whole: true },
+    { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
     { title: "TRADE", cell: ({ tradeId }) => tradeId, whole: true, optional: true },
   ],
   empty: "No trades.",
@@ -95,7 +95,7 @@ const userStatement = defineList({
   operation: "listStatement",
   ...asTheUser,
   columns: [
-    { title: "TIME", cell: ({ ts }) => time(ts), whole: true },
+    { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
     { title: "WHAT", cell: ({ type }) => type, whole: true },
     { title: "AMOUNT", cell: ({ amount }) => usd(amount), align: "right" },
     { title: "BALANCE", cell: ({ balance }) => usd(balance), align: "right" },

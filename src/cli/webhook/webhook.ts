@@ -57,7 +57,7 @@ export const webhookEnable = defineCommand({
 });
 
 function stateOf({ enabled, disabledAt }: Receiver): string {
-  return enabled ? "enabled" : `disabled since ${orDash(disabledAt && time(disabledAt))}`;
+  return enabled ? "enabled" : `disabled since ${orDash(disabledAt && time(disabledAt, { seconds: true }))}`;
 }
 
 interface DeliveryFilter {
