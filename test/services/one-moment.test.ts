@@ -325,6 +325,31 @@ describe("under load, one answer is of one moment:", () => {
       }
       hub.close();
     });
+
+    test("by streams that open together from one reading, which leaves connections to other reads", async () => {
+      const { tail, pool } = tenant.services;
+      let readings = 0;
+      const counted: typeof pool.snapshot = (work) => {
+        readings++;
+        return pool.snapshot(work);
+      };
+      const hub = new StreamHub(
+        tail,
+        { read: (work) => pool.read(work), snapshot: counted },
+        new StreamSeats(connectionLimits({}, 1024)),
+      );
+      const streams = Array.from({ length: STREAMS }, () => new EventStream(new Socket()));
+      const visitor = { address: "127.0.0.1", userId: undefined, isStillValid: async () => true };
+      await Promise.all(
+        streams.map((stream) => hub.add({ ...visitor, stream, markets: new Set([rising()]) }, undefined)),
+      );
+      expect(readings).toBeLessThanOrEqual(2);
+      for (const stream of streams) {
+        const { value } = await stream.body.getReader().read();
+        expect(Buffer.from(value ?? "").toString()).toContain("connected");
+      }
+      hub.close();
+    });
   });
 
   test("the report of the house is the sum of its categories", () =>

@@ -37,6 +37,9 @@ export class StreamHub {
   readonly #seats: StreamSeats;
   readonly #heartbeatMs: number;
   readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
+  /** Readings that have not begun, by the markets that they are of. */
+  readonly #beginnings = new Map<string, ReturnType<typeof readBeginning>>();
+  #lastReading: Promise<unknown> = Promise.resolve();
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
   /** The last entry that clients have seen. */
   #position = 0n;
@@ -85,8 +88,7 @@ export class StreamHub {
       const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
       if (missed) for (const entry of missed) deliver(client, entry);
       else {
-        const markets = client.markets && [...client.markets];
-        const beginning = await this.#pool.snapshot((sql) => readBeginning(sql, markets));
+        const beginning = await this.#beginning(client.markets && [...client.markets].toSorted());
         from = beginning.seq;
         await this.#tail.outlives(from);
         stream.send(formatEvent("snapshot", beginning.snapshot, from));
@@ -117,6 +119,23 @@ export class StreamHub {
       const rendered = render(entry);
       if (rendered.events.length > 0) for (const take of [...this.#clients.values()]) take(rendered);
     }
+  }
+
+  /**
+   * The markets as they stand once the stream has been added. Streams that want the same ones share a reading that has not
+   * begun, and one reading follows the other: however many streams open, they leave the connections to other reads.
+   */
+  #beginning(markets: readonly string[] | undefined): ReturnType<typeof readBeginning> {
+    const wanted = JSON.stringify(markets ?? null);
+    const shared = this.#beginnings.get(wanted);
+    if (shared) return shared;
+    const reading = this.#lastReading.then(() => {
+      this.#beginnings.delete(wanted);
+      return this.#pool.snapshot((sql) => readBeginning(sql, markets));
+    });
+    this.#beginnings.set(wanted, reading);
+    this.#lastReading = reading.catch(() => {});
+    return reading;
   }
 
   /** The entries after `lastId`; undefined when the client needs a snapshot: its id is unknown or too far behind. */
