@@ -54,6 +54,8 @@ export class Recomputation {
   #running: { range: bigint; hash: Hash } | undefined;
   /** Provider payments: who was credited with what, and what was taken back. */
   readonly #payments = new Map<string, { userId: string; creditedMicro: bigint; takenBackMicro: bigint }>();
+  /** The ids of credits and debits by operators. */
+  readonly #byHand = new Set<string>();
   /** A market that the treasury could not fund, until the apply it belongs to has stated its capital. */
   #unfunded: (Finding & { ts: number }) | undefined;
   /** The state that the last settlement found, for the evidence that follows it. */
@@ -103,6 +105,7 @@ export class Recomputation {
     for (const problem of recompute(this.rows, entry)) this.#find(place, problem);
     this.#followCommit(place, entry);
     this.#followPayments(place, entry);
+    this.#followMoves(place, entry);
     if (type === "market.settled") {
       const { marketId } = entry.payload;
       this.#settled = { marketId, status: this.rows.get("marketState", marketId)?.status ?? "" };
@@ -132,6 +135,15 @@ export class Recomputation {
     const settled = this.#settled?.marketId === payload.marketId ? this.#settled.status : "not settled with it";
     if (settled !== "open")
       this.#find(place, { about: payload.marketId, what: "resolved", recorded: "open", recomputed: settled });
+  }
+
+  /** What an operator moves has an id of its own, which is the same where one request was made twice. */
+  #followMoves(place: Pick<Finding, "seq" | "type">, { type, payload }: LoggedEntry): void {
+    const id = type === "wallet.credited" ? payload.creditId : type === "wallet.debited" ? payload.debitId : undefined;
+    if (id === undefined) return;
+    const problem = { about: id, what: "moved by an operator", recorded: "once", recomputed: "before" };
+    if (this.#byHand.has(id)) this.#find(place, problem);
+    this.#byHand.add(id);
   }
 
   /** A payment is credited once and to one user, and no more is taken back than was credited. */

@@ -14,19 +14,20 @@ export interface Idempotency {
 }
 
 /**
- * The id of a trade that a request with a key makes: the day, counted from 1970, and what follows from the key. Who deletes the
- * stored answer finds the trade in the way of a repeat. A day later the key makes another trade, as the answer counts for a day.
+ * The id of what a request with a key makes, a trade or an operator's credit or debit: the day, counted from 1970, and what follows from the key. A repeat
+ * whose stored answer was deleted makes the same id, which tells that it was made before. A day later the key makes another
+ * one, as the answer counts for a day.
+ * @param prefix such as `trd`
  * @param now by the database's clock
  */
-export function keyedTradeId(of: Pick<Idempotency, "caller" | "key">, now: number): string {
-  return `trd_${Math.floor(now / ANSWER_LIFE_MS)
-    .toString(16)
-    .padStart(4, "0")}${keyDigits(of)}`;
+export function keyedId(prefix: string, of: Pick<Idempotency, "caller" | "key">, now: number): string {
+  const day = Math.floor(now / ANSWER_LIFE_MS).toString(16);
+  return `${prefix}_${day.padStart(4, "0")}${keyDigits(of)}`;
 }
 
-/** What of a trade's id follows from the key. */
+/** What of such an id follows from the key. */
 export function keyDigits({ caller, key }: Pick<Idempotency, "caller" | "key">): string {
-  return createHash("sha256").update(`pmctl-trade-id-v1\n${caller}\n${key}`).digest("hex").slice(0, 28);
+  return createHash("sha256").update(`pmctl-keyed-id-v1\n${caller}\n${key}`).digest("hex").slice(0, 28);
 }
 
 /** What an `Idempotency-Key` may be. */

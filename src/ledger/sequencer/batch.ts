@@ -1,4 +1,4 @@
-import { ANSWER_LIFE_MS, type Idempotency, keyedTradeId } from "../../domain/access/idempotency.ts";
+import { ANSWER_LIFE_MS, type Idempotency, keyedId } from "../../domain/access/idempotency.ts";
 import { type AuditEntry, auditLines, canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { type AuditKey, auditHash } from "../../domain/audit/seal.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
@@ -167,10 +167,20 @@ function append(
   if (draft.before !== null && (batch.before === null || draft.before < batch.before)) batch.before = draft.before;
 }
 
-/** The command; a trade under a key has the id that follows from the key. */
+/** The command; a trade, and what an operator moves, has the id that follows from the key. Withdrawals are listed by their ids, which sort by time. */
 function commandOf({ command, idempotency }: Submission, now: number): Command {
-  const isTrade = command.type === "placeTrade" || command.type === "sellShares";
-  return idempotency && isTrade ? { ...command, id: keyedTradeId(idempotency, now) } : command;
+  if (!idempotency) return command;
+  switch (command.type) {
+    case "placeTrade":
+    case "sellShares":
+    case "creditWallet":
+    case "debitWallet": {
+      const [prefix = ""] = command.id.split("_");
+      return { ...command, id: keyedId(prefix, idempotency, now) };
+    }
+    default:
+      return command;
+  }
 }
 
 function findAnswer(state: Reader, { idempotency }: Submission, now: number): StoredAnswer | undefined {

@@ -77,6 +77,33 @@ describe("the stored answer of a trade", () => {
   });
 });
 
+describe("the stored answer of an operator's move", () => {
+  test.each([
+    ["creditWallet", 120],
+    ["debitWallet", 80],
+  ] as const)("of %s, deleted, lets a repeat move money again, and the log names the second one", async (id, after) => {
+    await tenant.deposit("usr_1", 100);
+    const move = (services: TenantServices) =>
+      invoke(
+        services.handlers,
+        id,
+        { id: "usr_1", amount: 10, reason: "by phone" },
+        { actor: "admin:ops", scopes: ["*"], idempotency: KEY },
+      );
+    await move(tenant.services);
+    expect(await move(later)).toMatchObject({ replayed: true });
+    expect((await server`delete from stored_answer`).count).toBe(1);
+    const another = await tenant.anotherProcess();
+    await move(another);
+    await another.close();
+    expect((await tenant.api().getUser({ id: "usr_1" })).balanceUsd).toBe(after);
+    const places = (await tenant.api().explainLedger({})).find(({ name }) => name === "record")?.places;
+    expect(places).toEqual([
+      expect.objectContaining({ said: expect.stringMatching(/^(crd|deb)_[0-9a-f]{32}: moved by an operator/) }),
+    ]);
+  });
+});
+
 describe("the receipt of a deposit", () => {
   const deposit = (services: TenantServices) =>
     services.sequencer.submit({
