@@ -56,8 +56,9 @@ export function requireJson(contentType: string | undefined): void {
 
 /**
  * A JSON object that every JSON reader understands in the same way; numbers that no double keeps are texts of their own.
- * @param read `JSON.parse` for a provider's body, of which fields that nobody reads may hold any number
- * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, a key given twice, deep nesting.
+ * @param read makes the value of the text. A provider's body takes `JSON.parse`, since it may hold 64-bit ids in fields that are not used
+ * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, a key given twice, numbers too large for a
+ * double, deep nesting.
  */
 export function parseJsonObject(body: Buffer, read = parseLossless): Record<string, unknown> {
   const text = isUtf8(body) ? body.toString() : "";
@@ -71,11 +72,13 @@ export function parseJsonObject(body: Buffer, read = parseLossless): Record<stri
 }
 
 /**
- * Refuses what JSON.parse accepts: nesting of any depth, and `__proto__`, which would change the
+ * Refuses what JSON.parse accepts: 1e400 (read as Infinity), nesting of any depth, and `__proto__`, which would change the
  * prototype of a later copy.
  * @returns how many members the objects have
  */
 function checkValue(value: unknown, depth: number): number {
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new Fault("BAD_REQUEST", "The body holds a number that is too large");
   if (typeof value !== "object" || value === null || value instanceof NumberText) return 0;
   if (depth > MAX_DEPTH) throw new Fault("BAD_REQUEST", `The body must be nested at most ${MAX_DEPTH} levels deep`);
   let members = 0;
