@@ -83,13 +83,18 @@ export async function planOn(
 /**
  * Plans what the files say and changes nothing: not even a database is created.
  * @param targets the fields that alone are meant
+ * @returns also the tenant as it was opened; undefined where it was never applied
  * @throws ConfigError naming the keys whose values cannot be used
  */
-export async function planTenant(session: ConfigSession, targets?: readonly string[]): Promise<PlannedTenant> {
+export async function planTenant(
+  session: ConfigSession,
+  targets?: readonly string[],
+): Promise<PlannedTenant & { tenant: LiveTenant | undefined }> {
   const source = fromFiles(session, session.keysAtHand(), targets);
-  const planned = await planOn(await session.open(), source, session);
+  const tenant = await session.open();
+  const planned = await planOn(tenant, source, session);
   const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config).map(headlineOf)];
-  return { ...planned, plan: { ...planned.plan, warnings } };
+  return { ...planned, plan: { ...planned.plan, warnings }, tenant };
 }
 
 /** The markets that are not settled, those without a key too. */

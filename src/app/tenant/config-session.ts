@@ -37,7 +37,7 @@ export interface LiveTenant {
   leases?: () => Promise<readonly Lease[]>;
 }
 
-/** A document that a release before wrote may lack a section of today, which the type says and the wire does not. */
+/** The live configuration. A document that another version applied may lack sections, which only the planner's type says. */
 export async function readLive(api: Api): Promise<LiveConfig> {
   return (await api.getConfig({})) as LiveConfig;
 }

@@ -1,6 +1,4 @@
 import type { Command } from "commander";
-import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
-import type { ConfigSession } from "../../app/tenant/config-session.ts";
 import type { SessionOptions } from "../../app/tenant/session.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { openWorkspace, type Workspace } from "../../config/workspace.ts";
@@ -109,8 +107,10 @@ export async function planTargets(
     async ({ tenant, confirm, targets = options.target, accepted }) => {
       const { plan, files } = await withConfig(directory, tenant, { ...options, others }, io, async (session) => {
         const planned = await planTenant(session, targets);
-        const again = replay === undefined ? {} : { replay: await replayed(planned, session, replay) };
-        return { plan: { ...planned.plan, ...again }, files: session };
+        if (replay === undefined) return { plan: planned.plan, files: session };
+        const { replayPlan } = await import("../../app/replay/replay-window.ts");
+        const again = await replayPlan(planned, planned.tenant, Date.parse(replay));
+        return { plan: { ...planned.plan, replay: again }, files: session };
       });
       confirm?.(plan);
       const choices = choicesOf(withAccepted(options, accepted));
@@ -147,10 +147,4 @@ export async function planTargets(
   const code = reasons.size === 1 && reasons.has("freeze") ? "FROZEN" : "REFUSED";
   if (refused.length > 0) throw new Fault(code, ["An apply would refuse this:", ...refused].join("\n"));
   return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
-}
-
-/** @param since ISO 8601 */
-async function replayed(planned: PlannedTenant, session: ConfigSession, since: string) {
-  const { replayPlan } = await import("../../app/replay/replay-window.ts");
-  return replayPlan(planned, await session.open(), Date.parse(since));
 }

@@ -240,10 +240,9 @@ async function record(
   try {
     const { created, head } = manifest;
     const restored = await submit({ type: "recordRestore", ...head, created, keptAs, sha256 });
-    const endLeaked = leaked && { type: "endLeaked" as const, keys: leaked };
-    const { result: leakedKeys } = endLeaked
-      ? await services.sequencer.submit({ command: endLeaked, actor, reason })
-      : {};
+    const leakedKeys =
+      leaked &&
+      (await services.sequencer.submit({ command: { type: "endLeaked", keys: leaked }, actor, reason })).result;
     if (!setBack) return { last: restored, leakedKeys };
     const [anchor, lost] = [{ seq: Number(setBack.anchor.seq), hash: setBack.anchor.hash }, Number(setBack.lost)];
     return { last: await submit({ type: "acceptRollback", anchor, head, lost }), leakedKeys };
