@@ -14,19 +14,25 @@ if (!isRoot) console.log("skipped: another Unix user tries to connect (only root
 const LOGINS = ["pmctl", serverLogin("acme"), "postgres"];
 const refused = expect.objectContaining({ code: expect.stringMatching(/^28/) });
 
-/** Tries to connect as another Unix user. Resolves to the error's code, or to the name that the connection got. */
+/**
+ * Tries to connect as another Unix user. Resolves to the error's code, or to the name that the connection got. The program becomes
+ * that user once it is loaded: a checkout in a folder that only its owner may enter holds nothing that another user can start.
+ */
 async function connectAs(user: string, connection: ClusterConnection): Promise<string> {
   const [uid, gid] = await Promise.all(
     ["-u", "-g"].map(async (flag) => Number((await execa("id", [flag, user])).stdout)),
   );
   const script = `
     import postgres from ${JSON.stringify(driver)};
+    process.setgroups([${gid}]);
+    process.setgid(${gid});
+    process.setuid(${uid});
     const sql = postgres({ ...${JSON.stringify(connection)}, max: 1, connect_timeout: 5 });
     const answer = await sql\`select current_user as name\`.then(([row]) => row.name, (error) => error.code);
     process.stdout.write(answer);
     process.exit(0);`;
   const args = ["--input-type=module", "--eval", script];
-  return (await execa(process.execPath, args, { cwd: "/", ...(uid === undefined ? {} : { uid, gid }) })).stdout;
+  return (await execa(process.execPath, args, { cwd: "/" })).stdout;
 }
 
 describe("access to an embedded cluster", async () => {
