@@ -27,4 +27,13 @@ describe("the tests", () => {
       .filter(({ text }) => lasting.test(text) || text.includes("useFakeTimers(") !== text.includes("useRealTimers("));
     expect(offenders.map(({ name }) => name)).toEqual([]);
   });
+
+  test("a module that several files import has no hooks of its own: in a shared process only the first of them would get these", () => {
+    const texts = files.map((name) => ({ name, text: readFileSync(join(TESTS, name), "utf8") }));
+    const importers = (module: string) => texts.filter(({ text }) => text.includes(`/${basename(module)}"`)).length;
+    const offenders = texts
+      .filter(({ name }) => !/\.(test|run)\.ts$/.test(name))
+      .filter(({ name, text }) => /^(before|after)(All|Each)\(/m.test(text) && importers(name) > 1);
+    expect(offenders.map(({ name }) => name)).toEqual([]);
+  });
 });

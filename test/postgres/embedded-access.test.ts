@@ -2,10 +2,12 @@ import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import postgres from "postgres";
-import { describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { serverLogin } from "../../src/postgres/embedded/settings.ts";
-import { ask, clusterIn, createDirectory, serverPid } from "./embedded-support.ts";
+import { ask, clusterIn, createDirectory, endClusters, serverPid } from "./embedded-support.ts";
+
+afterAll(endClusters);
 
 const driver = new URL("../../node_modules/postgres/src/index.js", import.meta.url).href;
 const isRoot = process.getuid?.() === 0;

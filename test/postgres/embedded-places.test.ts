@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod, chown, cp, lstat, mkdir, readdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { findPackage } from "../../src/postgres/embedded/binaries.ts";
 import type { ClusterStatus } from "../../src/postgres/embedded/cluster.ts";
 import { copiesDirectory, findSite } from "../../src/postgres/embedded/home.ts";
@@ -11,6 +11,7 @@ import {
   clusterIn,
   clusterModule,
   createDirectory,
+  endClusters,
   inProcess,
   keepAnswer,
   keptAnswer,
@@ -18,6 +19,8 @@ import {
   serverPid,
   waitUntil,
 } from "./embedded-support.ts";
+
+afterAll(endClusters);
 
 const isRoot = process.geteuid?.() === 0;
 const nobody = 65534;

@@ -1,10 +1,12 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { inSteps } from "../../src/postgres/embedded/steps.ts";
 import { withLock } from "../../src/state/lock.ts";
-import { clusterIn, createDirectory } from "./embedded-support.ts";
+import { clusterIn, createDirectory, endClusters } from "./embedded-support.ts";
+
+afterAll(endClusters);
 
 const LIMIT_MS = 50;
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import postgres from "postgres";
-import { afterAll } from "vitest";
 import { type Cluster, type ClusterOptions, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 
@@ -13,12 +12,13 @@ export const clusterModule = new URL("../../src/postgres/embedded/cluster.ts", i
 const directories: string[] = [];
 const clusters: Cluster[] = [];
 
-afterAll(async () => {
-  for (const cluster of clusters) await cluster.stop();
-  for (const directory of directories) await rm(directory, { recursive: true, force: true });
-});
+/** Stops all clusters and removes all directories that were made here: for `afterAll` of each file that makes some. */
+export async function endClusters(): Promise<void> {
+  for (const cluster of clusters.splice(0)) await cluster.stop();
+  for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
+}
 
-/** A directory that everyone can pass through, gone after the tests. */
+/** A directory that everyone can pass through, until {@link endClusters}. */
 export async function createDirectory(): Promise<string> {
   const directory = await mkdtemp("/tmp/pmctl-embedded-");
   await chmod(directory, 0o755);

@@ -4,19 +4,22 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import {
   ask,
   clusterIn,
   crash,
   createDirectory,
+  endClusters,
   inProcess,
   keepAnswer,
   keptAnswer,
   serverPid,
   waitUntil,
 } from "./embedded-support.ts";
+
+afterAll(endClusters);
 
 describe("a cluster in an ordinary directory", async () => {
   const directory = await createDirectory();

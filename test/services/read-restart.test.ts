@@ -8,7 +8,7 @@ import { migrate } from "../../src/postgres/migrate.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { divideConnections } from "../../src/services/tenant/connections.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
-import { clusterIn, createDirectory } from "../postgres/embedded-support.ts";
+import { clusterIn, createDirectory, endClusters } from "../postgres/embedded-support.ts";
 import { anyMarket } from "../support/market.ts";
 import { applyTenant } from "../support/tenant.ts";
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   cluster = clusterIn(await createDirectory());
   await cluster.start();
 });
-afterAll(() => cluster.stop());
+afterAll(endClusters);
 
 test("reads go on when the database was restarted: none hangs, none gets another's answer, the first one is answered", {
   timeout: 600_000,
