@@ -1,4 +1,4 @@
-// Makes the pages of /docs from the OpenAPI document and docs/embedding.md. A server puts its own address into them.
+// Makes the pages of /docs from the OpenAPI document and docs/guides/publisher.md. A server puts its own address into them.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { openApiDocument } from "../dist/server/openapi/openapi.js";
 import { DOCS_ADDRESS, DOCS_TENANT } from "../dist/server/pages/docs.js";

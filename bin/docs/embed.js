@@ -1,4 +1,4 @@
-// The page for publishers, from docs/embedding.md, what the types of src/embed say, and a form that a script fills.
+// The page for publishers, from docs/guides/publisher.md, what the types of src/embed say, and a form that a script fills.
 import { readFileSync } from "node:fs";
 import { Marked } from "marked";
 import { SNIPPET_FORMS, SNIPPET_THEMES, SNIPPET_VIEWS } from "../../dist/domain/embed/snippet.js";
@@ -39,7 +39,7 @@ export function embedPage(root, assets) {
     },
   });
   const html = markdown
-    .parse(readFileSync(new URL("docs/embedding.md", root), "utf8"))
+    .parse(readFileSync(new URL("docs/guides/publisher.md", root), "utf8"))
     .replaceAll(`href="${DOCS_ADDRESS}/`, 'href="/');
   const content = html.replace(/<!-- (\w+) -->/g, (_, name) =>
     name === "configurator"

@@ -9,7 +9,7 @@ export interface Aim {
 const atLeast = (what: string, aim: number, unit: Aim["unit"] = "x"): Aim => ({ what, unit, reach: "at least", aim });
 const atMost = (what: string, aim: number, unit: Aim["unit"]): Aim => ({ what, unit, reach: "at most", aim });
 
-/** Every aim, stated once. The run prints and judges by it, and `docs/performance.md` is checked against it. */
+/** Every aim, stated once. The run prints and judges by it, and `docs/design/performance.md` is checked against it. */
 export const AIMS = {
   trades: atLeast("trades over HTTP / pgbench tpcb-like prepared", 3),
   server64: atMost("CPU of the server per trade, 64 connections", 55, "us"),

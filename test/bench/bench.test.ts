@@ -39,7 +39,7 @@ describe("figures of the bench", () => {
   });
 
   test("the document of the figures states every aim as the bench judges by it", () => {
-    const page = readFileSync(new URL("../../docs/performance.md", import.meta.url), "utf8");
+    const page = readFileSync(new URL("../../docs/design/performance.md", import.meta.url), "utf8");
     const rows = new Set(page.split("\n"));
     const aims: Aim[] = Object.values(AIMS);
     const missing = aims.filter(({ what }) => ![...rows].some((row) => row.startsWith(`| ${what} |`)));

@@ -52,7 +52,7 @@ try {
   await stage.close();
 }
 if (record) {
-  const page = new URL("../../docs/performance.md", import.meta.url);
+  const page = new URL("../../docs/design/performance.md", import.meta.url);
   writeFileSync(page, recordFigures(readFileSync(page, "utf8"), report.figures));
 }
 process.exitCode = report.conclude() ? 0 : 1;

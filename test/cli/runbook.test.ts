@@ -7,7 +7,7 @@ import { completeProgram } from "../../src/cli/program.ts";
 import { newOperator } from "../support/operator.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-const runbook = readFileSync(new URL("docs/runbook.md", ROOT), "utf8");
+const runbook = readFileSync(new URL("docs/guides/runbook.md", ROOT), "utf8");
 
 test("every command and flag of pmctl in the runbook exists", async () => {
   const program = await completeProgram();

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { completeProgram } from "../../src/cli/program.ts";
 import { operationIds, operations } from "../../src/contract/operations.ts";
 
-const [, page = ""] = readFileSync(new URL("../../docs/commands.md", import.meta.url), "utf8").split(
+const [, page = ""] = readFileSync(new URL("../../docs/design/commands.md", import.meta.url), "utf8").split(
   "## What the API can, the command line can",
 );
 const rows = [...page.matchAll(/^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \|$/gm)].map(([, id, request, command]) => ({

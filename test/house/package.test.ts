@@ -37,7 +37,7 @@ const STRAYS = [
     "test/x.test.ts",
     "tsconfig.json",
   ],
-  ...["dist/.compile-cache/v24/a", "dist/cli/main.js.map", "dist/cli/main.ts", "docs/.DS_Store", "docs/adr/.notes.md"],
+  ...["dist/.compile-cache/v24/a", "dist/cli/main.js.map", "dist/cli/main.ts", "docs/.DS_Store", "docs/design/adr/.notes.md"],
   ...["tenants/acme/tenant.yaml", "tenants/demo/.env", "tenants/demo/.pmctl/x", "tenants/demo/audit.log"],
   ...["node_modules/left/index.js", "test/output/x", "server.log"],
 ];

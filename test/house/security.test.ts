@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { PLACES } from "../../src/config/secrets/secret-places.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-const text = readFileSync(new URL("docs/security.md", ROOT), "utf8");
+const text = readFileSync(new URL("docs/design/security.md", ROOT), "utf8");
 const exists = (path: string) => existsSync(new URL(path, ROOT));
 const TESTS = /`(test\/[^`]+)`/g;
 
@@ -14,7 +14,7 @@ function rowsOf(heading: RegExp): string[][] {
   return rows.slice(1).map((row) => row.slice(2, -2).split(" | "));
 }
 
-test("every test and source file that docs/security.md names exists", () => {
+test("every test and source file that docs/design/security.md names exists", () => {
   const named = [...text.matchAll(/`((?:test|src)\/[^`]+)`/g)]
     .map(([, path = ""]) => path)
     .filter((path) => /\.ts$/.test(path));

@@ -20,7 +20,7 @@ const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
 const manifest = JSON.parse(read("package.json")) as Record<string, Record<string, string | boolean>>;
 const lock = JSON.parse(read("package-lock.json")) as { lockfileVersion: number; packages: Record<string, Locked> };
 const chapter =
-  read("docs/security.md")
+  read("docs/design/security.md")
     .split(/^## /m)
     .find((part) => part.startsWith("4. ")) ?? "";
 
@@ -48,7 +48,7 @@ const PRODUCTION_LICENCES = [
 ];
 const DEVELOPMENT_LICENCES = [...PRODUCTION_LICENCES, "BSD-2-Clause", "CC0-1.0", "MIT OR Apache-2.0", "PSF-2.0"];
 
-test("each production package stands in docs/security.md, counted, and under one that package.json names", () => {
+test("each production package stands in docs/design/security.md, counted, and under one that package.json names", () => {
   const rows = chapter
     .split("\n")
     .filter((line) => line.startsWith("| `"))
@@ -85,7 +85,7 @@ describe("the lockfile", () => {
         expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
   });
 
-  test("no package runs a script at installation but those that docs/security.md lists", () => {
+  test("no package runs a script at installation but those that docs/design/security.md lists", () => {
     const scripts = namesOf(packages.filter(({ hasInstallScript }) => hasInstallScript));
     expect(Object.keys(manifest.allowScripts ?? {}).sort()).toEqual(scripts);
     const paragraph = chapter.split(/^- /m).find((part) => part.startsWith("**Scripts at installation.**")) ?? "";

@@ -85,7 +85,7 @@ const CLAUSES: Record<string, (node: Record<string, unknown>) => boolean> = {
   "create function": ({ CreateFunctionStmt }) => CreateFunctionStmt !== undefined,
 };
 
-test("the dialect of docs/operations.md is what statements and migrations use", () => {
+test("the dialect of docs/design/operations.md is what statements and migrations use", () => {
   const trees = [...written, ...migrated].map(({ tree }) => tree);
   const used = { clauses: new Set<string>(), functions: new Set<string>(), types: new Set<string>() };
   // What fills a place in a template, and what migrations make.
@@ -127,7 +127,7 @@ function nameOf(parts: unknown): string {
 
 /** The rows of the document's table. */
 function statedDialect(): Record<string, string[]> {
-  const document = readFileSync("docs/operations.md", "utf8");
+  const document = readFileSync("docs/design/operations.md", "utf8");
   const section = /### The dialect\n(.*?)\n##/s.exec(document)?.[1] ?? "";
   const rows = [...section.matchAll(/^\| (clauses|functions|types) \| (.*) \|$/gm)];
   return Object.fromEntries(

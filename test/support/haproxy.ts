@@ -40,7 +40,7 @@ backend pmctl
 }
 
 /**
- * HAProxy before servers that come and go, with what `docs/operations.md` recommends. A new connection that is refused goes to
+ * HAProxy before servers that come and go, with what `docs/design/operations.md` recommends. A new connection that is refused goes to
  * another server; a request that was sent never does, since it may have been executed.
  */
 export class Haproxy {

@@ -31,7 +31,7 @@ function evaluateReplication(facts: DurabilityFacts): Finding {
       "Bring the standbys back: changes are refused meanwhile",
     );
   if (survives === "machine") return ok("replication", found);
-  return warn("replication", found, "Add a synchronous standby: docs/runbook.md says how");
+  return warn("replication", found, "Add a synchronous standby: docs/guides/runbook.md says how");
 }
 
 function replicationOf({ waits, synchronousStandbys, standbys }: DurabilityFacts): string {

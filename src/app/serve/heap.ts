@@ -44,7 +44,7 @@ const WORTH_BYTES = 12 * MIB;
 
 /**
  * The size of V8's young generation for a server that may take so much memory under full load. A smaller one is collected
- * more often, and copies more answers that are still on their way: see docs/operations.md for what each size costs.
+ * more often, and copies more answers that are still on their way: see docs/design/operations.md for what each size costs.
  * @param machineBytes what the machine or the control group has; a server counts on half, since its database and other servers live there too
  * @returns MiB
  */

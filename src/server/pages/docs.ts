@@ -23,7 +23,7 @@ export interface DocsOptions {
 }
 
 /**
- * `/docs`: what the build made of the OpenAPI document and of `docs/embedding.md`, with the tenant's address. A page is read and
+ * `/docs`: what the build made of the OpenAPI document and of `docs/guides/publisher.md`, with the tenant's address. A page is read and
  * compressed when it is first asked for.
  */
 export function docsRoutes(options: DocsOptions): Route[] {
