@@ -30,6 +30,7 @@ const globalSetup = ["test/support/global-setup.ts"];
 export default defineConfig({
   test: {
     pool: "forks",
+    reporters: ["default", "./test/support/skipped-tests.ts"],
     // Two more than two cores: many tests wait for a process, a commit or a browser.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
