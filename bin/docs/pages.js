@@ -25,6 +25,21 @@ const CONVENTIONS = [
   ["Extensions", "What is marked as an extension goes beyond the interface specification."],
 ];
 
+/** What a token of a user states. The integrator's guide explains the keys and has samples. */
+const CLAIMS = [
+  ["sub", "required", "Your id of the user, the same for ever."],
+  ["iat", "required", "Now, in whole seconds. A time in the future is an error."],
+  ["exp", "required", "At most 24 hours (86,400 s) after `iat`."],
+  [
+    "jurisdiction",
+    "where the policy asks for it",
+    "The user's country, such as `DE`, unless the identity check named one.",
+  ],
+  ["iss, aud", "where the tenant file states them", "The values of `issuer` and `audience`."],
+];
+const SIGN_IN =
+  "Your server signs a JWT for each user, with the algorithm and the key that the tenant file states under `auth.jwt` (`HS256`: the UTF-8 bytes of the secret). Requests send it as `Authorization: Bearer`, beside `x-api-key`. A token with a wrong or missing claim is answered with `USER_REQUIRED`.";
+
 /** The first page: how to begin, what holds for all requests, and every operation in a line. */
 export function overviewPage(reference, searchScript) {
   const { baseUrl, groups } = reference;
@@ -35,11 +50,17 @@ export function overviewPage(reference, searchScript) {
   return {
     path: "/docs",
     title: "Overview",
-    content: `<p>Markets, trades and operations of one tenant, at <code>${text(baseUrl)}</code>. Each operation comes with a command that can be pasted: keys and tokens are taken from variables of the shell, and the ids of the examples (<code>mkt_…</code>, <code>usr_1</code>) stand for your own.</p>${table(["Variable", "Holds"], variables)}${block(curlOf(first, baseUrl), "a first request")}<p>A refusal is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>: <a href="/docs/refusals">what each code means</a>. What the service sends by itself: <a href="/docs/webhooks">webhooks</a>. The widget for web pages has <a href="/docs/embed">a page of its own</a>.</p><h2 id="conventions">What holds for all requests</h2>${table(["Topic", "Rule"], rules)}${groups
+    content: `<p>Markets, trades and operations of one tenant, at <code>${text(baseUrl)}</code>. Each operation comes with a command that can be pasted: keys and tokens are taken from variables of the shell, and the ids of the examples (<code>mkt_…</code>, <code>usr_1</code>) stand for your own.</p>${table(["Variable", "Holds"], variables)}${block(curlOf(first, baseUrl), "a first request")}<p>A refusal is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>: <a href="/docs/refusals">what each code means</a>. What the service sends by itself: <a href="/docs/webhooks">webhooks</a>. The widget for web pages has <a href="/docs/embed">a page of its own</a>.</p><h2 id="claims">Sign in your users</h2><p>${prose(SIGN_IN)}</p>${table(
+      ["Claim", "Required", "Value"],
+      CLAIMS.map(([name, required, value]) => [`<code>${text(name)}</code>`, text(required), prose(value)]),
+    )}<h2 id="conventions">What holds for all requests</h2>${table(["Topic", "Rule"], rules)}${groups
       .filter(({ operations }) => operations.length > 0)
       .map(section)
       .join("")}`,
-    parts: [{ href: "#conventions", label: "What holds for all requests" }],
+    parts: [
+      { href: "#claims", label: "Sign in your users" },
+      { href: "#conventions", label: "What holds for all requests" },
+    ],
     end: `<script type="application/json" id="index">${index}</script><script>${searchScript}</script>`,
   };
 }
@@ -104,7 +125,7 @@ function codeArticle(code, members, all) {
   }</p>${answered}</article>`;
 }
 
-/** What the search finds: every operation, event, refusal and type, in this order, each with other names of it. */
+/** What the search finds: the claims of a token, every operation, event, refusal and type, in this order, each with other names of it. */
 function searchIndex({ groups, events, eventTypes }) {
   const operations = groups.flatMap((group) => group.operations);
   const codes = [...new Set(operations.flatMap(({ refusals }) => refusals))];
@@ -115,7 +136,9 @@ function searchIndex({ groups, events, eventTypes }) {
       if (!types.has(name)) types.set(name, typeEntry(name, schema, pathOf(group)));
   for (const [name, schema] of Object.entries(eventTypes))
     if (!types.has(name)) types.set(name, typeEntry(name, schema, "/docs/webhooks"));
+  const claims = CLAIMS.map(([name]) => name).join(" ");
   return [
+    entryOf("Claims of a user token", "sign-in", "/docs#claims", SIGN_IN, `jwt bearer sign in ${claims} 24 hours life`),
     ...operations.map(({ id, method, path, tag, summary, operation }) =>
       entryOf(id, `${method} ${path}`, `${pathOf(tag)}#${id}`, summary, `${path} ${fieldNames(operation)}`),
     ),

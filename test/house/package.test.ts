@@ -37,12 +37,18 @@ const STRAYS = [
     "test/x.test.ts",
     "tsconfig.json",
   ],
-  ...["dist/.compile-cache/v24/a", "dist/cli/main.js.map", "dist/cli/main.ts", "docs/.DS_Store", "docs/design/adr/.notes.md"],
+  ...[
+    "dist/.compile-cache/v24/a",
+    "dist/cli/main.js.map",
+    "dist/cli/main.ts",
+    "docs/.DS_Store",
+    "docs/design/adr/.notes.md",
+  ],
   ...["tenants/acme/tenant.yaml", "tenants/demo/.env", "tenants/demo/.pmctl/x", "tenants/demo/audit.log"],
   ...["node_modules/left/index.js", "test/output/x", "server.log"],
 ];
 const CONTENTS =
-  /^(package\.json|README\.md|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/(deploy\/(\w+\/)?)?[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(adr\/|tour\/)?[\w-]+\.md)$/;
+  /^(package\.json|README\.md|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/(deploy\/(\w+\/)?)?[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(design\/(adr\/)?|guides\/|tour\/)?[\w-]+\.md|docs\/guides\/samples\/[\w-]+\.(py|mjs|go))$/;
 
 interface Packed {
   filename: string;

@@ -51,6 +51,15 @@ describe("/docs", () => {
     },
   );
 
+  test("explains the claims of a user token on its first page, and its search knows them", () => {
+    const html = page("/docs");
+    for (const claim of ["sub", "iat", "exp", "jurisdiction"]) expect(html).toContain(`<code>${claim}</code>`);
+    expect(html).toContain("At most 24 hours");
+    const index = JSON.parse(/id="index">(.*?)<\/script>/s.exec(html)?.[1] ?? "[]");
+    const found = index.filter(({ title }: { title: string }) => title.toLowerCase().includes("claims"));
+    expect(found).toEqual([expect.objectContaining({ href: "/docs#claims" })]);
+  });
+
   test("says the tenant's own address wherever it names one, or the host of the request where none is known", async () => {
     expect(whole()).not.toContain("predict.example");
     expect(page("/docs/markets")).toContain(`curl ${BASE_URL}/v1/markets`);

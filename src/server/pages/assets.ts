@@ -56,14 +56,13 @@ export function readAssets(): Assets {
 }
 
 /**
- * The loader under its lasting addresses, and every file with a hash in its name. `/assets/embed.js` counts among the
- * requests of its address as it always did; the others in the widget's bucket.
+ * The loader under its lasting addresses, and every file with a hash in its name.
  */
 export function assetRoutes({ loader, parts }: Assets): Route[] {
   const lasting = scriptAnswer(loader, SHORT);
   const immutable = new Map([...parts].map(([path, text]) => [path, scriptAnswer(text, FOR_EVER)]));
   return [
-    { ...ASSET, path: "/assets/embed.js", answer: lasting },
+    { ...ASSET, path: "/assets/embed.js", bucket: "embed", answer: lasting },
     { ...ASSET, path: LOADER_PATH, bucket: "embed", answer: lasting },
     {
       ...ASSET,

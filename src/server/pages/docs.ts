@@ -37,6 +37,7 @@ function docsRoute(name: string, options: DocsOptions): Route {
     method: "GET",
     path: name === "index" ? "/docs" : `/docs/${name}`,
     forBrowsers: false,
+    bucket: "embed",
     answer(exchange) {
       html ??= readFileSync(join(PLACE, `${name}.html`), "utf8").replaceAll(DOCS_TENANT, escapeHtml(options.tenantId));
       const address = absolute(options, exchange, "/").replace(/\/$/, "");

@@ -1,0 +1,38 @@
+// Signs a token for one user and buys YES shares with it. Node.js 20 or newer, no packages.
+import { createHmac, randomUUID } from "node:crypto";
+
+const { PREDICT_URL = "http://127.0.0.1:4873", PUBLIC_API_KEY, JWT_SECRET } = process.env;
+if (!PUBLIC_API_KEY || !JWT_SECRET) throw new Error("Set PUBLIC_API_KEY and JWT_SECRET");
+
+function userToken(user, lifeSeconds = 600) {
+  const now = Math.floor(Date.now() / 1000);
+  const header = { alg: "HS256", typ: "JWT" };
+  const claims = { sub: user, iat: now, exp: now + lifeSeconds };
+  const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  const mac = createHmac("sha256", JWT_SECRET).update(signed).digest("base64url");
+  return `${signed}.${mac}`;
+}
+
+async function call(method, path, body, headers = {}) {
+  const response = await fetch(PREDICT_URL + path, {
+    method,
+    headers: { "x-api-key": PUBLIC_API_KEY, "content-type": "application/json", ...headers },
+    body: body && JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  });
+  const answer = await response.json();
+  if (response.ok) return answer;
+  const [code, request] = ["error-code", "request-id"].map((name) => response.headers.get(name));
+  console.error(`${response.status} ${code}: ${answer.error} (${request})`);
+  process.exit(1);
+}
+
+const user = process.argv[2] ?? "alice";
+const [market] = await call("GET", "/v1/markets?limit=1");
+const order = { marketId: market.id, selection: { side: "yes" }, amount: 5 };
+// One key for each purchase that a person asks for; a repeat sends the same key.
+const trade = await call("POST", "/v1/trade", order, {
+  authorization: `Bearer ${userToken(user)}`,
+  "idempotency-key": randomUUID(),
+});
+console.log(`${user} bought ${trade.shares} YES shares for $${trade.amount}: ${trade.tradeId}`);

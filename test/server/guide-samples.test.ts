@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
+import { signAnchor } from "../../src/domain/audit/anchor.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { signMessage } from "../../src/outgoing/sign.ts";
+import { tenantOfTests } from "./support/during-tests.ts";
+import { ADMIN_KEY, AUDIT_SECRET, JWT_SECRET, PUBLIC_KEY, TENANT, WEBHOOK_SECRET } from "./support/harness.ts";
+
+const SAMPLES = new URL("../../docs/guides/samples/", import.meta.url).pathname;
+const tenant = tenantOfTests();
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp("/tmp/pmctl-samples-");
+  await tenant.openMarket("mkt_1");
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** Whether a program is on this machine; the reason is printed where it is not. */
+function has(program: string, ...args: string[]): boolean {
+  const found = spawnSync(program, args).status === 0;
+  if (!found) console.warn(`Samples for ${program} are skipped: the machine has no ${program}`);
+  return found;
+}
+const python = has("python3", "--version");
+const go = has("go", "version");
+
+const run = (program: string, args: string[], env: Record<string, string> = {}) =>
+  execa(program, args, {
+    reject: false,
+    timeout: 120_000,
+    env: { PREDICT_URL: tenant.url, PUBLIC_API_KEY: PUBLIC_KEY, JWT_SECRET, TENANT, WEBHOOK_SECRET, ...env },
+  });
+
+describe("the integrator's samples", () => {
+  test.skipIf(!python)("report a check and a deposit; a repeat of both changes nothing", async () => {
+    for (const _ of ["first", "repeat"]) {
+      const { stdout, exitCode } = await run("python3", [`${SAMPLES}webhook-in.py`, "alice", "tx_1"]);
+      expect([exitCode, stdout.match(/200 {"received":true}/g)]).toEqual([0, Array(2).fill('200 {"received":true}')]);
+    }
+    expect(await tenant.balance("wallet:alice")).toBe(100_000_000n);
+  });
+
+  const samples: [program: string, args: string[], there: boolean][] = [
+    ["node", ["sign-in.mjs"], true],
+    ["python3", ["sign-in.py"], python],
+    ["go", ["run", "sign-in.go"], go],
+  ];
+  for (const [program, args, there] of samples)
+    test.skipIf(!there)(`${args.at(-1)} signs a token and trades; another secret says USER_REQUIRED`, async () => {
+      const words = args.map((word) => (word.startsWith("sign-in") ? SAMPLES + word : word));
+      const user = `usr_${program}`;
+      await verified(user);
+      const traded = await run(program, [...words, user]);
+      expect([traded.stderr, traded.exitCode]).toEqual(["", 0]);
+      expect(traded.stdout).toMatch(new RegExp(`^${user} bought [\\d.]+ YES shares for \\$5: trd_`));
+      const refused = await run(program, [...words, user], { JWT_SECRET: `not ${JWT_SECRET}` });
+      expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/^401 USER_REQUIRED: .* \(req_/)]);
+    });
+
+  async function verified(user: string) {
+    const api = localApi(tenant.services.handlers, { actor: "provider:test" });
+    const verifiedAt = new Date().toISOString() as never;
+    await api.receiveKyc({ tenantId: TENANT, userId: user, status: "passed", provider: "idv", verifiedAt });
+    await tenant.deposit(user, 100);
+  }
+});
+
+describe("the receiver of events", () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+  let child: ChildProcess;
+  let lines: AsyncIterator<string>;
+  let port: string;
+  beforeAll(async () => {
+    const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: "0" };
+    child = spawn(process.execPath, [`${SAMPLES}webhook-out.mjs`], { env, stdio: ["ignore", "pipe", "inherit"] });
+    lines = createInterface(child.stdout as NodeJS.ReadableStream)[Symbol.asyncIterator]();
+    port = String((await lines.next()).value).split(" ")[1] ?? "";
+  });
+  afterAll(async () => {
+    child.kill();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  });
+
+  test("takes a signed event once, and answers 401 to one whose body was changed", async () => {
+    const body = JSON.stringify({ type: "market.settled", data: { sequence: 7 } });
+    const headers = signMessage("evt_7", body, Date.now(), [secret]);
+    const post = (text: string) => fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers, body: text });
+    const statuses = [await post(body), await post(body), await post(body.replace("7", "8"))].map(
+      ({ status }) => status,
+    );
+    expect(statuses).toEqual([204, 204, 401]);
+    expect((await lines.next()).value).toBe("market.settled 7");
+  });
+});
+
+describe.skipIf(!python)("the auditor's program", () => {
+  let lines: string[];
+  let anchor: string;
+  beforeAll(async () => {
+    await tenant.deposit("winner", 200);
+    const api = localApi(tenant.services.handlers, { actor: "admin:ops", user: { id: "winner" }, reason: "a test" });
+    await api.receiveKyc({
+      tenantId: TENANT,
+      userId: "winner",
+      status: "passed",
+      provider: "idv",
+      verifiedAt: new Date().toISOString() as never,
+    });
+    await tenant.openMarket("mkt_2");
+    const trade = { marketId: "mkt_2", selection: { side: "yes" } } as const;
+    const { shares } = await api.placeTrade({ ...trade, amount: 50 });
+    await api.placeTrade({ ...trade, selection: { side: "yes", action: "sell" }, shares: Math.floor(shares / 2) });
+    await api.settleMarket({ marketId: "mkt_2", outcome: "yes" });
+    const headers = { "x-api-key": ADMIN_KEY, accept: "application/x-ndjson" };
+    lines = (await (await fetch(`${tenant.url}/v1/audit`, { headers })).text()).trimEnd().split("\n");
+    const head = JSON.parse(lines.at(-1) ?? "");
+    anchor = JSON.stringify(signAnchor(TENANT, head, auditKey(AUDIT_SECRET)));
+    await writeFile(`${directory}/keys`, `${AUDIT_SECRET}\n`);
+  });
+
+  async function check(changed: string[], anchors: string[] = [anchor], name = TENANT) {
+    await writeFile(`${directory}/export`, changed.map((line) => `${line}\n`).join(""));
+    await writeFile(`${directory}/anchors`, anchors.map((line) => `${line}\n`).join(""));
+    const files = ["export", "anchors"].map((file) => `${directory}/${file}`);
+    const { exitCode, stdout, stderr } = await run("python3", [
+      `${SAMPLES}verify-export.py`,
+      ...files,
+      name,
+      `${directory}/keys`,
+    ]);
+    return [exitCode, exitCode === 0 ? stdout : stderr];
+  }
+
+  test("has at most 60 lines, and finds that an export and its anchor hold", async () => {
+    expect((await readFile(`${SAMPLES}verify-export.py`, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(60);
+    const settled = lines.filter((line) => line.includes('"type":"market.settled"')).length;
+    expect(settled).toBe(1);
+    const text = `It holds: ${lines.length} entries, 1 anchors, 1 settled markets.`;
+    expect(await check(lines)).toEqual([0, expect.stringContaining(text)]);
+  });
+
+  test("finds every altered byte of an entry, a missing line, another order, and a log that was cut", async () => {
+    const at = lines.length - 3;
+    const line = lines[at] ?? "";
+    const altered = (from: string | RegExp, to: string) => lines.with(at, line.replace(from, to));
+    const entry = `entry ${at + 1} .* was altered`;
+    const cases: [what: string[], says: string][] = [
+      [altered(/"actor":"(.)/, '"actor":"#'), entry],
+      [altered(/"payload":\{"(.*?)":"./, '"payload":{"$1":"#'), entry],
+      [altered(/(payloadText":"\{\\"\w+\\":\\")./, "$1#"), entry],
+      [altered(/"hash":"./, '"hash":"x'), entry],
+      [altered(/"ts":"20/, '"ts":"21'), entry],
+      [altered('"seq"', '"sek"'), `line ${at + 1} is not an entry`],
+      [lines.toSpliced(at, 1), `line ${at + 1} holds entry ${at + 2}`],
+      [lines.with(at, lines[at + 1] ?? "").with(at + 1, line), `line ${at + 1} holds entry ${at + 2}`],
+      [lines.slice(0, -1), `entry ${lines.length} is not the one that its anchor names`],
+    ];
+    for (const [changed, says] of cases)
+      expect(await check(changed)).toEqual([1, expect.stringMatching(new RegExp(`^DOES NOT HOLD: ${says}`))]);
+  });
+
+  test("takes no anchor of another tenant, nor one that is not signed", async () => {
+    expect(await check(lines, [anchor], "zoe")).toEqual([1, expect.stringContaining("is not signed for zoe")]);
+    const forged = anchor.replace(/"signature":"./, '"signature":"x');
+    expect(await check(lines, [forged])).toEqual([1, expect.stringContaining("is not signed for acme")]);
+  });
+});
