@@ -176,7 +176,7 @@ describe("embed check", () => {
     const nobody = await run("check", "--url", "http://127.0.0.1:1");
     expect(nobody.code).toBe(9);
     expect(nobody.stdout).toContain("no answer");
-    expect(nobody.stderr).toBe("pmctl: The widget cannot be used like this: script, frame\n");
+    expect(nobody.stderr).toBe("pmctl: The widget cannot be used like this: script, frame, baseUrl\n");
   });
 
   test("an origin with a path is refused", async () => {

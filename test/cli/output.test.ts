@@ -349,3 +349,13 @@ test("a note that is too long for the terminal breaks between words, under its o
   expect(narrow.stderr.text).toBe("Next:\n  pmctl apply acme   creates\n  the database\n");
   expect(piped.stderr.text).toBe(`${text}\n`);
 });
+
+test("a column that names what a row belongs to stays where rows differ in it, and may go where they do not", () => {
+  const columns: Column<string>[] = [
+    { title: "TENANT", cell: (tenant) => tenant, optional: true, identifies: true },
+    { title: "FIELD", cell: () => "policy.maxTradeUsd", whole: true },
+  ];
+  const style = { width: 20, title: (text: string) => text, paint: (text: string) => text };
+  expect(renderTable(["acme", "acme"], columns, style)).not.toContain("acme");
+  expect(renderTable(["acme", "beta"], columns, style)).toMatch(/acme[^]*beta/);
+});

@@ -31,7 +31,11 @@ function evaluateReplication(facts: DurabilityFacts): Finding {
       "Bring the standbys back: changes are refused meanwhile",
     );
   if (survives === "machine") return ok("replication", found);
-  return warn("replication", found, "Add a synchronous standby: docs/guides/runbook.md says how");
+  return warn(
+    "replication",
+    found,
+    'Add a synchronous standby: see "Add a synchronous standby" in docs/guides/runbook.md',
+  );
 }
 
 function replicationOf({ waits, synchronousStandbys, standbys }: DurabilityFacts): string {

@@ -43,7 +43,7 @@ export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: C
     checkHttps(url),
     checkScript(script, { head, missing, loader: readAssets().loader }),
     checkFrame(frame),
-    checkAddress(url, baseUrl),
+    checkAddress(url, baseUrl, frame),
     ...(origin === undefined
       ? []
       : [checkOrigin(origin, baseUrl, embed.allowedOrigins), checkAncestors(origin, frame)]),
@@ -134,7 +134,8 @@ function checkFrame(answer: Fetched | string): Check {
 }
 
 /** The tenant's own pages are recognised by `baseUrl`, which therefore has to be the address that people use. */
-function checkAddress(url: string, baseUrl: string): Check {
+function checkAddress(url: string, baseUrl: string, answer: Fetched | string): Check {
+  if (typeof answer === "string") return { check: "baseUrl", result: "fail", detail: answer };
   const [asked, own] = [new URL(url).origin, new URL(baseUrl).origin];
   return asked === own
     ? { check: "baseUrl", result: "ok", detail: own }

@@ -33,7 +33,7 @@ const view: View<readonly Row[], Row> = {
   kind: "list",
   rows: (items) => items,
   columns: [
-    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
+    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true, identifies: true },
     { title: "FIELD", cell: ({ field }) => field, whole: true },
     { title: "WHAT", cell: ({ kind }) => kind },
     { title: "FILE", cell: ({ desired }) => shownValue(desired) },

@@ -28,7 +28,7 @@ const view: View<readonly Applied[], Applied> = {
   kind: "list",
   rows: (items) => items,
   columns: [
-    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
+    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true, identifies: true },
     { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
     instantColumn("WHEN", ({ ts }) => ts, { whole: true }),
     { title: "WHO", cell: ({ actor }) => actor },

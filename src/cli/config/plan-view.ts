@@ -62,7 +62,7 @@ export const planView = {
   rows: (plans) => plans.flatMap((plan) => inForce(plan).map((item) => ({ tenant: plan.tenant, ...item }))),
   columns: [
     { title: "", cell: symbolOfItem, paint: paintOf, whole: true },
-    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
+    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true, identifies: true },
     { title: "FIELD", cell: ({ field }) => field, paint: paintOf, whole: true },
     { title: "WHAT", cell: actionOf },
     { title: "LIVE", cell: ({ live }) => shownValue(live) },

@@ -14,19 +14,16 @@ export const TOPICS: Readonly<Record<string, { summary: string; text: () => stri
 const BEGIN = `To begin: \`pmctl demo\` shows everything at once; \`pmctl init\` makes a tenant of
 your own, and says what comes next.`;
 
-/** What stands below the list of commands. */
+/** The text below the list of commands. */
 export function topicList(): string {
   const width = Math.max(...Object.keys(TOPICS).map((name) => name.length));
   const lines = Object.entries(TOPICS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n\n${BEGIN}\n`;
 }
 
-/** What stands below the help of every command. */
-export function exitLine(): string {
-  const short = Object.entries(EXIT_MEANINGS).map(([exit, meaning]) => `${exit} ${meaning.split(/[:;,(]/)[0]?.trim()}`);
-  const lines = wrap(`Exit codes: ${short.join(", ")} (pmctl help exit-codes)`, 80);
-  return `\n${lines.join("\n")}\nOptions that every command takes: --help --all`;
-}
+/** The end of every command's help. */
+export const HELP_END =
+  "\nExit codes and error codes: pmctl help errors\nOptions that every command takes: --help --all";
 
 const INDENT = " ".repeat(9);
 
@@ -76,6 +73,7 @@ const FORMATS = `How results are printed (-o, --output):
   json     one document, exactly what the API answers; the default elsewhere
   yaml     the same as YAML
   csv      one line per item, with a header
+  tsv      the same with tabs
   ndjson   one JSON document per line and item
   markdown a table for pages of build servers and pull requests
 

@@ -23,6 +23,8 @@ export interface Column<Row> {
   optional?: true;
   /** Tells rows apart, so wide columns become as narrow as they can before this optional one goes. */
   telling?: true;
+  /** Names what a row belongs to: never left out where rows differ in it. */
+  identifies?: true;
   /** A picture: on terminals only, and optional. */
   picture?: true;
 }
@@ -115,6 +117,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
     wanted = 0,
     optional = false,
     telling = false,
+    identifies = false,
     picture = false,
   } = column;
   const texts = [title, ...rows.map((row) => sanitizeLine(cell(row, rows)))];
@@ -131,7 +134,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
     least: narrowest,
     wanted: Math.max(narrowest, Math.min(width, wanted)),
     align,
-    optional: optional || picture,
+    optional: (optional && !(identifies && new Set(texts.slice(1)).size > 1)) || picture,
     telling,
     empty,
   };
