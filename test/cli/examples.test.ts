@@ -6,7 +6,7 @@ import { ExampleTenant, examplesOfPage, NOWHERE, reasonNotToRun } from "./suppor
 import { leavesOf } from "./support/leaves.ts";
 
 const help = EXAMPLES.map(({ line }) => line);
-const readme = examplesOfPage(readFileSync(new URL("../../README.md", import.meta.url), "utf8"));
+const handbook = examplesOfPage(readFileSync(new URL("../../docs/guides/handbook.md", import.meta.url), "utf8"));
 const leaves = leavesOf(await completeProgram());
 
 describe("every command", () => {
@@ -31,10 +31,10 @@ afterAll(() => tenant?.close());
 const isRestore = (line: string) => line.startsWith("db restore");
 
 describe.each([
-  ["the README", readme.filter((line) => !isRestore(line))],
+  ["the handbook", handbook.filter((line) => !isRestore(line))],
   // A line that both have is run where it comes first.
-  ["the help", help.filter((line) => !readme.includes(line))],
-  ["the README on restoring", readme.filter(isRestore)],
+  ["the help", help.filter((line) => !handbook.includes(line))],
+  ["the handbook on restoring", handbook.filter(isRestore)],
 ])("an example of %s", (page, lines) => {
   if (page === "the help") beforeAll(() => tenant.putBack());
 

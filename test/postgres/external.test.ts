@@ -53,7 +53,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     operator = await newOperator({ cluster: "none" });
     await operator.run("init", "acme");
     await operator.edit("acme", (text) => withDatabase(text, "ACME_SERVER_URL", "ACME_OWNER_URL"));
-    // As the README has it.
+    // As the handbook has it.
     await administer("create role acme_owner login createdb");
     await administer("create role acme_server login");
     process.env.ACME_OWNER_URL = urlOf("acme_owner", "acme_markets");
@@ -115,7 +115,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
   };
   const loginOf = (tenant: string) => checkOf(tenant, "database login");
 
-  describe("of a tenant that was set up as the README says", () => {
+  describe("of a tenant that was set up as the handbook says", () => {
     const [OWNER, SERVER] = ["GLOBEX_OWNER_URL", "GLOBEX_SERVER_URL"];
     const stubUrls = () => {
       vi.stubEnv(OWNER, urlOf("acme_owner", "globex"));

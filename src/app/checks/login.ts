@@ -31,13 +31,13 @@ export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean):
     return warn(
       CHECK,
       `${login} serves and owns the database: a server that is taken over can rewrite the record (${found})`,
-      "Give the server a login of its own, and name the owner's in database.ownerUrl: see the README",
+      "Give the server a login of its own, and name the owner's in database.ownerUrl: see docs/guides/handbook.md",
     );
   if (excess.length > 0)
     return fail(
       CHECK,
       `${login}, as which servers connect, ${found}`,
-      "Take that from it: the README says what it needs, and apply grants it",
+      "Take that from it: docs/guides/handbook.md says what it needs, and apply grants it",
     );
   return ok(CHECK, `${login} owns nothing, adds to the journals and cannot change what is in them`);
 }

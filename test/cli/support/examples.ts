@@ -16,7 +16,7 @@ const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
   [/^market create$/, "it asks on a terminal"],
   [/^db shell\b/, "it hands its streams on to psql"],
   [/^audit accept-finding\b/, "the log of the examples holds nothing that the engine would not have decided"],
-  [/^db restore monday/, "the README's restore, of an encrypted backup, is run"],
+  [/^db restore monday/, "the handbook's restore, of an encrypted backup, is run"],
 ];
 
 /** The reason why an example is not run; undefined for one that is. */
