@@ -141,6 +141,11 @@ export function certificatesAreVerified(environment = processEnvironment()): boo
   return environment.NODE_TLS_REJECT_UNAUTHORIZED !== "0";
 }
 
+/** `npx ` where npx runs this process: then pmctl is not on the PATH of another terminal. */
+export function commandPrefix(): string {
+  return processEnvironment().npm_command === "exec" ? "npx " : "";
+}
+
 /** Whether `NO_COLOR` is set to anything at all, as no-color.org asks. */
 export function colorIsOff(environment = processEnvironment()): boolean {
   return Boolean(environment.NO_COLOR);

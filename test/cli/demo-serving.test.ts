@@ -8,6 +8,7 @@ import { MAIN, operatorDirectory, pmctlHere, type TestDirectory } from "./suppor
 interface Printed {
   url: string;
   playgroundUrl: string;
+  marketUrl: string;
   adminKey: string;
   crowd: string[];
   curl: string[];
@@ -77,6 +78,11 @@ describe("a demo that serves", () => {
   test("names them as programs on its page", async () => {
     const page = await (await fetch(printed.playgroundUrl)).text();
     expect(page).toMatch(/The programs <b>carol<\/b>.*invented money/);
+  });
+
+  test("prints a market's page and the documents, which answer", async () => {
+    const pages = [printed.marketUrl, `${printed.url}/docs`];
+    expect(await Promise.all(pages.map(async (page) => (await fetch(page)).status))).toEqual([200, 200]);
   });
 
   test("is found by commands beside it, three of which it prints", async () => {

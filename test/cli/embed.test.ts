@@ -173,10 +173,10 @@ describe("embed check", () => {
     expect(finished.code).toBe(7);
     expect(resultsOf(finished)).toMatchObject({ script: "fail", frame: "fail" });
     other.close();
-    const nobody = await run("check", "--url", "http://127.0.0.1:1");
-    expect(nobody.code).toBe(9);
-    expect(nobody.stdout).toContain("no answer");
-    expect(nobody.stderr).toBe("pmctl: The widget cannot be used like this: script, frame, baseUrl\n");
+    const unanswered = await run("check", "--url", "http://127.0.0.1:1");
+    expect(unanswered.code).toBe(9);
+    expect(unanswered.stdout).toContain("no answer");
+    expect(unanswered.stderr).toBe("pmctl: The widget cannot be used like this: script, frame, baseUrl\n");
   });
 
   test("an origin with a path is refused", async () => {

@@ -30,6 +30,15 @@ function contentsOf(directory: string): Record<string, string> {
   return Object.fromEntries(files.map((path) => [path, readFileSync(join(directory, path), "utf8")]));
 }
 
+test("the full template has every section of the schema but those that its first lines name", () => {
+  const read = (name: string) => readFileSync(new URL(`../../templates/${name}`, import.meta.url), "utf8");
+  const { properties } = JSON.parse(read("tenant.schema.json"));
+  const template = read("tenant-full.yaml");
+  const missing = Object.keys(properties).filter((section) => !new RegExp(`^${section}:`, "m").test(template));
+  expect(missing).toEqual(["extends", "rules"]);
+  for (const section of missing) expect(template.split("\n")[1]).toContain(`\`${section}\``);
+});
+
 describe.each(["minimal", "full"] as const)("init with the %s template", (template) => {
   test("makes a tenant in an empty directory that validates and resolves as it is", () => {
     const directory = directoryWith();

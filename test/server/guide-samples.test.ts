@@ -21,14 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Whether a program is on this machine; the reason is printed where it is not. */
-function has(program: string, ...args: string[]): boolean {
-  const found = spawnSync(program, args).status === 0;
-  if (!found) console.warn(`Samples for ${program} are skipped: the machine has no ${program}`);
-  return found;
-}
+const has = (program: string, argument: string) => spawnSync(program, [argument]).status === 0;
 const python = has("python3", "--version");
 const go = has("go", "version");
+const NO_PYTHON = "this machine has no python3";
 
 const run = (program: string, args: string[], env: Record<string, string> = {}) =>
   execa(program, args, {
@@ -38,7 +34,8 @@ const run = (program: string, args: string[], env: Record<string, string> = {}) 
   });
 
 describe("the integrator's samples", () => {
-  test.skipIf(!python)("report a check and a deposit; a repeat of both changes nothing", async () => {
+  test("report a check and a deposit; a repeat of both changes nothing", async ({ skip }) => {
+    skip(!python, NO_PYTHON);
     for (const _ of ["first", "repeat"]) {
       const { stdout, exitCode } = await run("python3", [`${SAMPLES}webhook-in.py`, "alice", "tx_1"]);
       expect([exitCode, stdout.match(/200 {"received":true}/g)]).toEqual([0, Array(2).fill('200 {"received":true}')]);
@@ -52,7 +49,8 @@ describe("the integrator's samples", () => {
     ["go", ["run", "sign-in.go"], go],
   ];
   for (const [program, args, there] of samples)
-    test.skipIf(!there)(`${args.at(-1)} signs a token and trades; another secret says USER_REQUIRED`, async () => {
+    test(`${args.at(-1)} signs a token and trades; another secret says USER_REQUIRED`, async ({ skip }) => {
+      skip(!there, `this machine has no ${program}`);
       const words = args.map((word) => (word.startsWith("sign-in") ? SAMPLES + word : word));
       const user = `usr_${program}`;
       await verified(user);
@@ -99,7 +97,7 @@ describe("the receiver of events", () => {
   });
 });
 
-describe.skipIf(!python)("the auditor's program", () => {
+describe.skipIf(!python)("the auditor's program (skipped without python3)", () => {
   let lines: string[];
   let anchor: string;
   beforeAll(async () => {

@@ -7,7 +7,7 @@ export const TOPICS: Readonly<Record<string, { summary: string; text: () => stri
   "exit-codes": { summary: "what each exit code means, and which error codes end with it", text: exitCodes },
   errors: { summary: "each error code, or the one that is named: errors MARKET_CLOSED", text: exitCodes },
   environment: { summary: "the variables that pmctl reads, and .env", text: () => ENVIRONMENT },
-  formats: { summary: "tables, json, yaml, csv, ndjson and markdown, and picking fields", text: () => FORMATS },
+  formats: { summary: "tables, json, yaml, csv, tsv, ndjson and markdown, and picking fields", text: () => FORMATS },
   yaml: { summary: "the tenant file, market files, and what applying them means", text: () => YAML },
 };
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Command } from "commander";
 import type { Demo, DemoOptions } from "../../app/serve/demo.ts";
 import type { DemoSummary } from "../../app/serve/demo-story.ts";
+import { commandPrefix } from "../../config/environment.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { portNumber } from "../input/parsers.ts";
@@ -23,9 +24,11 @@ const summaryView: View<DemoSummary, DemoSummary> = {
 
 const addressView: View<DemoAddresses, DemoAddresses> = {
   kind: "text",
-  text: ({ url, playgroundUrl, opsUrl, adminKey, publicKey, userId, userToken, crowd, curl, tryNext }) =>
+  text: ({ url, playgroundUrl, marketUrl, opsUrl, adminKey, publicKey, userId, userToken, crowd, curl, tryNext }) =>
     [
       `playground ${playgroundUrl}    (open it in a browser)`,
+      `a market   ${marketUrl}`,
+      `documents  ${url}/docs`,
       `API        ${url}    (described at ${url}/openapi.json)`,
       `operations ${opsUrl}    (/livez, /readyz, /metrics)`,
       `admin key  ${adminKey}`,
@@ -37,7 +40,7 @@ const addressView: View<DemoAddresses, DemoAddresses> = {
       ...curl,
       "",
       "in another terminal, in this directory:",
-      ...tryNext.map((line) => `  ${line}`),
+      ...tryNext.map((line) => `  ${commandPrefix()}${line}`),
     ].join("\n"),
 };
 
@@ -52,7 +55,7 @@ export function register(noun: Command, host: Host): void {
     .description("a tenant with markets, money and a server, from nothing");
   host.add<DemoOptions & ShowOptions>(
     addShowOptions(noun),
-    { names: "tenant url playgroundUrl opsUrl adminKey publicKey userId userToken curl tryNext" },
+    { names: "tenant url playgroundUrl marketUrl opsUrl adminKey publicKey userId userToken curl tryNext" },
     runDemo,
   );
 }
@@ -112,6 +115,7 @@ async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], 
     tenant: stage.tenant.id,
     url,
     playgroundUrl: `${url}/playground`,
+    marketUrl: `${url}/m/${marketId}`,
     opsUrl,
     adminKey,
     publicKey,
