@@ -109,7 +109,11 @@ export async function openStage(processes = 1): Promise<Stage> {
   /** Waits until the engine refuses trades: its clock may be behind the database's by the way back of an answer. */
   const engineCloses = async (marketId: string) => {
     const trade = { marketId, selection: { side: "yes" }, amount: 1 } as const;
-    const refusal = () => scene.api("usr_late").placeTrade(trade).catch((error: Fault) => error.code);
+    const refusal = () =>
+      scene
+        .api("usr_late")
+        .placeTrade(trade)
+        .catch((error: Fault) => error.code);
     while ((await refusal()) !== "MARKET_CLOSED") await delay(20);
   };
   return {
