@@ -84,13 +84,14 @@ export function randomSecret(): string {
 export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSecret }: InitOptions): InitFile[] {
   const problem = problemOfTenant(tenant) ?? (baseUrl === undefined ? undefined : problemOfBaseUrl(baseUrl));
   if (problem !== undefined) throw new Fault("USAGE", problem);
-  const schemas = Object.entries(schemaFiles("tenant", "market")).map(([name, content]) =>
+  const schemas = Object.entries(schemaFiles("tenant", "market", "case")).map(([name, content]) =>
     plain(`tenants/${name}`, content),
   );
   const secrets = Object.entries(freshSecrets(tenant, makeSecret));
   return [
     plain(`tenants/${tenant}/tenant.yaml`, withPorts(tenantFile({ tenant, template, baseUrl }), ports)),
-    plain(`tenants/${tenant}/markets/example.yaml.sample`, fillTemplate("market-example.yaml.sample", tenant)),
+    plain(`tenants/${tenant}/markets/example.yaml`, fillTemplate("market-example.yaml", tenant)),
+    plain(`tenants/${tenant}/tests/example.yaml`, fillTemplate("case-example.yaml", tenant)),
     ...schemas,
     ...workflow(tenant, ci),
     shared(

@@ -44,14 +44,14 @@ const FAULTS = {
     status: 403,
     exit: 4,
     meaning: "identity verification has not been passed",
-    next: "pmctl user show <user>",
+    next: "pmctl webhook send kyc.passed --set userId=<user> --as-provider",
   },
   ACCOUNT_RESTRICTED: { status: 403, exit: 4, meaning: "the account is restricted", next: "pmctl user story <user>" },
   JURISDICTION_BLOCKED: {
     status: 403,
     exit: 4,
     meaning: "not allowed from this jurisdiction",
-    next: "pmctl policy show",
+    next: "pmctl webhook send kyc.passed --set userId=<user> --set jurisdiction=CODE --as-provider",
   },
   SUITABILITY_REQUIRED: {
     status: 403,

@@ -90,7 +90,7 @@ describe("a terminal", () => {
   test("is not needed to watch: lines of JSON go down a pipe, and Ctrl-C ends it with 130", async () => {
     const watched = await pmctl(["market", "watch"], { ...directory, signal: { name: "SIGINT", at: "snapshot" } });
     expect({ code: watched.code, stderr: watched.stderr }).toEqual({ code: 130, stderr: "" });
-    expect(JSON.parse(watched.stdout)).toEqual({ event: "snapshot", markets: [] });
+    expect(JSON.parse(watched.stdout)).toMatchObject({ event: "snapshot", markets: [{ yesPrice: 0.4 }] });
   });
 
   test("gets colours, unless NO_COLOR or --no-color says otherwise; a pipe gets none", async () => {

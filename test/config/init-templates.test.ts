@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -12,9 +12,11 @@ import { directoryWith } from "./support.ts";
 
 const ALL = [
   "tenants/acme/tenant.yaml",
-  "tenants/acme/markets/example.yaml.sample",
+  "tenants/acme/markets/example.yaml",
+  "tenants/acme/tests/example.yaml",
   "tenants/tenant.schema.json",
   "tenants/market.schema.json",
+  "tenants/case.schema.json",
   ".gitignore",
   ".env",
 ];
@@ -47,21 +49,13 @@ describe.each(["minimal", "full"] as const)("init with the %s template", (templa
 
     const { config, markets } = loadTenant(tenantPath(directory, "acme"));
     expect(config).toMatchObject({ tenant: "acme", name: "Acme", baseUrl: "https://predict.acme.example" });
-    expect(markets).toEqual([]);
+    expect(markets).toMatchObject([{ key: "bern-rain", state: "open" }]);
+    // Its own first user trades without an identity check, from anywhere.
+    expect(config).toMatchObject({ kyc: { required: false }, policy: { jurisdictions: { allowed: [], blocked: [] } } });
 
     const secrets = resolveTenant(config, loadEnvironment(directory, {}));
     expect(secrets.keys.map(({ value }) => value.slice(0, 3))).toEqual(["sk_", "pk_"]);
     expect(secrets.webhooks.stripe[0]).toMatch(/^whsec_/);
-  });
-
-  test("opens no market until the operator copies the sample, which says so in its first line", () => {
-    const directory = directoryWith();
-    init(directory, { template });
-    const sample = join(directory, "tenants/acme/markets/example.yaml.sample");
-    expect(readFileSync(sample, "utf8")).toMatch(/^# Copy to NAME\.yaml to open it/);
-    copyFileSync(sample, join(directory, "tenants/acme/markets/bitcoin.yaml"));
-    const { markets } = loadTenant(tenantPath(directory, "acme"));
-    expect(markets).toMatchObject([{ key: "example-btc-200k", state: "open" }]);
   });
 
   test("a second tenant gets ports of its own, and both validate", () => {
@@ -90,7 +84,7 @@ describe.each(["minimal", "full"] as const)("init with the %s template", (templa
 test("the full template shows every section of the file", () => {
   const full = planInit({ tenant: "acme", template: "full" })[0]?.content ?? "";
   const minimal = planInit({ tenant: "acme", template: "minimal" })[0]?.content ?? "";
-  const sections = ["database", "kyc", "treasury", "oracle", "network", "embed", "cors", "sandbox"];
+  const sections = ["database", "treasury", "oracle", "network", "embed", "cors", "sandbox"];
   for (const section of sections) {
     expect(full).toMatch(new RegExp(`^${section}:`, "m"));
     expect(minimal).not.toMatch(new RegExp(`^${section}:`, "m"));
@@ -155,9 +149,9 @@ describe("a second init", () => {
     const directory = directoryWith();
     init(directory);
     expect(init(directory, { tenant: "zeta" })).toEqual({
-      created: ["tenants/zeta/tenant.yaml", "tenants/zeta/markets/example.yaml.sample"],
+      created: ["tenants/zeta/tenant.yaml", "tenants/zeta/markets/example.yaml", "tenants/zeta/tests/example.yaml"],
       extended: [".env"],
-      kept: ["tenants/tenant.schema.json", "tenants/market.schema.json", ".gitignore"],
+      kept: ["tenants/tenant.schema.json", "tenants/market.schema.json", "tenants/case.schema.json", ".gitignore"],
     });
   });
 });

@@ -6,9 +6,10 @@ import { masked } from "./masks.ts";
 import { redraw, type Step } from "./page.ts";
 import { type Answers, TerminalRun } from "./terminal.ts";
 
-const PAGES = new URL("../../docs/tour/", import.meta.url).pathname;
+const DOCS = new URL("../../docs/", import.meta.url).pathname;
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
-const pages = (await readdir(PAGES)).filter((name) => /^\d/.test(name)).sort();
+const tour = (await readdir(join(DOCS, "tour"))).filter((name) => /^\d/.test(name)).sort();
+const pages = ["start/first-market.md", ...tour.map((name) => `tour/${name}`)];
 
 let operator: Operator;
 let env: Record<string, string>;
@@ -47,6 +48,12 @@ const ANSWERS: Answers = [
   [/◆ {2}Act on/, "\u001b[A\r"],
 ];
 
+/** Where the pages say that the server listens; here it is given any free port. */
+const ADDRESS = "http://127.0.0.1:8080";
+let address = ADDRESS;
+/** What the lines of a page set for those that follow. */
+let variables = "";
+
 /** The last line of what a server prints once it listens. */
 const SERVES = "a change survives";
 
@@ -62,9 +69,9 @@ syncBuiltinESMExports();
 /** Two hours and a half: what the walk did so far is then "2 h ago", however long it took. */
 const LATER = "const { now } = Date;\nDate.now = () => now.call(Date) + 9e6;\n";
 
-test.each(pages)("the terminal shows what the tour's page %s shows", async (name) => {
-  const page = await readFile(join(PAGES, name), "utf8");
-  await expect(await redraw(page, show)).toMatchFileSnapshot(join(PAGES, name));
+test.each(pages)("the terminal shows what the page %s shows", async (name) => {
+  const page = await readFile(join(DOCS, name), "utf8");
+  await expect(await redraw(page, show)).toMatchFileSnapshot(join(DOCS, name));
 });
 
 async function show({ line, columns, isLater }: Step): Promise<string> {
@@ -74,7 +81,7 @@ async function show({ line, columns, isLater }: Step): Promise<string> {
     answers: ANSWERS,
     env: { ...env, TOUR_CLOCK: isLater ? `--import=${join(operator.directory, ".pmctl", "bin", "later.mjs")}` : "" },
   };
-  return masked(await screenOf(line, surroundings));
+  return masked((await screenOf(line, surroundings)).replaceAll(address, ADDRESS));
 }
 
 async function screenOf(line: string, surroundings: ConstructorParameters<typeof TerminalRun>[1]): Promise<string> {
@@ -83,9 +90,18 @@ async function screenOf(line: string, surroundings: ConstructorParameters<typeof
     server = undefined;
     return screen ?? "";
   }
-  if (!line.endsWith(" &")) return new TerminalRun(line, surroundings).end();
-  const started = new TerminalRun(line.slice(0, -2), surroundings);
+  if (/^[A-Z]+=/.test(line)) {
+    variables += `${line}\n`;
+    return "";
+  }
+  if (!line.endsWith(" &"))
+    return new TerminalRun(
+      (line.includes("$MARKET") ? variables : "") + line.replaceAll(ADDRESS, address),
+      surroundings,
+    ).end();
+  const started = new TerminalRun(`${line.slice(0, -2)} --port 0 --ops-port 0`, surroundings);
   const screen = await started.until(SERVES);
+  address = /API +(\S+)/.exec(screen)?.[1] ?? ADDRESS;
   server = started;
   return screen;
 }

@@ -12,7 +12,9 @@ const MASKS: readonly (readonly [RegExp, (text: string) => string])[] = [
   [/\b[0-9a-f]{7,64}\b/g, (hash) => "f".repeat(hash.length)],
   [/\bfp:[0-9a-f]+/g, (print) => "fp:".padEnd(print.length, "f")],
   [/\bin \d+ days\b/g, (ahead) => ahead.replace(/\d/g, "9")],
-  [/(?<=127\.0\.0\.1:)\d+/g, (port) => "4".padEnd(port.length, "x")],
+  [/(?<=health, metrics +http:\/\/127\.0\.0\.1:)\d+/g, () => "9464"],
+  [/\b\d+(\.\d+)? ms\b/g, () => "9 ms"],
+  [/(?<=127\.0\.0\.1:)(?!8080|9464)\d+/g, (port) => "4".padEnd(port.length, "x")],
 ];
 
 /** Instants of these days come of the run; those that its files state lie years ahead. */

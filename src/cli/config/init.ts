@@ -74,7 +74,7 @@ export function register(noun: Command, host: Host): void {
       )
       .option("--base-url <url>", "where traders will find the tenant")
       .option("--update", "show how the workflow that is there differs from today's, and write it anew after a yes")
-      .description("write a tenant file, a sample of a market and .env with fresh secrets; overwrites nothing"),
+      .description("write a tenant file, a market, a case and .env with fresh secrets; overwrites nothing"),
     { names: "path result" },
     runInit,
   );
@@ -173,10 +173,10 @@ function isThere(directory: string, tenant: string): boolean {
 function nextSteps(directory: string, { tenant, ci }: InitChoices): string {
   const lines = [
     "Next:",
-    `  pmctl validate ${tenant}   after you have edited tenants/${tenant}/tenant.yaml`,
-    `  pmctl apply ${tenant}      creates the database, and a market of each file in markets`,
-    `  pmctl serve ${tenant}      serves it; Ctrl-C stops it`,
-    `  pmctl doctor ${tenant}     says what is still missing`,
+    `  pmctl test ${tenant}    runs the cases in tenants/${tenant}/tests`,
+    `  pmctl plan ${tenant}    shows what an apply would change`,
+    `  pmctl apply ${tenant}   creates the database and the markets`,
+    `  pmctl serve ${tenant}   serves it; Ctrl-C stops it`,
   ];
   if (ci !== "none" && !existsSync(join(directory, "package.json")))
     lines.push("The workflow runs `npm ci`: this directory needs a package.json with pmctl among its dependencies.");

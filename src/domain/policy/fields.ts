@@ -103,7 +103,6 @@ export const FIELDS = {
     help: "These may not trade; wins over allowed.",
     previewed: true,
     template: {
-      value: '["US"]',
       comment:
         "wins over allowed; quote the codes: some tools read NO as false. While any is listed, users of unknown jurisdiction are refused: the KYC event or their token must name it",
     },
