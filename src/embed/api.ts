@@ -33,7 +33,7 @@ export function isPassing({ code }: Refused): boolean {
  * Reads until it is answered: a server that cannot be reached, or that is asked too often, is asked again after a pause.
  * @param pauses ended from outside, to try at once
  * @param onPause told of each failure, and when the next attempt comes
- * @returns undefined once it is no longer wanted
+ * @returns undefined once it is no longer wanted, so that a late answer never replaces a newer one
  * @throws Refused where trying again is useless
  */
 export async function readAtLast<Result>(
@@ -43,7 +43,8 @@ export async function readAtLast<Result>(
 ): Promise<Result | undefined> {
   while (isWanted()) {
     try {
-      return await read();
+      const result = await read();
+      return isWanted() ? result : undefined;
     } catch (error) {
       if (!(error instanceof Refused) || !isPassing(error)) throw error;
       if (!isWanted()) break;

@@ -125,6 +125,32 @@ test("the page around changes market, view and language in place", async () => {
   await close();
 });
 
+test("the answer that was asked for first and comes last replaces nothing", async () => {
+  const { page, frame, close } = await stage.open({ view: "market", marketId: "mkt_1" });
+  await frame.locator(".is-live").waitFor();
+  const late = Promise.withResolvers<void>();
+  await page.route("**/embed/data/market?*mkt_2*", async (route) => {
+    const response = await route.fetch();
+    await late.promise;
+    await route.fulfill({ response });
+  });
+  const answered = page.waitForResponse("**/embed/data/market?*mkt_2*");
+  await frame.evaluate(`window.headings = new Set();
+    new MutationObserver(() => headings.add(document.querySelector("h1")?.textContent))
+      .observe(document.body, { subtree: true, childList: true, characterData: true })`);
+  await page.evaluate("embeds[0].update({ marketId: 'mkt_2' })");
+  await page.evaluate("embeds[0].update({ marketId: 'mkt_3' })");
+  await expect.poll(() => heading(frame)).toBe("Will number 3 come true?");
+  late.resolve();
+  await (await answered).finished();
+  // The frame has read the late answer once another of its own is there.
+  await page.evaluate("embeds[0].update({ locale: 'de' })");
+  await expect.poll(() => frame.evaluate("document.documentElement.lang")).toBe("de");
+  expect(await frame.evaluate("[...headings]")).not.toContain("Will number 2 come true?");
+  expect(await viewEvents(page)).toEqual(["market mkt_1", "market mkt_3"]);
+  await close();
+});
+
 test("what belongs to a user ends with them: a receipt, a portfolio, a typed amount, and answers that come too late", async () => {
   const [ann, ben] = await Promise.all([userToken({ sub: "usr_1" }), userToken({ sub: "usr_2" })]);
   const { page, frame, events, close } = await stage.open({ view: "market", marketId: "mkt_5", token: ann });

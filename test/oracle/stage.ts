@@ -106,6 +106,16 @@ export async function openStage(processes = 1): Promise<Stage> {
   const databasePasses = async (instant: number) => {
     while ((await first.pool.read(readClock)) <= instant) await delay(20);
   };
+  /** Waits until the engine refuses trades: its clock may be behind the database's by the way back of an answer. */
+  const engineCloses = async (marketId: string) => {
+    const trade = { marketId, selection: { side: "yes" }, amount: 1 } as const;
+    const refusal = () =>
+      scene
+        .api("usr_late")
+        .placeTrade(trade)
+        .catch((error: Fault) => error.code);
+    while ((await refusal()) !== "MARKET_CLOSED") await delay(20);
+  };
   return {
     scene,
     server,
@@ -126,6 +136,7 @@ export async function openStage(processes = 1): Promise<Stage> {
           });
           if (state === "suspended") await scene.api().suspendMarket({ id });
           await databasePasses(closeAt);
+          if (state !== "suspended") await engineCloses(id);
           return { id, closeAt };
         } catch (error) {
           const tooLate = error instanceof Fault && /must be in the future|is closed/.test(error.message);

@@ -92,7 +92,7 @@ describe("the sweep", () => {
     const strikeFeed = `acme:s${20 + strikes++}`;
     const { id, closeAt } = await stage.closedMarket(`${strikeFeed} ${condition}`);
     await closeAtPrice(strikeFeed.slice(5), "1e5", closeAt);
-    await stage.sweepAt(closeAt + 6 * SEC);
+    expect(await stage.sweepAt(closeAt + 6 * SEC)).toMatchObject({ settled: [id], held: [], failures: [] });
     expect(await fate(id)).toBe(`settled ${outcome}`);
   });
 

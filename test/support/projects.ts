@@ -18,9 +18,12 @@ export const OWN_FILES = [
 ];
 
 /**
- * What takes long and changes seldom: kills in a loop, standbys that go away, an upgrade and every rotation under load, and
- * thousands of hostile connections. `npm run test:all` runs it beside all else, and so does `npx vitest run` with its name.
+ * What takes long and changes seldom: kills in a loop, standbys that go away, an upgrade and every rotation under load,
+ * thousands of hostile connections, a database elsewhere and in unusual places, a log that was set back, and packages as
+ * their users install them. `npm run test:all` runs it beside all else, and so does `npx vitest run` with its name.
  */
-export const RARE = ["crash/**/*", "rotation/**/*", "siege/**/*", "ledger/standby", "cli/rolling-upgrade"].map(
-  (name) => `test/${name}.test.ts`,
-);
+export const RARE = [
+  ...["crash/**/*", "rotation/**/*", "siege/**/*", "ledger/standby", "cli/rolling-upgrade", "cli/set-back-log"],
+  ...["cli/up-shared-crowded", "postgres/external", "postgres/embedded-places", "embed/embed-package"],
+  ...["server/held-locks", "services/read-restart", "outgoing/delivery-together", "deploy/deployed-processes"],
+].map((name) => `test/${name}.test.ts`);
