@@ -14,7 +14,7 @@ import { asksEach, eachOptions, namedTenant } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import { examplesHelp } from "./output/examples/examples.ts";
 import type { Prints } from "./output/fields.ts";
-import { HELP_END, topicList } from "./output/help-topics.ts";
+import { BEGIN, HELP_END, topicList } from "./output/help-topics.ts";
 import { Output, type OutputOptions } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
 import { FORMATS, isFormat } from "./output/serialise.ts";
@@ -257,6 +257,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .usage("<command> [options]")
     .version(versionLine(packageVersion()), "--version", "print version and commit")
     .helpOption("-h, --help", "show help")
+    .addHelpText("before", `${BEGIN}\n`)
     .addHelpText("after", topicList())
     .addHelpText("afterAll", HELP_END)
     .addHelpText("afterAll", ({ command }) => examplesHelp(pathOf(command), verbsOf(command)))

@@ -116,7 +116,19 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
     ...anchorFilesAreTheirOwn(draft, file, source),
   );
   if (!data || findings.length > 0) return { draft, problems: source.problems(findings), source };
-  return { config: { ...data, name: data.name ?? tenant, source }, draft, problems: [], source };
+  const config = { ...data, name: data.name ?? tenant, rateLimit: rateLimitOf(data, source.value), source };
+  return { config, draft, problems: [], source };
+}
+
+/** Pages, programs and curl of a sandbox come from one address. */
+const SANDBOX_PER_MINUTE = 600;
+
+function rateLimitOf(
+  { sandbox, rateLimit }: Pick<TenantConfig, "sandbox" | "rateLimit">,
+  stated: unknown,
+): TenantConfig["rateLimit"] {
+  const own = (stated as { rateLimit?: { perMinute?: unknown } }).rateLimit?.perMinute;
+  return sandbox && own === undefined ? { ...rateLimit, perMinute: SANDBOX_PER_MINUTE } : rateLimit;
 }
 
 /** The sections that pass on their own, so that one bad value does not hide what the rules find elsewhere. */

@@ -22,7 +22,7 @@ import { sayWords, wordsForReading } from "./words.ts";
 
 /** The document's one script: shows what its first data say, and whatever the reader and the page around want after it. */
 function Frame({ first }: { first: FrameData }) {
-  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "dark");
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "auto");
   const [brand, setBrand] = useState<Brand | null>(null);
   const [, redraw] = useState({});
   const viewer = useViewer(first, {

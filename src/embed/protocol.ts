@@ -7,7 +7,7 @@ export const CHANNEL = "pmctl-embed/1";
 
 export const VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
 export type View = (typeof VIEWS)[number];
-export const THEMES = ["dark", "light", "auto"] as const;
+export const THEMES = ["auto", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
 /** An order as it was quoted. Money in dollars, prices and chances from 0 to 1. */

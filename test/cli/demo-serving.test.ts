@@ -9,6 +9,7 @@ interface Printed {
   url: string;
   playgroundUrl: string;
   marketUrl: string;
+  settlingUrl: string;
   adminKey: string;
   crowd: string[];
   curl: string[];
@@ -80,9 +81,18 @@ describe("a demo that serves", () => {
     expect(page).toMatch(/The programs <b>carol<\/b>.*invented money/);
   });
 
-  test("prints a market's page and the documents, which answer", async () => {
-    const pages = [printed.marketUrl, `${printed.url}/docs`];
-    expect(await Promise.all(pages.map(async (page) => (await fetch(page)).status))).toEqual([200, 200]);
+  test("prints the documents and two markets' pages, one of which the oracle settles within two minutes", async () => {
+    const pages = [printed.marketUrl, printed.settlingUrl, `${printed.url}/docs`];
+    expect(await Promise.all(pages.map(async (page) => (await fetch(page)).status))).toEqual([200, 200, 200]);
+    const market = await (await ask(`/v1/markets/${printed.settlingUrl.split("/").at(-1)}`)).json();
+    expect(market).toMatchObject({ resolutionRef: expect.stringMatching(/^pm:btc > \d+$/) });
+    expect(Date.parse((market as { closeAt: string }).closeAt) - Date.now()).toBeLessThan(110_000);
+  });
+
+  test("gives the doctor nothing to say", async () => {
+    const { stdout } = await pmctlHere(["doctor", "-o", "json"], directory);
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string }[] };
+    expect(checks.filter(({ status }) => status !== "ok" && status !== "skipped")).toEqual([]);
   });
 
   test("is found by commands beside it, three of which it prints", async () => {

@@ -75,7 +75,7 @@ describe("embed snippet", () => {
         `<script src="${origin}/assets/v1/embed.js"></script>`,
         expect.stringMatching(
           new RegExp(
-            `^<prediction-market market="${MARKET}" view="market" theme="dark" height="\\d+" auto-height></prediction-market>$`,
+            `^<prediction-market market="${MARKET}" view="market" theme="auto" height="\\d+" auto-height></prediction-market>$`,
           ),
         ),
       ],
@@ -85,7 +85,7 @@ describe("embed snippet", () => {
     const frame = await snippet("--as", "iframe", "--view", "compare", "--market", `${MARKET},${OTHER}`);
     expect(frame.csp).toBe(`frame-src ${origin}`);
     expect(frame.html).toHaveLength(1);
-    expect(frame.html[0]).toContain(`src="${origin}/embed/compare?marketId=${MARKET}%2C${OTHER}&amp;theme=dark"`);
+    expect(frame.html[0]).toContain(`src="${origin}/embed/compare?marketId=${MARKET}%2C${OTHER}&amp;theme=auto"`);
     expect(frame.html[0]).toMatch(/ title="Prediction market" .* height="\d+" .* sandbox="allow-scripts /);
   });
 

@@ -129,7 +129,7 @@ test("two embeds on one page keep their own markets, and destroy removes one of 
   const frames = page.frames().slice(1);
   await expect
     .poll(() => Promise.all(frames.map((one) => one.evaluate("document.documentElement.dataset.theme"))))
-    .toEqual(["light", "dark"]);
+    .toEqual(["light", "auto"]);
   await page.evaluate("embeds[0].destroy()");
   expect(await page.locator("iframe").count()).toBe(1);
   await page.evaluate("embeds[0].setTheme('dark')");

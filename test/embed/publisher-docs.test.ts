@@ -50,7 +50,7 @@ describe("the configurator", () => {
     await frame.locator(".is-live").waitFor();
     const first = await page.locator("[name=market]").inputValue();
     const written = (more: object) => {
-      const usual = { view: "market", theme: "dark", marketIds: [first], title: "Prediction market" } as const;
+      const usual = { view: "market", theme: "auto", marketIds: [first], title: "Prediction market" } as const;
       return snippetWithPolicy("script", { origin: tenant.url, ...usual, ...more });
     };
     expect(await snippetOn(page)).toBe(written({}).html.join("\n"));

@@ -43,6 +43,8 @@ test("from the keyboard alone a reader buys and sells all of it again, in sight 
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.type("10");
   await tabTo("submit");
+  // It takes a press once the user's standing is known, which `click` waits for by itself.
+  await expect.poll(() => part(frame, "submit").isEnabled()).toBe(true);
   await page.keyboard.down("Enter");
   await part(frame, "change-order").waitFor();
   // A key that is held down repeats, and confirms nothing.

@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api, WireOutput } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -12,6 +13,8 @@ import { mintUserToken } from "../tenant/user-token.ts";
 /** A page left open over a working day still trades. */
 const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
 const FUNDS_USD = 1000;
+/** Between two looks at the market that settles by itself. */
+const WATCH_MS = 1000;
 export const TRADERS = ["alice", "bob"] as const;
 
 /** The demo's access to its server: address and both keys, over HTTP, as any client has. */
@@ -102,6 +105,40 @@ export async function tradeOn(stage: Pick<Stage, "as">, marketIds: readonly stri
         if (await tradeIfTaken(stage.as(userId), { marketId, selection: { side }, amount })) trades += 1;
       }
   return trades;
+}
+
+/** From the opening of the market that settles by itself to its close; the oracle settles it seconds later. */
+const SOON_MS = 75_000;
+
+/** A market that the oracle settles while people watch, by the simulated price of Bitcoin. */
+export async function openMarketOfNow({ admin }: Pick<Stage, "admin">): Promise<{ id: string; closeAt: number }> {
+  const closeAt = wallClockMs() + SOON_MS;
+  const [feed] = await admin.checkFeeds({ feeds: ["pm:btc"] });
+  const strike = Math.round(Number(feed?.price ?? 100_000));
+  const { id } = await admin.createMarket({
+    question: `Will Bitcoin's simulated price be above $${strike.toLocaleString("en")} at ${new Date(closeAt).toISOString().slice(11, 19)} UTC?`,
+    category: "demo",
+    kind: "lmsr",
+    p0: 0.5,
+    closeAt: new Date(closeAt).toISOString(),
+    resolutionRef: `pm:btc > ${strike}`,
+    liquidityUsd: 100,
+  });
+  return { id, closeAt };
+}
+
+/** Resolves to how the oracle settled a market; undefined once the demo ends. */
+export async function settlementOf(
+  { admin }: Pick<Stage, "admin">,
+  id: string,
+  ended: AbortSignal,
+): Promise<Side | undefined> {
+  while (!ended.aborted) {
+    const { status, outcome } = await admin.getMarket({ id });
+    if (status === "settled") return outcome ?? undefined;
+    await delay(WATCH_MS, undefined, { signal: ended }).catch(() => {});
+  }
+  return undefined;
 }
 
 export interface DemoSummary {

@@ -94,7 +94,7 @@ async function applyDemo(directory: string): Promise<ReadyTenant> {
 /** The tenant's own port if it is free and none was asked for, else any. */
 async function serveSomewhere(tenant: ReadyTenant, { once, port, host, crowd }: DemoOptions): Promise<TenantServer> {
   const playground = { tokens: () => playgroundTokens(tenant), crowd: crowd === false ? [] : CROWD };
-  const stage = { ...tenant, host, playground };
+  const stage = { ...tenant, host, playground, isQuiet: true };
   if (once && port === undefined) return serveTenant({ ...stage, port: 0, opsPort: 0 });
   try {
     return await serveTenant({ ...stage, port, ...(port === undefined ? {} : { opsPort: 0 }) });

@@ -28,6 +28,8 @@ export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "co
   beforeListening?: (() => void) | undefined;
   /** Lines of JSON on stderr unless given. */
   log?: Logger;
+  /** Keeps the log's lines from stderr; `pmctl logs` has them. */
+  isQuiet?: boolean | undefined;
   /** The port of several tenants, in place of one of its own. */
   shared?: SharedPort | undefined;
   /** Of the demo's page with the widget. */

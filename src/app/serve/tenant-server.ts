@@ -67,7 +67,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     const line = eventLine(json);
     if (line !== undefined) logFiles.add(line);
   };
-  const log = options.log ?? openLog(config.tenant, STDERR, { outage, onLine });
+  const log = options.log ?? openLog(config.tenant, options.isQuiet ? undefined : STDERR, { outage, onLine });
   const metrics = new Metrics(shared === undefined);
   let anchors: AnchorWriter | undefined;
   const services = await openTenant({

@@ -62,7 +62,7 @@ export function register(noun: Command, host: Host): void {
         "the market that the market and card views show, the top trending one unless given: its id, the beginning of it, its key or @last; two of them, by comma, for compare",
       )
       .option("--view <view>", `${SNIPPET_VIEWS.join(", ")}; compare with two markets, market with one, else markets`)
-      .option("--theme <theme>", `${SNIPPET_THEMES.join(", ")}; dark unless given`)
+      .option("--theme <theme>", `${SNIPPET_THEMES.join(", ")}; auto unless given`)
       .option("--locale <tag>", "the widget's language, such as de or pt-BR; the page's own unless given")
       .option(
         "--as <form>",
@@ -92,7 +92,7 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
   const given = options.market?.split(",") ?? [];
   const likely = given.length > 1 ? "compare" : given.length === 1 ? "market" : "markets";
   const view = oneOf("--view", SNIPPET_VIEWS, options.view ?? likely);
-  const theme = oneOf("--theme", SNIPPET_THEMES, options.theme ?? "dark");
+  const theme = oneOf("--theme", SNIPPET_THEMES, options.theme ?? "auto");
   const form = oneOf("--as", SNIPPET_FORMS, options.as ?? "script");
   const locale = options.locale === undefined ? undefined : parseLocale(options.locale);
   const [least, most] = MARKETS_OF[view];

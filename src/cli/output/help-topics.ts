@@ -11,14 +11,15 @@ export const TOPICS: Readonly<Record<string, { summary: string; text: () => stri
   yaml: { summary: "the tenant file, market files, and what applying them means", text: () => YAML },
 };
 
-const BEGIN = `To begin: \`pmctl demo\` shows everything at once; \`pmctl init\` makes a tenant of
+/** The text above the list of commands. */
+export const BEGIN = `To begin: \`pmctl demo\` shows everything at once; \`pmctl init\` makes a tenant of
 your own, and says what comes next.`;
 
 /** The text below the list of commands. */
 export function topicList(): string {
   const width = Math.max(...Object.keys(TOPICS).map((name) => name.length));
   const lines = Object.entries(TOPICS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n\n${BEGIN}\n`;
+  return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n`;
 }
 
 /** The end of every command's help. */

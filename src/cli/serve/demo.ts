@@ -24,10 +24,24 @@ const summaryView: View<DemoSummary, DemoSummary> = {
 
 const addressView: View<DemoAddresses, DemoAddresses> = {
   kind: "text",
-  text: ({ url, playgroundUrl, marketUrl, opsUrl, adminKey, publicKey, userId, userToken, crowd, curl, tryNext }) =>
+  text: ({
+    url,
+    playgroundUrl,
+    marketUrl,
+    settlingUrl,
+    opsUrl,
+    adminKey,
+    publicKey,
+    userId,
+    userToken,
+    crowd,
+    curl,
+    tryNext,
+  }) =>
     [
       `playground ${playgroundUrl}    (open it in a browser)`,
       `a market   ${marketUrl}`,
+      `settles    ${settlingUrl}    (by itself, a minute from now)`,
       `documents  ${url}/docs`,
       `API        ${url}    (described at ${url}/openapi.json)`,
       `operations ${opsUrl}    (/livez, /readyz, /metrics)`,
@@ -55,7 +69,7 @@ export function register(noun: Command, host: Host): void {
     .description("a tenant with markets, money and a server, from nothing");
   host.add<DemoOptions & ShowOptions>(
     addShowOptions(noun),
-    { names: "tenant url playgroundUrl marketUrl opsUrl adminKey publicKey userId userToken curl tryNext" },
+    { names: "tenant url playgroundUrl marketUrl settlingUrl opsUrl adminKey publicKey userId userToken curl tryNext" },
     runDemo,
   );
 }
@@ -86,27 +100,33 @@ async function keepPlaying(
   io: Io,
   stopped: AbortSignal,
 ): Promise<void> {
-  const [{ admitTraders, tradeOn }, { CROWD, Crowd }] = await Promise.all([
+  const [{ admitTraders, openMarketOfNow, settlementOf, tradeOn }, { CROWD, Crowd }] = await Promise.all([
     import("../../app/serve/demo-story.ts"),
     import("../../app/serve/demo-crowd.ts"),
   ]);
   io.output.note("Verifying and funding two traders, trading");
   const { items: markets } = await stage.admin.listMarkets({ limit: 200 });
   await admitTraders(stage);
-  const ids = markets.map(({ id }) => id);
+  const soon = await openMarketOfNow(stage);
+  const ids = [...markets.map(({ id }) => id), soon.id];
   await tradeOn(stage, ids);
   const crowd = options.crowd === false ? undefined : new Crowd(server.services);
   await crowd?.join(stage.tenant.id);
-  const printed = await addresses(stage, server, ids[0] ?? "");
+  const printed = await addresses(stage, server, ids[0] ?? "", soon.id);
   await io.output.print({ ...printed, crowd: crowd ? CROWD : [] }, addressView);
   await showPage({ url: printed.playgroundUrl, host: options.host }, options, io.output);
-  io.output.note("\nCtrl-C ends the demo.");
+  io.output.note("\nCtrl-C ends the demo and its database.");
   const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders rest: ${String(error)}`));
+  const outcome = await settlementOf(stage, soon.id, stopped);
+  if (outcome)
+    io.output.note(
+      `\nThe oracle settled the market that closes first: ${outcome.toUpperCase()} won. See ${printed.settlingUrl}`,
+    );
   if (!stopped.aborted) await once(stopped, "abort");
   await trading?.stop();
 }
 
-async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], marketId: string) {
+async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], marketId: string, settlingId: string) {
   const { adminKey, publicKey } = stage;
   const userId = "alice";
   const userToken = await stage.userToken(userId);
@@ -116,6 +136,7 @@ async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], 
     url,
     playgroundUrl: `${url}/playground`,
     marketUrl: `${url}/m/${marketId}`,
+    settlingUrl: `${url}/m/${settlingId}`,
     opsUrl,
     adminKey,
     publicKey,
@@ -123,7 +144,13 @@ async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], 
     userToken,
     curl: [
       `curl -s ${url}/v1/markets -H 'x-api-key: ${publicKey}'`,
-      `curl -s ${url}/v1/trade -H 'x-api-key: ${publicKey}' -H 'authorization: Bearer ${userToken}' -H 'content-type: application/json' -d '${trade}'`,
+      [
+        `curl -s ${url}/v1/trade`,
+        `-H 'x-api-key: ${publicKey}'`,
+        `-H 'content-type: application/json'`,
+        `-d '${trade}'`,
+        `-H 'authorization: Bearer ${userToken}'`,
+      ].join(" \\\n  "),
       `curl -s -X POST ${url}/v1/reconcile -H 'x-api-key: ${adminKey}'`,
     ],
     tryNext: [

@@ -215,7 +215,9 @@ export const TenantFileSchema = z
     rules: RulesSection.describe("Rules in CEL over this file and every plan; validate, plan and apply hold them."),
     rateLimit: z
       .strictObject({
-        perMinute: PerMinute.default(20).describe("Requests a minute and client address."),
+        perMinute: PerMinute.default(20).describe(
+          "Requests a minute and client address; a sandbox takes 600 unless it states them.",
+        ),
         adminPerMinute: PerMinute.optional().describe(
           "A bucket of its own for each valid admin key, so that traders at its address do not slow it down.",
         ),

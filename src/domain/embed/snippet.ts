@@ -7,7 +7,7 @@ export type SnippetForm = (typeof SNIPPET_FORMS)[number];
 /** Where every release serves its current script. */
 export const SCRIPT_PATH = "/assets/v1/embed.js";
 
-export const SNIPPET_THEMES = ["dark", "light", "auto"] as const;
+export const SNIPPET_THEMES = ["auto", "light", "dark"] as const;
 export const SNIPPET_VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
 type View = (typeof SNIPPET_VIEWS)[number];
 

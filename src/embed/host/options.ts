@@ -23,7 +23,7 @@ export function settle(options: EmbedOptions, place: Element): Settled {
     marketId,
     marketIds,
     locale: String(locale || "") || undefined,
-    theme: THEMES.find((one) => one === options.theme) ?? "dark",
+    theme: THEMES.find((one) => one === options.theme) ?? "auto",
     heightPx: Number.isFinite(heightPx) && options.height !== null ? heightPx : undefined,
     autoHeight: Boolean(options.autoHeight),
     loading: options.loading === "eager" ? "eager" : "lazy",

@@ -4,7 +4,7 @@ import type { Action, Brand, EmbedEvent, Theme, View } from "../protocol.ts";
 export interface EmbedOptions {
   /** `compare` with `marketIds`, `market` with `marketId`, else `markets`, unless given. */
   view?: View | undefined;
-  /** `dark` unless given. */
+  /** `auto` unless given: the reader's own. */
   theme?: Theme | undefined;
   /** Height in CSS pixels; with `autoHeight` the room that is reserved at first. */
   height?: number | undefined;

@@ -158,7 +158,7 @@ function configuredBy(query: URLSearchParams, origin: string, title: string): Co
     terms: {
       origin,
       view,
-      theme: oneOf(SNIPPET_THEMES, text("theme")) ?? "dark",
+      theme: oneOf(SNIPPET_THEMES, text("theme")) ?? "auto",
       marketIds,
       locale: text("locale"),
       title,

@@ -20,7 +20,7 @@ const { origin, apiKey, tokens, marketIds } = JSON.parse(
 const [marketId = "", otherId = marketId] = marketIds;
 const [reader = "", rival = ""] = Object.keys(tokens);
 let trader = reader;
-let theme: Theme = "dark";
+let theme: Theme = "auto";
 let locale = "en";
 
 const MARKETS: Record<View, readonly string[]> = {

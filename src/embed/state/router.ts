@@ -275,7 +275,7 @@ export class Router {
     // A sale is the user's own, and an address may be passed on.
     const side = wish?.action === "buy" ? wish.side : undefined;
     const query = new URLSearchParams(this.#query);
-    query.set("theme", document.documentElement.dataset.theme ?? "dark");
+    query.set("theme", document.documentElement.dataset.theme ?? "auto");
     for (const [name, value] of Object.entries({ marketId, locale, side, from: from?.view }))
       if (value !== undefined) query.set(name, value);
     history[how]({ pm: place }, "", `/embed/${view}?${query}`);

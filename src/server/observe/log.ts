@@ -30,13 +30,14 @@ interface LogOptions {
 
 /**
  * A tenant's log: lines for people on a terminal, lines of JSON elsewhere. Where it cannot be written, as on a full disk or into a pipe without a reader, the
- * lines wait for the next one. pino's own destination would end the process, or sleep until there is room.
+ * lines wait for the next one. Without a descriptor only `onLine` gets them. pino's own destination would end the process, or sleep until there is room.
  */
-export function openLog(tenant: string, fd: number, { outage, onLine }: LogOptions = {}): Logger {
-  const isForPeople = isatty(fd);
+export function openLog(tenant: string, fd: number | undefined, { outage, onLine }: LogOptions = {}): Logger {
+  const isForPeople = fd !== undefined && isatty(fd);
   let unwritten = Buffer.alloc(0);
   const write = (line: string): void => {
     onLine?.(line);
+    if (fd === undefined) return;
     if (unwritten.length < MAX_UNWRITTEN_BYTES)
       unwritten = Buffer.concat([unwritten, Buffer.from(isForPeople ? lineForPeople(line) : line)]);
     try {

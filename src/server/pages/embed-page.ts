@@ -48,7 +48,7 @@ export interface EmbedServices {
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
-const THEMES = ["dark", "light", "auto"];
+const THEMES = ["auto", "light", "dark"];
 /** The usual price impact from which on traders are warned. */
 const WARN_IMPACT = 0.05;
 
@@ -166,7 +166,7 @@ function requestOf({ options, languages, traders }: EmbedServices, exchange: Exc
   const { locale, messages, categories } = languages.choose([query.get("locale") ?? ""]);
   return {
     marketId: query.get("marketId") || undefined,
-    theme: THEMES.find((one) => one === query.get("theme")) ?? "dark",
+    theme: THEMES.find((one) => one === query.get("theme")) ?? "auto",
     // The server does not know the reader's time zone, and one document is for all readers.
     speaker: speakerFor(locale, messages, { timeZone: "UTC" }),
     messages,

@@ -23,6 +23,7 @@ export function playgroundRoute(
     method: "GET",
     path: "/playground",
     forBrowsers: false,
+    bucket: "embed",
     async answer(exchange) {
       await keys.ready();
       const { trending = [], markets = [] } = await reader.read("markets", undefined);
@@ -45,7 +46,7 @@ export function playgroundRoute(
           ancestors: ["'none'"],
         }),
         body: `<!doctype html>
-<html lang="en" data-theme="dark"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<html lang="en" data-theme="auto"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>Playground - ${text(options.name)}</title><style nonce="${nonce}">${themeStyle(completeTheme(options.theme))}${assets.playgroundStyle}</style></head>
 <body>${pageBody(options.name, play.crowd, languages.locales, data.marketIds.length)}
 <script type="application/json" id="data">${jsonInScript(data)}</script>
@@ -64,7 +65,7 @@ function pageBody(name: string, crowd: readonly string[], locales: readonly stri
   return `<header><div><p class="over">${text(name)}</p><h1>What will happen next?</h1>
 <p class="lead">Every widget on an ordinary page, with the lines that put it there. Prices move with every trade, and you are Alice, with money to play with.${others}</p></div>
 <div class="controls">
-<fieldset id="theme"><legend>Theme</legend>${choice("theme", ["dark", "light", "auto"])}</fieldset>
+<fieldset id="theme"><legend>Theme</legend>${choice("theme", ["auto", "light", "dark"])}</fieldset>
 <fieldset id="trader"><legend>Signed in</legend>${choice("trader", ["alice", "nobody"])}</fieldset>
 <label class="language">Language <select id="locale">${languages.join("")}</select></label>
 </div></header>
