@@ -1,3 +1,4 @@
+import { INSTRUMENTS } from "../domain/feeds/instruments.ts";
 import { type Comparator, parseReference, type Reference } from "../domain/reference.ts";
 import type { MessageKey } from "./messages.ts";
 import type { Speaker } from "./speaker.ts";
@@ -18,8 +19,8 @@ const CONDITIONS: Readonly<Record<Comparator, MessageKey>> = {
 };
 
 /**
- * What settles a market, as a sentence in pieces: a reference by a feed in words, such as "Settled by the price of BTC at
- * pm when the market closes: Yes if it is above 200,000.", and any other text as it stands, with its addresses as links.
+ * What settles a market, as a sentence in pieces: a reference by a feed in words, such as "Settled by the price of
+ * Bitcoin when the market closes: Yes if it is above 200,000.", and any other text as it stands, with its addresses as links.
  */
 export function sourceSentence(
   speaker: Speaker,
@@ -45,17 +46,26 @@ function referenceOf(text: string, { strike, comparator = ">" }: Readonly<Record
 }
 
 function feedSentence(speaker: Speaker, { feed, comparator, strike, upperStrike, instant, rule }: Reference): string {
-  const [venue = "", instrument = ""] = feed.split(":");
   const values = { strike: speaker.decimal(strike), upper: speaker.decimal(upperStrike ?? strike) };
   return speaker.say(`source.${rule.kind}`, {
-    instrument: instrument.toUpperCase(),
-    venue,
+    instrument: instrumentName(speaker.locale, feed),
     moment:
       instant === null ? speaker.say("source.atClose") : speaker.say("source.atTime", { time: speaker.exact(instant) }),
     window: rule.kind === "last" ? "" : speaker.span(rule.windowMs),
     condition: speaker.say(CONDITIONS[comparator], values),
     side: speaker.say("common.yes"),
   });
+}
+
+/** The built-in venue's names; a currency's name comes from CLDR, and a tenant's own feed is called as its code. */
+function instrumentName(locale: string, feed: string): string {
+  const [venue = "", code = ""] = feed.split(":");
+  const name = venue === "pm" ? INSTRUMENTS[code]?.name : undefined;
+  if (name !== undefined) return name;
+  const upper = code.toUpperCase();
+  if (venue !== "pm") return upper;
+  if (/^XA[UG]$/.test(upper)) return new Intl.DisplayNames(locale, { type: "currency" }).of(upper) ?? upper;
+  return INSTRUMENTS[code]?.session === "fx" ? `${upper.slice(0, 3)}/${upper.slice(3)}` : upper;
 }
 
 /** An address ends before the punctuation of the sentence around it. */

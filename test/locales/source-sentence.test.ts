@@ -8,20 +8,17 @@ const sentence = (locale: keyof typeof CATALOGUES, resolutionRef: string, meta =
 
 describe("a reference to a feed is told as a sentence", () => {
   test.each([
-    ["pm:btc > 200000 @ close", "the price of BTC at pm when the market closes: Yes if it is above 200,000."],
+    ["pm:btc > 200000 @ close", "the price of Bitcoin when the market closes: Yes if it is above 200,000."],
     [
       "PM:EURUSD between 1.0855..1.10",
-      "EURUSD at pm when the market closes: Yes if it is between 1.0855 and 1.1, both included.",
+      "EUR/USD when the market closes: Yes if it is between 1.0855 and 1.1, both included.",
     ],
     [
       "pm:xau <= 5000 @ 2030-01-31T18:00:00Z",
-      "the price of XAU at pm on Jan 31, 2030, 6:00 PM UTC: Yes if it is 5,000 or less.",
+      "the price of Gold on Jan 31, 2030, 6:00 PM UTC: Yes if it is 5,000 or less.",
     ],
-    [
-      "lab:heat >= 21.5 by twap(90s)",
-      "HEAT at lab over 90 seconds, when the market closes: Yes if it is 21.5 or more.",
-    ],
-    ["lab:heat < 1 by median(1h)", "the median price of HEAT at lab over 1 hour,"],
+    ["lab:heat >= 21.5 by twap(90s)", "HEAT over 90 seconds, when the market closes: Yes if it is 21.5 or more."],
+    ["lab:heat < 1 by median(1h)", "the median price of HEAT over 1 hour,"],
     ["pm:btc > 0.123456789012345678", "Yes if it is above 0.123456789012345678."],
   ])("%s", (reference, end) => {
     expect(
@@ -38,7 +35,7 @@ describe("a reference to a feed is told as a sentence", () => {
 
   test.each(Object.keys(CATALOGUES) as (keyof typeof CATALOGUES)[])("in %s, with every part", (locale) => {
     const text = sentence(locale, "pm:btc between 100..200 @ 2030-01-31T18:00:00Z by twap(60s)").join("");
-    for (const part of ["BTC", "pm", "100", "200", "2030", CATALOGUES[locale]["common.yes"]])
+    for (const part of ["Bitcoin", "100", "200", "2030", CATALOGUES[locale]["common.yes"]])
       expect(text).toContain(part);
     expect(text).not.toMatch(/[{}]/);
   });

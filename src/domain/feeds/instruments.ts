@@ -20,13 +20,15 @@ export const SESSIONS = {
 export type SessionName = keyof typeof SESSIONS;
 
 interface Instrument {
+  /** A proper name, the same in every language; undefined for a pair of currencies, a metal and fuels. */
+  name: string | undefined;
   session: SessionName;
   /** Lowest and highest plausible price. */
   bounds: readonly [number, number];
 }
 
 /**
- * The instruments of the built-in venue: code, session, plausible prices; what sources call them stands with the sources.
+ * The instruments of the built-in venue: code, session, plausible prices, name; what sources call them stands with the sources.
  * Energy prices may be negative, as they were on 2020-04-20.
  */
 const TABLE = `
@@ -44,42 +46,43 @@ eurjpy  fx        50..600
 usdaed  fx        3.5..4
 usdsgd  fx        0.8..3
 usdzar  fx        5..60
-btc     crypto    1000..10000000
-eth     crypto    10..1000000
-sol     crypto    0.5..100000
-bnb     crypto    5..100000
-xrp     crypto    0.01..1000
-ada     crypto    0.01..1000
-avax    crypto    0.5..100000
-spx     us_eq     500..50000
-nas100  us_eq     1000..200000
-us30    us_eq     5000..500000
-ger40   xetra     2000..200000
-uk100   lse       1000..100000
-jp225   jpx       5000..500000
-aus200  asx       1000..100000
-hk50    hkex      2000..200000
-brent   oil_brent -100..1000
-wti     oil_wti   -100..1000
+btc     crypto    1000..10000000       Bitcoin
+eth     crypto    10..1000000          Ether
+sol     crypto    0.5..100000          Solana
+bnb     crypto    5..100000            BNB
+xrp     crypto    0.01..1000           XRP
+ada     crypto    0.01..1000           Cardano
+avax    crypto    0.5..100000          Avalanche
+spx     us_eq     500..50000           S&P 500
+nas100  us_eq     1000..200000         Nasdaq 100
+us30    us_eq     5000..500000         Dow Jones
+ger40   xetra     2000..200000         DAX 40
+uk100   lse       1000..100000         FTSE 100
+jp225   jpx       5000..500000         Nikkei 225
+aus200  asx       1000..100000         ASX 200
+hk50    hkex      2000..200000         Hang Seng
+brent   oil_brent -100..1000           Brent
+wti     oil_wti   -100..1000           WTI
 ngas    oil_wti   -10..200
-aapl    us_eq     1..100000
-tsla    us_eq     1..100000
-nvda    us_eq     1..100000
-amzn    us_eq     1..100000
-msft    us_eq     1..100000
-googl   us_eq     1..100000
-meta    us_eq     1..100000
-xom     us_eq     1..100000
-jpm     us_eq     1..100000
+aapl    us_eq     1..100000            Apple
+tsla    us_eq     1..100000            Tesla
+nvda    us_eq     1..100000            Nvidia
+amzn    us_eq     1..100000            Amazon
+msft    us_eq     1..100000            Microsoft
+googl   us_eq     1..100000            Alphabet
+meta    us_eq     1..100000            Meta
+xom     us_eq     1..100000            Exxon Mobil
+jpm     us_eq     1..100000            JPMorgan Chase
 `;
 
 export const INSTRUMENTS: Readonly<Record<string, Instrument>> = Object.fromEntries(
   TABLE.trim()
     .split("\n")
     .map((line) => {
-      const [code = "", session = "", bounds = ""] = line.split(/ +/);
+      const [code = "", session = "", bounds = "", ...name] = line.split(/ +/);
       const [lowest, highest] = bounds.split("..").map(Number);
       const instrument: Instrument = {
+        name: name.length === 0 ? undefined : name.join(" "),
         session: session as SessionName,
         bounds: [Number(lowest), Number(highest)],
       };

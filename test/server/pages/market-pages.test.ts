@@ -45,7 +45,7 @@ describe("the page of a market", () => {
       '<a href="https://weather.example/bern?a=1&amp;b=2" target="_blank" rel="noopener nofollow">https://weather.example/bern?a=1&amp;b=2</a>.',
     );
     expect(await read("/m/mkt_btc")).toContain(
-      "Settled by the price of BTC at pm when the market closes: Yes if it is above 200,000.",
+      "Settled by the price of Bitcoin when the market closes: Yes if it is above 200,000.",
     );
   });
 

@@ -23,7 +23,7 @@ export async function marketPage(
     title: `${question} - ${site.name}`,
     head: headOf(site, exchange, speaker, market),
     main: `<div class="place">${marketCard(speaker, market, { level: 1 })}
-<div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"></div></div>
+<div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"${site.signInAt === undefined ? "" : ` data-sign-in="${escapeHtml(site.signInAt)}"`}></div></div>
 ${factsOf(speaker, market, finalValue)}`,
     live: true,
   });
@@ -57,7 +57,7 @@ ${value}<p>${sentence(speaker, "page.lastChance", { side: speaker.say("common.ye
 }
 
 function section(title: string, content: string): string {
-  return `<section><h2>${escapeHtml(title)}</h2>${content}</section>`;
+  return `<section class="once"><h2>${escapeHtml(title)}</h2>${content}</section>`;
 }
 
 /** The source in words. Its links tell search engines nothing in our name, and the page that they open nothing of ours. */

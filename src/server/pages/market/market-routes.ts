@@ -19,13 +19,23 @@ import { absolute, type MarketSite, marketPath, pageRoute, Readers, readMarket, 
 
 /** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
 export function marketRoutes(
-  options: EmbedOptions,
+  options: EmbedOptions & { signInAt?: string | undefined },
   handlers: Handlers,
   finalValueOf: MarketSite["finalValueOf"],
 ): Route[] {
-  const { name, baseUrl, robots = "index", theme = {}, languages = new Languages() } = options;
+  const { name, baseUrl, robots = "index", theme = {}, languages = new Languages(), signInAt } = options;
   const readers = new Readers(languages);
-  const site: MarketSite = { name, baseUrl, robots, theme, look: pageLook(theme), readers, handlers, finalValueOf };
+  const site: MarketSite = {
+    name,
+    baseUrl,
+    signInAt,
+    robots,
+    theme,
+    look: pageLook(theme),
+    readers,
+    handlers,
+    finalValueOf,
+  };
   const page = (path: string, answer: Route["answer"]): Route => ({
     ...pageRoute(path, answer),
     refuse: (exchange, fault) => refusalPage(site, exchange, fault),

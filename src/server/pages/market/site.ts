@@ -17,6 +17,8 @@ export interface MarketSite {
   name: string;
   /** The tenant's own address; the host of the request unless given. */
   baseUrl: string | undefined;
+  /** Where a reader of these pages can sign in; undefined where no page is known that takes trades. */
+  signInAt: string | undefined;
   /** Whether search engines may list the pages. */
   robots: "index" | "noindex";
   theme: StatedTheme;
