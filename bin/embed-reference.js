@@ -1,4 +1,4 @@
-// Reads what publishers may pass, call and hear from the types that src/embed states them by, for the pages that tell of it.
+// Reads what publishers may pass, call and hear from the types that src/embed states them by, for the pages that document it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

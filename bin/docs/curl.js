@@ -9,7 +9,7 @@ export const VARIABLES = {
   STRIPE_WEBHOOK_SECRET: "the signing secret of the endpoint at Stripe",
 };
 
-/** Up to this many characters a body stands in one line. */
+/** Up to this many characters a body is written on one line. */
 const SHORT = 64;
 
 /**

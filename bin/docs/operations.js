@@ -123,7 +123,7 @@ function parametersOf({ parameters }) {
   return rows.length === 0 ? "" : `<h4>Parameters</h4>${table(["Name", "In", "Type", "Meaning"], rows)}`;
 }
 
-/** The example stands in the command above; here are the fields. */
+/** The example is in the command above; here are the fields. */
 function bodyOf({ requestBody }) {
   const content = requestBody === undefined ? undefined : jsonOf(requestBody);
   return content ? `<h4>Body</h4>${shapeOf(content.schema)}` : "";
@@ -144,7 +144,7 @@ function jsonOf({ content }) {
   return content?.["application/json"];
 }
 
-/** Codes alone: what each means stands in one place. */
+/** Codes alone: one page explains what each means. */
 function refusalsOf({ refusals, operation }) {
   const items = refusals.map((code) => {
     const statuses = Object.entries(operation.responses)
@@ -152,7 +152,7 @@ function refusalsOf({ refusals, operation }) {
       .map(([status]) => status);
     return `<li><a href="/docs/refusals#${code}"><code>${code}</code></a> ${statuses.join(" or ")}</li>`;
   });
-  return `<h4>Refusals, of several the first</h4><ul class="codes">${items.join("")}</ul>`;
+  return `<h4>Errors, in order of precedence</h4><ul class="codes">${items.join("")}</ul>`;
 }
 
 const CREDENTIALS = {

@@ -81,7 +81,7 @@ function section({ name, description, operations }) {
 const STATUSES = {
   400: "What was asked cannot be done: the request, the market's state, a limit or the funds.",
   401: "Who asks is not known: the key, the user's token or the signature.",
-  403: "Who asks is known, and may not.",
+  403: "Authenticated but not permitted.",
   404: "There is nothing of this name.",
   409: "It stands against something that is there already.",
   429: "Too much at once. `Retry-After` says in how many seconds a repeat makes sense.",

@@ -45,7 +45,7 @@ export async function main(
   const letThreadPoolSleep = keepThreadPoolAwake();
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
-    // Before the hooks of commands, one of which replaces the process.
+    // Before the hooks of commands: one hook replaces the process.
     program.hook("preAction", async (_, command) => {
       const options = command.optsWithGlobals<Globals>();
       takeDirectory(options.directory);

@@ -19,7 +19,7 @@ export const NOUNS: readonly Noun[] = [
   ["apply", "bring a tenant to what its file says", () => import("./config/apply.ts")],
   ["drift", "what was changed live since the last apply", () => import("./config/drift.ts")],
   ["pull", "the tenant file with the live values", () => import("./config/pull.ts")],
-  ["freeze", "take no apply and no rollback until a time", () => import("./config/freeze.ts")],
+  ["freeze", "block apply and rollback until a time", () => import("./config/freeze.ts")],
   ["history", "the applies of a tenant", () => import("./config/history.ts")],
   ["rollback", "go back to an earlier apply", () => import("./config/rollback.ts")],
   [

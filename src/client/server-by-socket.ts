@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { FACTS_PATH, ServerFacts } from "../contract/server-facts.ts";
 import { parseJson } from "../domain/json/parse-json.ts";
 
-/** A server that is busy is waited for; whoever gave up on it would act past it. */
+/** Commands wait for a busy server: a command that gave up would act past it. */
 const TIMEOUT_MS = 5000;
 
 /**

@@ -1,6 +1,6 @@
 import { Fault } from "../domain/fault.ts";
 
-/** Where a value stands in a document: property names and list indexes from the root. */
+/** Where a value is in a document: property names and list indexes from the root. */
 export type Path = readonly (string | number)[];
 
 /** Line and column, both counted from 1. */

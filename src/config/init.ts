@@ -194,7 +194,7 @@ export function problemOfBaseUrl(baseUrl: string): string | undefined {
   return url.success ? undefined : `The base URL ${url.error.issues[0]?.message}`;
 }
 
-/** The address that stands in the templates. */
+/** The address in the templates. */
 export function placeholderUrl(tenant: string): string {
   return `https://predict.${tenant}.example`;
 }

@@ -61,7 +61,7 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   health?: true;
   /** `Audit-Verified-At` or `Ledger-Verified-At` says when what it answers about was last verified from the beginning on. */
   verifies?: "audit" | "ledger";
-  /** The fields of a request that changes something stand in its query, and it has no body. */
+  /** The fields of a request that changes something are in its query, and it has no body. */
   inQuery?: true;
   /**
    * Credentials that it may change, besides those that its scope names: a server reads what it remembers of them

@@ -42,7 +42,7 @@ export function line(maxLength: number) {
     .refine((value) => VISIBLE.test(value), "must not be blank");
 }
 
-/** Names of keys, webhooks and sources: they stand in audit entries, so no spaces and no control characters. */
+/** Names of keys, webhooks and sources: they are in audit entries, so no spaces and no control characters. */
 export const Name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name of letters, digits, dots, - and _ (at most 64)");

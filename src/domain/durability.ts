@@ -74,7 +74,7 @@ function standbysToWaitFor(names: string): number {
   return Number(/^\s*(?:(?:any|first)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1);
 }
 
-/** What a running server tells of its database. */
+/** What a running server reports about its database. */
 export interface DatabaseState extends Omit<ServerFacts, "manager" | "fullPageWrites">, Promises {
   /** `host:port` of the primary. */
   host: string;

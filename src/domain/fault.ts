@@ -132,7 +132,7 @@ const FAULTS = {
   UNREACHABLE: { status: 500, exit: 9, meaning: "no answer came from the server", next: "pmctl doctor" },
   SERVER_UNPROVEN: { status: 500, exit: 9, meaning: "the server did not prove that it serves this tenant" },
   USAGE: { status: 400, exit: 6, meaning: "the command line is not valid; the text names what" },
-  AMBIGUOUS: { status: 400, exit: 6, meaning: "several ids begin so; the text names them" },
+  AMBIGUOUS: { status: 400, exit: 6, meaning: "the id prefix is ambiguous; the text names the ids" },
   CONFIG_INVALID: { status: 400, exit: 6, meaning: "the configuration is not valid; the text names where" },
   REFUSED: {
     status: 400,
@@ -146,7 +146,7 @@ const FAULTS = {
     meaning: "the tenant's configuration is frozen; nothing was written",
     next: "pmctl freeze",
   },
-  CASE_FAILED: { status: 400, exit: 7, meaning: "a case of `pmctl test` came out otherwise than it expects" },
+  CASE_FAILED: { status: 400, exit: 7, meaning: "a case of `pmctl test` failed its expectation" },
   STORY_CHANGED: { status: 400, exit: 7, meaning: "the page of a story is not as it was signed" },
   EXPECTATION_NOT_MET: {
     status: 400,

@@ -29,7 +29,7 @@ export interface ReferenceProblem {
 
 export type ParsedReference =
   | { kind: "reference"; reference: Reference }
-  /** A feed key alone: the strike stands in `meta`. */
+  /** A feed key alone: the strike is in `meta`. */
   | { kind: "key"; feed: string }
   /** Free text, which does not begin with a feed key: a person settles. */
   | { kind: "text" }

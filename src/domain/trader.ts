@@ -4,7 +4,7 @@ import { covers, placeOf } from "./policy/jurisdictions.ts";
 import type { Policy } from "./policy/policy.ts";
 import { isPassed, type SuitabilityThresholds, suitabilityCapUsd } from "./policy/suitability.ts";
 
-/** `review`: an identity check had a status of which only a person can say what it means. */
+/** `review`: an identity check had a status that only a person can interpret. */
 export const KYC_STATES = ["unverified", "verified", "rejected", "review"] as const;
 export type KycState = (typeof KYC_STATES)[number];
 
@@ -21,7 +21,7 @@ const REFUSALS = new Set(
 
 /**
  * What a check's status means, in any case: `passed`, or one of the usual words for a refusal.
- * @returns undefined for any other word, which nobody may guess
+ * @returns undefined for any other word: it is never guessed
  */
 export function kycVerdict(status: string): "passed" | "failed" | undefined {
   const word = status

@@ -110,7 +110,7 @@ function askWithCors({ currentTarget: image }: { currentTarget: HTMLImageElement
   image.src = `${image.src}`;
 }
 
-/** Stands in place of a view that cannot be shown: it says why, comes back by itself, and leaves a way back. */
+/** Replaces a view that cannot be shown: it says why, comes back by itself, and leaves a way back. */
 function Unavailable({ router }: { router: Router }) {
   const speaker = useSpeech();
   const { say } = speaker;

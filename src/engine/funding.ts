@@ -153,7 +153,7 @@ export function creditByOperator(draft: Draft, { id, traderId, amountMicro }: Ma
 }
 
 /**
- * Takes back money that an operator credited by mistake: at most what the wallet holds, so that nobody comes to owe by it.
+ * Takes back money that an operator credited by mistake: at most what the wallet holds, so that no user comes to owe by it.
  * @throws Fault NOT_FOUND for a user who does not exist, INSUFFICIENT_FUNDS
  */
 export const debitWallet: CommandKind<ManualMove, Balance> = {

@@ -61,7 +61,7 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
     const keyring = draft.get("keyring", SINGLE) ?? [];
     refuseLeaked(keyring, command);
     if (keyring.some((key) => key.name === name && isInForce(key, now)))
-      throw new Fault("KEY_EXISTS", `There is a key of the name ${name}: rotate it, or revoke it first`);
+      throw new Fault("KEY_EXISTS", `Key ${name} already exists: rotate it, or revoke it first`);
     const key: ApiKey = {
       hash,
       name,
@@ -147,7 +147,7 @@ export const revokeKey: CommandKind<NamedKey, { name: string; type: KeyType; rev
   },
 };
 
-/** A name of which values leaked, and whether another value of it works. */
+/** A name whose values leaked, and whether another value of it works. */
 export interface LeakedName {
   name: string;
   usable: boolean;

@@ -5,7 +5,7 @@ import type { Reader } from "./draft.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
 
 /**
- * The whole tenant's row as an entry states it. The document itself stands in the entry of its apply; here its SHA-256
+ * The whole tenant's row as an entry states it. The document itself is in the entry of its apply; here its SHA-256
  * says which one holds.
  */
 export function statedTenant(tenant: Tenant): StatedTenant {

@@ -191,7 +191,7 @@ function keepReference(draft: Draft, { provider, userId }: Payment, reference: s
 function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
   const { userId, creditedMicro, receivedMicro, takenBackMicro } = payment;
   const keptMicro = receivedMicro === null ? creditedMicro : smaller(creditedMicro, receivedMicro);
-  // A provider may call a dispute won with more than it was opened with: that gives nobody money.
+  // A provider may call a dispute won with more than it was opened with: that gives no user money.
   const lostMicro = larger(0n, refundedMicro(payment) + payment.disputedMicro - payment.disputesWonMicro);
   const dueMicro = creditedMicro - keptMicro + smaller(keptMicro, lostMicro);
   put(draft, { ...payment, takenBackMicro: dueMicro });

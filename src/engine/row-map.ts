@@ -59,7 +59,7 @@ const FEW = 16;
 /** What a command or a batch writes: each row once, in the order of its first write. */
 export class RowWrites {
   readonly #list: RowWrite[] = [];
-  /** Where each row stands in the list, once there are many. */
+  /** Each row's place in the list, once there are many. */
   #places: RowMap<number> | null = null;
 
   get(table: Table, key: string): RowWrite | undefined {

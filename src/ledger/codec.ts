@@ -5,7 +5,7 @@ import type { Right } from "../postgres/migrate.ts";
 /** How a column is sent: as an array of its type or, for a `line`, as lines of text, with nothing to escape. */
 type ColumnType = "line" | "text" | "bigint" | "integer" | "smallint" | "boolean";
 
-/** How a field stands in its column. Null is null on both sides and reaches neither function. */
+/** How a column stores a field. Null is null on both sides and reaches neither function. */
 interface Column<Value> {
   type: ColumnType;
   /** Where it is not the field's name in snake case. */

@@ -70,7 +70,7 @@ const ROW_WAIT_MS = 0.25;
 
 /** Connections of a journal. */
 export interface JournalConnections {
-  /** Of which one is used at a time; with a second one it reconnects before the database has ended the first. */
+  /** One is used at a time; the other lets it reconnect before the database has ended the first. */
   writers: number;
   /** With 0 rows are loaded by the writer. */
   loaders: number;

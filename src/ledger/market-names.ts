@@ -1,7 +1,7 @@
 import type { ReadSql } from "../postgres/connect.ts";
 import { upToHead } from "./on-record.ts";
 
-// A market's row never changes, so the keys that files gave it after its creation stand in the audit log alone.
+// A market's row never changes, so the keys that files gave it after its creation are in the audit log alone.
 
 /** Word for word the condition of the partial indexes. */
 export const isNaming = (sql: ReadSql) => sql`type in ('market.imported', 'market.moved')`;

@@ -48,7 +48,7 @@ export const JOURNALS = SCHEMA.filter(({ server }) => server === "insert").map((
  * `chain`: the audit log, sealed with a key that is not in the database, says what they must be, and a restore compares
  * them with it (`reconcileLedger`, `findUnexplained`). A row that the log does not explain ends the restore.
  *
- * `mac`: the log does not tell of them, so only the file's `mac` says that they are the tenant's. Out of a file without
+ * `mac`: the log does not state them, so only the file's `mac` says that they are the tenant's. Out of a file without
  * one they are left out; beside each such table stands why that is safe.
  */
 export const MAC_TABLES = SCHEMA.filter(({ provenBy }) => provenBy === "mac")

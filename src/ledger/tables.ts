@@ -49,7 +49,7 @@ export const TABLES = {
       leaked: flag(),
     }),
     (key) => key,
-    // As it stands in the table: no audit entry has confirmed it yet.
+    // As the table states it: no audit entry has confirmed it yet.
     (key) => ({ ...key, onRecord: false }),
   ),
   assessment: journal<Tables["assessment"]>("assessment", ["id"], "chain", {

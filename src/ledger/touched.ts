@@ -38,7 +38,7 @@ const MARKET_STATES = `
 
 /**
  * The accounts, market states and positions that the entries after `from` changed, as they stand. Null when these
- * tell of anything but trades, or the log does not hold `from`. A trade changes besides them what a trader's positions add up to,
+ * state anything but trades, or the log does not hold `from`. A trade changes besides them what a trader's positions add up to,
  * the trader's row where it is new, and stored answers. All queries are sent at once.
  */
 export async function loadTouched(sql: ReadSql, from: Entry): Promise<Loaded[] | null> {

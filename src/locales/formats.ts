@@ -29,7 +29,7 @@ export interface Formats {
   axisTime(ms: number, stepMs: number): string;
   /** "3 days", "1 hour": the largest unit alone. */
   duration(ms: number): string;
-  /** "90 seconds", "1 hour": the largest unit of which these milliseconds, whole seconds, are a whole number. */
+  /** "90 seconds", "1 hour": the largest unit that divides these milliseconds, which are whole seconds. */
   span(ms: number): string;
 }
 

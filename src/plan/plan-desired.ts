@@ -116,7 +116,7 @@ function merged(
     const value = merged(before[name], after[name], childField(field, name), targets);
     return value === undefined ? [] : [[name, value] as const];
   });
-  // A section of which nothing is targeted, and which was not applied, stays away.
+  // A section without a target that was never applied stays away.
   return parts.length === 0 && applied === undefined ? undefined : Object.fromEntries(parts);
 }
 

@@ -11,7 +11,7 @@ import { compare, type Findings, keyText } from "./plan-compare.ts";
 import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
- * API keys by name. A key that was created live and stands in no document is left alone; one that left the file is
+ * API keys by name. A key that was created live and is in no document is left alone; one that left the file is
  * revoked, unless it was changed live since.
  */
 export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {

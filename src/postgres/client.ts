@@ -6,8 +6,8 @@ import type { Loan } from "./lending.ts";
  * The journal's way to the database: statements that always end, in one of the two ways that `Journal` names.
  *
  * A client of the driver is thrown away with the first connection that it loses. The driver (postgres 3.4.9) never
- * answers a query that is sent between a connection's error and its close, which is exactly when the reader of the
- * error sends the next one, and it rejects the first query of the next connection with the old connection's error.
+ * answers a query that is sent between a connection's error and its close, which is when the reader of the error sends
+ * the next one. It also rejects the first query of the next connection with the old connection's error.
  */
 export class Client {
   readonly #open: () => Sql;

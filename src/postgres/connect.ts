@@ -13,7 +13,7 @@ export type Row = postgres.Row;
 
 /**
  * How to reach a tenant's database: a socket directory or host, or a URL from the environment, where a pooler of
- * transactions may stand in between (`externalConnection`).
+ * transactions may be in between (`externalConnection`).
  */
 export type Connection = (
   | { host: string; port: number; user: string; database: string }

@@ -84,12 +84,12 @@ function matching(sql: ReadSql, { type, actor, userId, marketId, q }: AuditFilte
     }`;
 }
 
-/** The higher of two numbers, one of which may not be given. */
+/** The higher of two numbers; either may be absent. */
 export function later<Other extends bigint | undefined>(a: bigint | undefined, b: Other): bigint | Other {
   return a !== undefined && (b === undefined || a > b) ? a : b;
 }
 
-/** The lower of two numbers, one of which may not be given. */
+/** The lower of two numbers; either may be absent. */
 export function earlier<Other extends bigint | undefined>(a: bigint | undefined, b: Other): bigint | Other {
   return a !== undefined && (b === undefined || a < b) ? a : b;
 }

@@ -22,7 +22,7 @@ export interface OracleFigures {
   resolutions: ResolutionRow[];
 }
 
-/** What every process can tell of the oracle, whichever of them sweeps. Newest resolutions first. */
+/** The oracle's state, which every process can read, whichever sweeps. Newest resolutions first. */
 export async function readOracleFigures(sql: ReadSql, limit: number): Promise<OracleFigures> {
   const [[counts], resolutions] = await Promise.all([
     sql<{ eligible: number; swept_at: string | null }[]>`

@@ -8,7 +8,7 @@ const MAX_DEPTH = 32;
 
 /**
  * The bytes of a body, read from Node's stream: h3's own readers either copy through web streams or rewrite invalid UTF-8.
- * @throws Fault BAD_REQUEST when it is larger than `limitBytes`, the rest of which stays unread, or ended early.
+ * @throws Fault BAD_REQUEST when it is larger than `limitBytes`, and its rest stays unread, or when it ended early.
  */
 export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ export interface InputPlan {
   /** Whether a request may come without a body: each of its fields has a default. */
   bodyIsOptional: boolean;
   bodyLimitBytes: number;
-  /** Whether it is no read: then a body, and what says of which kind it is, must be JSON. */
+  /** Whether it changes something: then its body and `Content-Type` must be JSON. */
   isChange: boolean;
 }
 
@@ -29,7 +29,7 @@ export function planInput({ method, path, input, inQuery, bodyLimitBytes = BODY_
   // A loose schema takes fields that it does not name.
   const hasOthers =
     input.def.catchall instanceof z.ZodUnknown || Object.keys(input.shape).some((name) => !inPath.includes(name));
-  // A PUT replaces what is there: without a body nobody knows by what.
+  // A PUT replaces what is there, so it needs a body.
   const bodyIsOptional =
     method !== "PUT" &&
     Object.entries(input.shape).every(([name, schema]) => inPath.includes(name) || schema.safeParse(undefined).success);

@@ -42,7 +42,7 @@ export type RawHeaders = string[];
 
 const USUAL_HEADERS: RawHeaders = SECURITY_HEADERS.flat();
 
-/** The beginning of every response's head, some of which a page or a stream replaces. */
+/** The first headers of every response; a page or a stream replaces some. */
 export function securityHead({ contentType, contentSecurityPolicy, cacheControl }: Answer): RawHeaders {
   if (contentType === undefined && contentSecurityPolicy === undefined) return [...USUAL_HEADERS];
   const instead: Record<string, string | undefined> = {

@@ -36,7 +36,7 @@ export interface Caller {
   onSealed?: ((seal: Seal) => void) | undefined;
   /** Called with the time at which the chain, or the ledger, was last verified from its beginning on. */
   onVerified?: ((verifiedAt: number) => void) | undefined;
-  /** Entity tags, one of which must name the current version for a change to be made. */
+  /** Entity tags. A change is made only if one names the current version. */
   ifMatch?: readonly string[] | undefined;
   /** A webhook's raw body with its hash; undefined for other requests. */
   webhook?: { sha256: string; body: string } | undefined;

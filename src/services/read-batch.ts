@@ -26,7 +26,7 @@ export function batchReads<Row>(
 }
 
 /**
- * Reads of which equal ones share a query: while one is in flight, the same question asked meanwhile waits for the next,
+ * Equal reads share a query: while one is in flight, the same question asked meanwhile waits for the next,
  * which all who ask it then share. Like a batch's, no answer is older than its question.
  * @param gather how long a question waits for others before its query is sent
  */

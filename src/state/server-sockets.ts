@@ -113,7 +113,7 @@ function pidIn(name: string, tenant: string): number | undefined {
 }
 
 /**
- * The folder is the proof of the server: nobody but its owner and root can listen in it. So the owner must be this user, root, or
+ * The folder is the proof of the server: only its owner and root can listen in it. So the owner must be this user, root, or
  * for root the owner of the state directory.
  */
 async function requirePrivate(folder: string, directory: string): Promise<void> {

@@ -88,7 +88,7 @@ export function handToOwner(path: string): void {
 }
 
 /**
- * Replaces a file as a whole: a reader sees the old content or the new, and so does whoever starts after the machine
+ * Replaces a file as a whole: a reader sees the old content or the new, and so does a process that starts after the machine
  * stopped at any moment, because content and name are on disk when this returns. The file is created anew and then renamed,
  * so its mode holds from the start and no link in its place is followed. Commands call it, which have nothing to do meanwhile.
  */

@@ -287,7 +287,7 @@ describe("a tenant as code", () => {
   test("a market's changed question stops the apply, and a suspended one goes into its file", async () => {
     const market = join(operator.directory, "tenants/acme/markets/example.yaml");
     const text = await readFile(market, "utf8");
-    await writeFile(market, text.replace("Will Bitcoin", "Shall Bitcoin"));
+    await writeFile(market, text.replace("Will it rain", "Shall it rain"));
     expect(await run("apply", "acme", "--accept-loosening", "--on-drift", "overwrite")).toMatchObject({ exitCode: 3 });
     await writeFile(market, text);
     const [, key = ""] = /^key: "?([\w-]+)/m.exec(text) ?? [];

@@ -96,7 +96,7 @@ describe("what is wrong in a base is told in the base", () => {
       ["base.yaml:2 sandbox stands twice in the same mapping"],
     ],
     ["no YAML", { "base.yaml": "policy: [\n" }, expect.arrayContaining([expect.stringMatching(/^base\.yaml:1/)])],
-    ["its tenant", { "base.yaml": "tenant: acme\n" }, ["base.yaml:1 tenant must stand in the tenant's own file"]],
+    ["its tenant", { "base.yaml": "tenant: acme\n" }, ["base.yaml:1 tenant must be in the tenant's own file"]],
     [
       "a rule of several sections",
       { "base.yaml": "server: { port: 7, opsPort: 7 }\n" },

@@ -316,7 +316,7 @@ describe("a secret that goes to a database", () => {
     for (const host of ["{ env: ACME_HOST }", '"127.0.0.1:6432"', "localhost", '"[::1]:5432"', "/run/postgresql"])
       expect(complaints(toDatabase(host))).toEqual([]);
     for (const host of ["{ file: host }", "{ sops: s.yaml, path: host }", "{ exec: [echo, evil.example] }"])
-      expect(complaints(toDatabase(host))[0]).toContain("must stand in this file or in variables");
+      expect(complaints(toDatabase(host))[0]).toContain("must be in this file or in variables");
   });
 
   test("is any reference that a connection tells, not the password alone", () => {

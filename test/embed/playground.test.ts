@@ -68,7 +68,7 @@ test("alice trades in the widget, bob moves her price from the page around, and 
   await market.getByRole("button", { name: /^Buy Yes/ }).click();
   await market.getByRole("button", { name: /^Confirm/ }).click();
   await page.getByText("market: trade").waitFor();
-  await page.getByRole("radio", { name: "nobody" }).check();
+  await page.getByRole("radio", { name: "no user" }).check();
   await page.frameLocator("#portfolio iframe").getByRole("button", { name: "Sign in" }).waitFor();
   await close();
 });

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { chmod, glob, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseEnv } from "node:util";
@@ -100,28 +100,31 @@ export async function newOperator({ cluster = "fresh" }: OperatorOptions = {}): 
 
 async function run(directory: string, env: Record<string, string>, args: string[]): ReturnType<Operator["run"]> {
   const result = await runCommand(directory, env, args);
-  if (args[0] === "init" && result.exitCode === 0) await asForRealMoney(directory);
+  const [command, tenant] = args;
+  if (command === "init" && tenant) await asForRealMoney(join(directory, "tenants", tenant));
   return result;
 }
 
 /**
- * What `init` has written, as before real money: identities are checked, a jurisdiction is blocked, and no market opens.
- * A test that is about the files of `init` reads `planInit`.
+ * A tenant that `init` has just written, as before real money: identities are checked, a jurisdiction is blocked, and no market
+ * opens. A test that is about the files of `init` reads `planInit`.
  */
-async function asForRealMoney(directory: string): Promise<void> {
-  for await (const file of glob("tenants/*/tenant.yaml", { cwd: directory })) {
-    const [path, folder] = [join(directory, file), join(directory, file, "..")];
-    const text = await readFile(path, "utf8");
-    const strict = text
-      .replace(/^kyc: \{ required: false \} #.*\n/m, "")
-      .replace(/^( {2}required: )false( # before real money)/m, "$1true$2")
-      .replace(/^( {2}jurisdictions: \{ allowed: \[\], blocked: )\[\]( \} #)/m, '$1["US"]$2')
-      .replace(/^( {4}blocked: )\[\]( #)/m, '$1["US"]$2');
-    if (strict !== text) await writeFile(path, strict);
-    const market = join(folder, "markets/example.yaml");
-    await rename(market, `${market}.sample`).catch(() => {});
-    await rm(join(folder, "tests/example.yaml"), { force: true });
-  }
+async function asForRealMoney(folder: string): Promise<void> {
+  const market = join(folder, "markets/example.yaml");
+  const isNew = await rename(market, `${market}.sample`).then(
+    () => true,
+    () => false,
+  );
+  if (!isNew) return;
+  await rm(join(folder, "tests/example.yaml"), { force: true });
+  const file = join(folder, "tenant.yaml");
+  const text = await readFile(file, "utf8");
+  const strict = text
+    .replace(/^kyc: \{ required: false \} #.*\n/m, "")
+    .replace(/^( {2}required: )false( # before real money)/m, "$1true$2")
+    .replace(/^( {2}jurisdictions: \{ allowed: \[\], blocked: )\[\]( \} #)/m, '$1["US"]$2')
+    .replace(/^( {4}blocked: )\[\]( #)/m, '$1["US"]$2');
+  await writeFile(file, strict);
 }
 
 async function runCommand(directory: string, env: Record<string, string>, args: string[]): ReturnType<Operator["run"]> {

@@ -233,7 +233,7 @@ async function carryOut(
   { plan, desired, items, writes, fingerprint }: Decision,
   rollbackTo?: number,
 ): Promise<CarriedOut> {
-  // What comes from an earlier apply is of that one's commit, whatever stands in the directory by now.
+  // What comes from an earlier apply is of that one's commit, whatever is in the directory by now.
   const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
   const feeds = feedsIn(writes, session.feeds);
   const answer = await api.applyConfig({ ...writes, gitCommit, rollbackTo: rollbackTo ?? null, feeds }, fingerprint);

@@ -15,7 +15,7 @@ import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 
-/** An entry as it travels over HTTP and stands in an export. */
+/** An entry as it travels over HTTP and is written to an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];
 
 /** The log after an entry as texts of whole lines, as an export has them. */
@@ -103,7 +103,7 @@ export async function verifyFile(
 }
 
 /**
- * Refuses entries that are not as they were sealed, for what is signed over them: nobody may have looked at an old one for
+ * Refuses entries that are not as they were sealed, for what is signed over them: no command may have read an old one for
  * minutes.
  *
  * @throws Fault INTEGRITY for the first that none of the keys sealed onto the entry before it

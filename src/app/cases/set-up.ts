@@ -89,7 +89,7 @@ function addUser(tenant: CaseTenant, traderId: string, user: Case["given"]["user
   if (restricted) tenant.run({ type: "restrictUser", traderId, restricted });
 }
 
-/** A market of which nothing is said; it closes a day after the case begins. */
+/** The market of a case that describes none; it closes a day after the case begins. */
 const someMarket = (name: string, now: number): Input<"createMarket"> => ({
   question: name,
   category: "case",
@@ -111,7 +111,7 @@ function termsOf({ given, now }: Case, name: string, file: PlacedMarket | undefi
 
 /** What a step needs besides the tenant. */
 interface StepContext {
-  /** Stands in the ids that it gives. */
+  /** Part of the ids that it gives. */
   index: number;
   /** Where the policy's oracle may be. */
   network: OutgoingRules;

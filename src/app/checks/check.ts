@@ -75,7 +75,7 @@ export interface Check {
 /** Findings whose failure ends with exit code 8, on which operators are paged. */
 export const EVIDENCE: readonly string[] = ["audit chain", "anchors", "on record", "ledger"];
 
-/** Findings about how a tenant is set up, which stay as they are until somebody decides otherwise. */
+/** Findings about how a tenant is set up, which stay until the operator changes the setup. */
 export const STANDING: readonly string[] = [
   "webhook secrets",
   "database login",

@@ -35,7 +35,7 @@ export interface TenantLook {
 /**
  * Looks at one tenant. Starts and changes nothing: a database that is stopped makes the tenant unreachable.
  *
- * @param note receives what a command tells of the way to the tenant
+ * @param note receives how a command reaches the tenant
  */
 export async function lookAtTenant(
   directory: string,
@@ -91,7 +91,7 @@ async function ofLive(
     const found: Waiting[] = [];
     const problems: string[] = [];
     if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases)))
-      found.push(unreachable(tenant, `Nobody serves it, and server.expected is true`, `pmctl serve ${tenant}`));
+      found.push(unreachable(tenant, `No server runs for it, and server.expected is true`, `pmctl serve ${tenant}`));
     const isAsked = ({ waits }: Check) => waits?.kinds.some((kind) => options.kinds.includes(kind));
     for (const { waits } of CHECKS.filter(isAsked)) {
       try {

@@ -82,7 +82,7 @@ function weakness({ path, name, value }: SecretFact): Finding[] {
   ];
 }
 
-/** The lists that a secret may be moved between, during which it stands in both. */
+/** The lists that a secret may be moved between, during which it is in both. */
 const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
 
 /** With the same value elsewhere, the holder of a webhook's secret could sign for other webhooks, users or the audit log. */

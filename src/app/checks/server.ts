@@ -18,7 +18,7 @@ export interface ServerFacts {
   foreign?: string;
   /** The name of the admin key's secret, where the running server does not take its value. */
   adminKey?: string | undefined;
-  /** Nobody serves it, though somebody should. */
+  /** No server runs for it, though its file expects one. */
   unserved?: boolean;
   /** About a process that cannot serve it. */
   failing?: { url: string; problem: string };

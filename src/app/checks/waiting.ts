@@ -59,7 +59,7 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
   );
 }
 
-/** Further back a status that nobody understood is history. */
+/** An older unknown status is history. */
 const CHECKS_MS = 30 * DAY_MS;
 
 /** Users whose last identity check is neither passed nor failed, or was passed shortly before a failure; no later check and no person has decided. */

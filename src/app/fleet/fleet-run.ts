@@ -91,7 +91,7 @@ export interface Steps {
   tell(line: string): void;
 }
 
-/** A run of which nothing was done yet. */
+/** A run before its first step. */
 export function newRun(
   facts: Pick<FleetRun, "run" | "files" | "startedAt">,
   waves: readonly { name: string; tenants: readonly string[] }[],

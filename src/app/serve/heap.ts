@@ -53,7 +53,7 @@ export function nurseryMb(memoryMb: number, machineBytes: number): number {
   return NURSERIES_MB.find((size) => size * NURSERY_PARTS <= forNursery) ?? SMALLEST_NURSERY_MB;
 }
 
-/** Node's options for a heap of which so much may be used under full load. */
+/** Node's options for a heap that may hold so much under full load. */
 export function nurseryOptions(memoryMb: number): string[] {
   return [
     `--max-semi-space-size=${nurseryMb(memoryMb, machineBytes())}`,

@@ -57,7 +57,7 @@ export interface Serving extends ServeOptions {
   log: Logger;
 }
 
-/** What a server tells of its changes, and of the database that they go to. */
+/** What a server reports about its changes and their database. */
 export async function readinessOf({
   directory,
   config,

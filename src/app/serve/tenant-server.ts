@@ -38,7 +38,7 @@ export interface TenantServer {
   /** Undefined when it speaks plain HTTP. */
   certificate: ServedCertificate | undefined;
   services: TenantServices;
-  /** What the operations listener tells of changes and of the database. */
+  /** What the operations listener reports about changes and the database. */
   readiness(): Promise<Readiness>;
   /** Requests that the API has answered. */
   answered(): number;

@@ -29,7 +29,7 @@ export interface SharedPlace {
   /** Of the port's connections, which a tenant counts by its own limits. */
   reach: Reach;
   sweep: boolean | undefined;
-  /** The secrets of all tenants, which a tenant's own are held against: no value may stand in two places. */
+  /** The secrets of all tenants, which a tenant's own are held against: no value may be in two places. */
   secrets(environment: Environment, isDoubted: boolean): DirectorySecrets;
   /** Lends the connections to a tenant's database server. */
   lenderOf(databaseUrl: string | undefined): ConnectionLender;

@@ -41,7 +41,7 @@ export class SharedOps {
     return page(draining ? 503 : 200, body);
   }
 
-  /** What `/readyz` tells of a tenant; undefined for one that is not served here. */
+  /** What `/readyz` reports about a tenant; undefined for one that is not served here. */
   async readiness(id: string): Promise<OpsPage | undefined> {
     const problem = this.#options.problems.get(id);
     if (problem !== undefined) return page(503, { ok: false, tenant: id, state: "failed", problem });

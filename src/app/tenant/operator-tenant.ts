@@ -20,7 +20,7 @@ export interface OperatorTenant {
    * The value of one secret. Commands ask only for those that they use, so a laptop that talks to the server needs no
    * more than the admin key.
    *
-   * @param path where the reference stands in the tenant file
+   * @param path where the reference is in the tenant file
    * @throws Fault CONFIG_INVALID naming the variable or file that is missing, and the line
    */
   secret(reference: SecretReference, path: readonly (string | number)[]): string;

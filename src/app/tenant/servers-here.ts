@@ -63,8 +63,8 @@ export async function isServed(tenant: OperatorTenant, readLeases: () => Promise
   return (await readLeases()).some(({ holder, leftMs }) => leftMs > 0 && !endedHere(holder));
 }
 
-/** What a tenant is told to be that nobody serves although `server.expected` says that somebody should. */
-export const UNSERVED = "nobody serves it, and server.expected is true";
+/** The state of a tenant without a server whose file says `server.expected: true`. */
+export const UNSERVED = "no server runs for it, and server.expected is true";
 
 function endedHere(holder: string): boolean {
   const prefix = `${hostname()}-`;

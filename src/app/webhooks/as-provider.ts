@@ -29,7 +29,7 @@ interface SendOptions {
   scheme?: Scheme | undefined;
   via: Via;
   url?: string | undefined;
-  /** The admin key of the tenant file that the operator stands in with. */
+  /** The admin key of the tenant file by which the operator acts as the provider. */
   key?: string | undefined;
   asProvider?: boolean | undefined;
   reason?: string | undefined;

@@ -82,7 +82,7 @@ async function runTest(context: CommandContext<TestOptions>): Promise<void> {
   const failed = cases.filter(({ ok }) => !ok).length;
   const coverage = options.coverage ? await coverageOf(ran) : null;
   if (options.junit !== undefined) writeFileSync(options.junit, junitOf(cases));
-  if (cases.length === 0) io.output.note("There are no such cases; they stand in tests/*.yaml beside tenant.yaml");
+  if (cases.length === 0) io.output.note("No cases match; cases are in tests/*.yaml beside tenant.yaml");
   await io.output.print({ passed: cases.length - failed, failed, cases, coverage }, view);
   if (failed === 0) return;
   // Formats for programs hold them.

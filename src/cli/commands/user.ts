@@ -31,7 +31,7 @@ interface UserFilter {
 
 const userList = defineList({
   name: "list",
-  summary: "users by id: all, or those of a standing, a place, a score or an exposure",
+  summary: "list users, filtered by status, jurisdiction, score or exposure",
   takes: (command) =>
     command
       .option("--q <text>", "part of the id", identifier)

@@ -34,7 +34,7 @@ export function register(noun: Command, host: Host): void {
   host.add<{ refresh?: boolean }>(
     noun
       .command("values")
-      .description("what may be completed, a value a line, as answers of the last minute showed it; starts nothing")
+      .description("print completion values, one a line, from answers of the last minute; starts nothing")
       .addArgument(new Argument("<kind>", "what is completed").choices(VALUE_KINDS))
       .argument("[prefix]", "how the values begin", "")
       .option("--refresh", "read the tenant's values again first, if its server or database answers"),

@@ -38,7 +38,7 @@ export function register(noun: Command, host: Host): void {
       )
       .option("--off", "lift it now")
       .description(
-        "take no apply and no rollback until a time; without options, what is. What is changed live, such as policy set, goes on",
+        "block apply and rollback until a time; without options, show the freeze. Live changes, such as policy set, go on",
       ),
     {
       operation: "freezeConfig",

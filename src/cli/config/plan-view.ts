@@ -182,7 +182,7 @@ export function refusalsSaid({ items, rules = [], refusals, money }: JudgedPlan)
   });
 }
 
-/** Each line with the tenant's name, because a command may tell of several. */
+/** Each line with the tenant's name, because a command may show several. */
 export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
   for (const line of [...restLines(plan), ...replayLines(plan)]) output.note(`${plan.tenant}: ${line}`);
 }

@@ -89,7 +89,7 @@ const updatedView: View<Updated, Updated> = {
  * Changes the given fields, after showing what they are now. Loosening a limit needs a reason, and `--accept-loosening` or
  * the yes to a question that names it.
  * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask at, or no reason; REFUSED for a loosening
- * that nobody accepts
+ * that no one accepts
  */
 export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<void> {
   const { patch, acceptLoosening } = options;

@@ -88,7 +88,7 @@ export const schema: CommandModule = {
   register: (noun, host) =>
     host.add(
       noun
-        .addArgument(new Argument("<what>", "of which file, or of the HTTP service").choices(DOCUMENTS))
+        .addArgument(new Argument("<what>", "the file to describe, or openapi for the HTTP API").choices(DOCUMENTS))
         .description(
           "JSON Schema (draft-07) of tenant files, market files, test cases and the operator's pmctl.yaml and fleet.yaml, or the OpenAPI document of the service",
         ),

@@ -26,7 +26,7 @@ export function editFor(item: PlanItem, { config, markets }: Tenant): FileEdit |
   return { file: config.source.file, path: field.split("."), value: live };
 }
 
-/** Where a market stands in its file, which holds one or a list. */
+/** Where a market is in its file, which holds one or a list. */
 function placeOf({ key, source }: PlacedMarket): Path {
   const content: unknown = parseDocument(readFileSync(source.file, "utf8"), { version: "1.2" }).toJS();
   if (!Array.isArray(content)) return [];

@@ -207,7 +207,10 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
   };
   const restored = await restoreTenant(options, confirm, (message) => output.note(message));
   const { manifest, sha256, keyId = null, encrypted, keptAs = null, lost, leakedKeys = null } = restored;
-  if (lost !== undefined) output.note(`The rollback is on record: ${lost} known entries are not in the log any more`);
+  if (lost !== undefined)
+    output.note(
+      `The rollback is on record: ${lost === 1 ? "1 audit entry is missing" : `${lost} audit entries are missing`}`,
+    );
   const { migrations: _, ...shown } = manifest;
   await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs, into, leakedKeys }, restoredView);
   tellLeaked(leakedKeys, tenant, output);

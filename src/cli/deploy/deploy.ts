@@ -17,7 +17,7 @@ import { writableFolder } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import type { View } from "../output/output.ts";
 
-/** Readers of option values whose text goes into files of several formats, none of which has to quote what they let pass. */
+/** Readers of option values whose text goes into files of several formats; what they let pass needs no quotes in any. */
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const HOST_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i;
@@ -36,7 +36,7 @@ function imageReference(value: string): string {
   return value;
 }
 
-/** `a=10.0.0.1,b=db.acme.example`; an IPv6 address may stand in brackets. */
+/** `a=10.0.0.1,b=db.acme.example`; an IPv6 address may be in brackets. */
 function databaseNodes(value: string): DatabaseNode[] {
   const nodes = value.split(",").map((part) => {
     const [, name = "", host = ""] = /^([^=]*)=(.*)$/.exec(part.trim()) ?? [];

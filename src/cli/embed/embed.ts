@@ -85,7 +85,7 @@ export function register(noun: Command, host: Host): void {
 
 /**
  * Prints what a publisher pastes into a page. Needs no server, unless `--market` has to be looked up.
- * @throws Fault USAGE, AMBIGUOUS naming what several ids begin so
+ * @throws Fault USAGE, AMBIGUOUS for a prefix of several ids
  */
 async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
   const { config } = readOperatorTenant(options.tenant);

@@ -13,7 +13,7 @@ type Matches = WireResult<"findIds">[number]["matches"];
  * The id that an operator means: an id in full, the beginning of one, a market's key, or `@last` for the market that
  * was created last in this directory. A text that stands for nothing is returned as it is, for the operation to refuse.
  *
- * @throws Fault AMBIGUOUS naming what several ids begin so; NOT_FOUND for `@last` before any market was created
+ * @throws Fault AMBIGUOUS for a prefix of several ids; NOT_FOUND for `@last` before any market was created
  */
 export async function resolveId(
   kind: TimedKind,
@@ -82,7 +82,7 @@ export async function knownUser(id: string, api: Api, otherwise?: string): Promi
 
 /**
  * The one id of any of these kinds that begins so; undefined where none does.
- * @throws Fault AMBIGUOUS naming what several ids begin so
+ * @throws Fault AMBIGUOUS for a prefix of several ids
  */
 export async function wholeId(kinds: readonly IdKind[], text: string, api: Api): Promise<string | undefined> {
   if (text === "") return undefined;

@@ -73,7 +73,7 @@ const decimalSuchAs =
 export const decimal = decimalSuchAs("12.50");
 /** What a house puts into a market. */
 export const dollars = decimalSuchAs("1000");
-/** A price of a share, of which YES and NO together cost 1. */
+/** The price of a share; one of YES and one of NO together cost 1. */
 export const sharePrice = decimalSuchAs("0.35");
 
 /** `90s`, `10m`, `1h` or `2d` in milliseconds. */

@@ -135,7 +135,7 @@ export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts
 }
 
 /**
- * The operator's reason, for what nobody could explain later without one.
+ * The operator's reason, for changes that need an explanation later.
  * @param what is done, as the subject of a sentence
  * @throws Fault USAGE without a reason
  */

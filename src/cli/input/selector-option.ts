@@ -52,7 +52,7 @@ export function namedTenant(command: Command): string | undefined {
   return first?.name() === "tenant" && command.name() !== "init" ? command.args[0] : undefined;
 }
 
-/** Names and patterns of a line, each of which may be several with commas between. */
+/** Names and patterns of a line; each argument may list several with commas between. */
 export function namesIn(names: readonly string[]): string[] {
   return names.flatMap((name) => name.split(",").filter((part) => part !== ""));
 }

@@ -27,7 +27,7 @@ const OPTIONAL = ["key", "meta", "liquidity"] as const;
 /**
  * What `POST /v1/markets` takes, from options or from a file. The API itself checks the values.
  *
- * @param standardInput the text that stands in place of a file named `-`
+ * @param standardInput the text that is read for a file named `-`
  * @throws Fault USAGE when options are missing or stand beside a file; ConfigError when the file is not valid
  */
 export function marketInput(flags: MarketFlags, standardInput = ""): WireInput<"createMarket"> {

@@ -98,7 +98,7 @@ function doubt({ status, outcome, price: given, closeAt }: Preview): string | un
 }
 
 /**
- * With nobody to ask, a settlement that is most likely a mistake is refused.
+ * Without a terminal to ask at, a settlement that is most likely a mistake is refused.
  * @throws Fault SETTLEMENT_UNEXPECTED
  */
 async function refuseDoubtful({ id, outcome }: SettleOptions, api: Api): Promise<void> {

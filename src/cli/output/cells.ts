@@ -44,7 +44,7 @@ const STEPS = [
   [SECOND_MS, "s"],
 ] as const;
 
-/** How far a timestamp is from now, in the largest unit of which there are two, such as `in 6 min` or `3 days ago`. */
+/** How far a timestamp is from now, in the largest unit that fits twice, such as `in 6 min` or `3 days ago`. */
 export function relative(timestamp: string, now: number): string {
   const distance = Date.parse(timestamp) - now;
   const [unitMs, name] = STEPS.find(([each]) => Math.abs(distance) >= 2 * each) ?? [SECOND_MS, "s"];

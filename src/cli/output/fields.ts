@@ -6,7 +6,7 @@ import { Fault } from "../../domain/fault.ts";
 /** What a command prints. Each command declares it where it is added, and `--fields ?` lists the names. */
 export type Prints = Printed & {
   /**
-   * Whether it only tells of a tenant, so that one line may ask several; of an operation, whether that changes nothing. Some
+   * Whether it only reads a tenant, so that one line may ask several; of an operation, whether that changes nothing. Some
    * do with certain options only.
    */
   each?: boolean | ((options: object) => boolean);
@@ -28,7 +28,7 @@ export function isRepeatable(prints: Prints | undefined): boolean {
   return prints.repeatable ?? ("operation" in prints && "writes" in operations[prints.operation]);
 }
 
-/** Whether a command only tells of a tenant. */
+/** Whether a command only reads a tenant. */
 export function isRead(prints: Prints | null | undefined, options: object): boolean {
   if (!prints) return false;
   if (typeof prints.each === "function") return prints.each(options);

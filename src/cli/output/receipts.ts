@@ -20,7 +20,7 @@ export interface ReceiptBook {
 }
 
 /**
- * Notes where each change stands in the audit log, and appends that to the receipt file.
+ * Notes each change's place in the audit log, and appends that to the receipt file.
  * @param several whether the command is about several tenants: each line then begins with its tenant
  * @throws Fault USAGE when the file cannot be written: before anything is changed
  */

@@ -96,7 +96,7 @@ export const webhookVerify: CommandModule = {
         .command("verify")
         .description("check a body's X-Signature against the tenant's active webhook secrets")
         .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
-        .requiredOption("--signature <hex>", "as it stands in the header", identifier)
+        .requiredOption("--signature <hex>", "the signature from the request's header", identifier)
         .addOption(endpointOption("whose secrets count; those of all unless given")),
       { names: "valid" },
       async ({ options: { body, signature, endpoint, tenant }, io }) => {

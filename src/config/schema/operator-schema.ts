@@ -10,7 +10,7 @@ const EnvPattern = z
 const HOST =
   "must be a host such as prices.acme.example, *.feeds.example, prices.acme.example:8443 or db.acme.example:5432?sslmode=require, in lower case";
 
-/** A name or an IPv4 address; `*.` stands for one label. An IPv6 address stands in brackets. */
+/** A name or an IPv4 address; `*.` stands for one label. An IPv6 address is in brackets. */
 const Destination = z
   .string()
   .max(300)

@@ -14,12 +14,12 @@ const expoPointer = Pointer.optional().describe(
 );
 
 const ScaledNumber = z.strictObject({
-  pointer: Pointer.describe("Where the number stands in the answer; a number or a numeric text."),
+  pointer: Pointer.describe("Where the number is in the answer; a number or a numeric text."),
   expoPointer,
 });
 
 const Time = z.strictObject({
-  pointer: Pointer.describe("Where the time of the observation stands in the answer."),
+  pointer: Pointer.describe("Where the time of the observation is in the answer."),
   unit: z.enum(["s", "ms", "ns", "rfc3339"]).describe("Seconds, milliseconds or nanoseconds since 1970, or a text."),
 });
 
@@ -27,7 +27,7 @@ const answerValue = z.union([z.string().max(512), z.number(), z.boolean(), z.nul
 
 const OkWhen = z
   .strictObject({
-    pointer: Pointer.describe("Where the status stands in the answer."),
+    pointer: Pointer.describe("Where the status is in the answer."),
     equals: answerValue.optional().describe("The answer counts only with this value."),
     notEquals: answerValue.optional().describe("The answer counts only with another value."),
   })
@@ -63,9 +63,9 @@ const Source = z
       .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "must be the name of a parameter"), SecretReference)
       .optional()
       .describe("Parameters of the address by secret reference, for sources that take their key there."),
-    price: ScaledNumber.optional().describe("Where the price stands in the answer."),
-    conf: ScaledNumber.optional().describe("Where the confidence interval stands in the answer."),
-    time: Time.optional().describe("Where the time of the price stands in the answer."),
+    price: ScaledNumber.optional().describe("Where the price is in the answer."),
+    conf: ScaledNumber.optional().describe("Where the confidence interval is in the answer."),
+    time: Time.optional().describe("Where the time of the price is in the answer."),
     okWhen: OkWhen.optional().describe("When an answer counts; some sources report errors with status 200."),
     timeout: duration(30_000).optional().describe("How long to wait for an answer; 5s unless given."),
     limit: Limit.optional().describe(

@@ -32,7 +32,7 @@ export const TenantLabels = z
   })
   .meta({ maxProperties: MOST_LABELS });
 
-/** US dollars as they stand in the file. Callers convert to micro-dollars, which six decimals always allow. */
+/** US dollars as the file states them. Callers convert to micro-dollars, which six decimals always allow. */
 export const UsdNumber = z
   .number()
   .min(0)

@@ -43,9 +43,7 @@ const Server = z.strictObject({
   expected: z
     .boolean()
     .default(false)
-    .describe(
-      "Whether the tenant is to be served at all times: one that nobody serves then fails doctor, inbox and gates.",
-    ),
+    .describe("Whether the tenant is to be served at all times: without a server, doctor, inbox and gates then fail."),
   drainSeconds: DrainSeconds,
   trustProxy: listOf(Cidr, 100).describe("Address ranges of your proxies: X-Forwarded-For counts from them only."),
   hosts: listOf(ServedHost, 1000).meta({

@@ -112,7 +112,7 @@ function signingSecret(value: string): string | undefined {
   return isLong ? undefined : "the secret must be whsec_ and base64 of at least 24 bytes, or at least 32 bytes";
 }
 
-/** A list of references, and where it stands in the tenant file. */
+/** A list of references, and where it is in the tenant file. */
 export interface SecretList {
   references: readonly SecretReference[];
   path: Path;

@@ -78,7 +78,7 @@ function problemOfDestination(
   if (host === undefined)
     return kind === "source"
       ? "the host that a secret is sent to must not depend on {id}"
-      : "the hosts that a secret is sent to must stand in this file or in variables";
+      : "the hosts that a secret is sent to must be in this file or in variables";
   if (mayBeSentTo({ name, host }, directory, destinations)) return undefined;
   return `the secret would be sent to ${host}: ${toList("secrets.destinations", destinationLine({ name, host }))}`;
 }

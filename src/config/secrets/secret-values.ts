@@ -90,7 +90,7 @@ export class DirectorySecrets {
 interface Texts {
   /** The names of variables by what they hold. */
   variables: ReadonlyMap<string, readonly string[]>;
-  /** By the name that stands in their files. */
+  /** By the name in their files. */
   tenantsNaming: ReadonlyMap<string, readonly string[]>;
   /** Tenants whose files have to be parsed to know their secrets. */
   opaque: readonly string[];
@@ -113,7 +113,7 @@ export function secretsAround({ source }: TenantConfig, environment: Environment
 }
 
 /**
- * What is wrong with the values of a tenant's secrets: one is malformed for its place, or stands in another place too.
+ * What is wrong with the values of a tenant's secrets: one is malformed for its place, or is in another place too.
  * A value with two uses is as exposed as the more exposed one: an audit key that is also a public key is served to every
  * visitor.
  *

@@ -26,7 +26,7 @@ interface MessageContext {
 }
 
 /**
- * Reads the files of `embed.messages`, each of which must hold every message of its language and no other.
+ * Reads the files of `embed.messages`, where each must hold every message of its language and no other.
  *
  * @param stated files by language, relative to the tenant's folder
  */

@@ -168,7 +168,7 @@ function readBase(file: string, chain: readonly string[], reading: Reading, repo
   // Two tenants of one name would share a database.
   else if (base.value.tenant !== undefined)
     reading.problems.push(
-      ...base.problems([{ path: ["tenant"], message: "must stand in the tenant's own file", atKey: true }]),
+      ...base.problems([{ path: ["tenant"], message: "must be in the tenant's own file", atKey: true }]),
     );
   return [{ path: file, layer: base }, ...basesOf(base, chain, reading)];
 }

@@ -29,7 +29,7 @@ export function setInYaml(text: string, path: Path, value: Json): string {
   const edited = carryOut(text, editsFor(text, document.contents, path, value));
   const aliases = aliasEdits(document);
   if (aliases.length === 0) return edited;
-  // A value with an anchor stands in several places, and only one of them must change.
+  // A value with an anchor is in several places, and only one of them must change.
   if (reads(edited, withValue(document.toJS() as Json, path, value))) return edited;
   return setInYaml(carryOut(text, aliases), path, value);
 }

@@ -142,7 +142,7 @@ export class YamlSource {
 const PLAIN = /^(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w.-]*$/i;
 
 /**
- * A text as it stands in YAML in place of another.
+ * A text as YAML writes it in place of another.
  *
  * @param first the first character of what it replaces, whose quotes it keeps
  */

@@ -42,7 +42,7 @@ export const CountryCode = z
     examples: ["US-NY"],
   });
 
-/** A code that ISO 3166 has: one that it lacks, such as UK, would block nobody. YAML 1.1 tools read NO as false, hence the hint. */
+/** A code that ISO 3166 has: one that it lacks, such as UK, would block no user. YAML 1.1 tools read NO as false, hence the hint. */
 const ListedCountry = z
   .string({
     error: (issue) => (typeof issue.input === "boolean" ? 'must be a text: quote the code ("NO")' : undefined),

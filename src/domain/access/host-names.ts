@@ -1,5 +1,5 @@
 /**
- * What stands under host names, of which `*.acme.example` stands for each with one label more. Case, port, the dot of the root and the brackets
+ * Values by host name, where `*.acme.example` stands for each name with one label more. Case, port, the dot of the root and the brackets
  * of an IPv6 address tell no names apart.
  */
 export class HostTable<Value> {

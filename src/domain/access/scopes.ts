@@ -84,7 +84,7 @@ function firstLacking(held: readonly Scope[], asked: readonly Scope[]): Scope | 
   return held.includes("*") ? undefined : asked.find((scope) => !held.includes(scope) && !isPartOfRead(scope, held));
 }
 
-/** `config:read` is what plans and drift read: the configuration, and no balance of a user. Whoever may read all may read that. */
+/** `config:read` is what plans and drift read: the configuration, and no balance of a user. A key that may read all may read that. */
 function isPartOfRead(scope: Scope, held: readonly Scope[]): boolean {
   return scope === "config:read" && held.includes("read");
 }

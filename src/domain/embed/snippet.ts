@@ -42,7 +42,7 @@ export interface SnippetTerms {
 export interface SnippetParts {
   /** Lines of HTML. */
   html: string[];
-  /** The script that stands in them, whose hash a strict policy of the page has to name. */
+  /** The script in them, whose hash a strict policy of the page has to name. */
   call?: string;
 }
 
@@ -71,7 +71,7 @@ export function writeSnippet(form: SnippetForm, terms: SnippetTerms): SnippetPar
   const script = `<script src="${attribute(terms.origin + SCRIPT_PATH)}"></script>`;
   if (form === "iframe") return { html: [frameTag(terms)] };
   if (form === "element") return { html: [script, elementTag(terms)] };
-  // Without `<` nothing in it can end the script that it stands in.
+  // Without `<` nothing in it can end the script around it.
   const options = JSON.stringify(snippetOptions(terms)).replaceAll("<", "\\u003c");
   // Of its own for each widget, so that several snippets on one page fill places of their own.
   const place = `prediction-${terms.view}-${spreadHash(options).toString(16).padStart(8, "0")}`;

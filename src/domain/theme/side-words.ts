@@ -1,7 +1,7 @@
 import type { Side } from "../market/pool.ts";
 import type { SideWords } from "./stated-theme.ts";
 
-/** What the two sides are called in the languages that come along: a side named by the other's word would be bought by mistake. */
+/** What the two sides are called in the languages that come along: users would buy a side by mistake if it had the other's name. */
 export const BUILT_IN_SIDES: Readonly<Record<Side, readonly string[]>> = {
   yes: ["Yes", "Ja", "Sí", "Oui", "Sim", "نعم", "はい"],
   no: ["No", "Nein", "Non", "Não", "لا", "いいえ"],

@@ -49,7 +49,7 @@ function fontFace(family: string, url: string): string {
   return `@font-face{font-family:"${cssText(family)}";src:url("${cssText(url)}")format("woff2");font-display:swap;font-weight:100 900}`;
 }
 
-/** Escapes what would end a quoted string of CSS, or the element that the style stands in. */
+/** Escapes what would end a quoted string of CSS, or the element around the style. */
 function cssText(text: string): string {
   return text.replace(/["\\<>\n\r\f]/g, (character) => `\\${character.charCodeAt(0).toString(16)} `);
 }

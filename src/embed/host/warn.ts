@@ -3,7 +3,7 @@ export function warn(about: string, problem: unknown): void {
   console.warn(`prediction-markets: ${about}:`, problem);
 }
 
-/** @returns what the work does; undefined where it throws, of which the page's author is told */
+/** @returns what the work does; undefined where it throws: then the page's author sees a warning */
 export function attempt<Value>(about: string, work: () => Value): Value | undefined {
   try {
     return work();

@@ -4,7 +4,7 @@ interface HostWords {
   locale: string;
   /** What assistive technology calls a frame until its document has a title. */
   title: string;
-  /** What stands in the frame's place while it cannot be shown. */
+  /** What replaces the frame while it cannot be shown. */
   unavailable: string;
 }
 

@@ -25,7 +25,7 @@ function show(asked: string): void {
   const form = main.querySelector("form") as HTMLElement;
   (form.querySelector("input") as HTMLInputElement).value = asked;
   const count = hits.length === 0 ? "Nothing was found" : `${hits.length} found`;
-  const more = hits.length > MAX_HITS ? `, the first ${MAX_HITS} of which are shown` : "";
+  const more = hits.length > MAX_HITS ? `, the first ${MAX_HITS} are shown` : "";
   const found = element("div", { class: "hits" }, ...hits.slice(0, MAX_HITS).map(({ entry }) => hit(entry)));
   const all = element("a", { href: "/docs" }, "All operations");
   main.replaceChildren(

@@ -11,7 +11,7 @@ export function narrowed(items: readonly ListedMarket[], words: string, category
   });
 }
 
-/** A page and the one after it. A market that moved up meanwhile stands in both, and is shown once. */
+/** A page and the one after it. A market that moved up meanwhile is in both, and is shown once. */
 export function joined(before: FrameList, next: FrameList): FrameList {
   const known = new Set(before.items.map(({ id }) => id));
   return {

@@ -64,7 +64,7 @@ function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers
   return live.follow({ markets, ...handlers, onState: onceEach(handlers.onState) });
 }
 
-/** Tells of each new state once, however often the connection is tried again. */
+/** Reports each new state once, however often the connection is tried again. */
 function onceEach(tell: (state: LiveState) => void): (next: LiveState) => void {
   let state: LiveState | undefined;
   return (next) => {

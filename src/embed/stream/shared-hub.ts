@@ -20,7 +20,7 @@ export function joinHub(listen: Listen): HubPort {
 }
 
 /**
- * A frame's end of the common hub. The frames stand in line for a lock: who holds it has the hub and its streams, and the others
+ * A frame's end of the common hub. The frames queue for a lock: who holds it has the hub and its streams, and the others
  * reach it by a channel. When that frame closes or is frozen, the next in line takes over. Neither lock nor channel stores
  * anything. A frame without a listener loses what it is sent, so each sends everything when it is told `again`.
  */
@@ -61,7 +61,7 @@ class SharedHub implements HubPort {
       line.abort();
       resolve();
     };
-    // Rejects when it leaves while it stands in line.
+    // Rejects when it leaves the queue.
     navigator.locks.request(NAME, { signal: line.signal }, () => this.#lead(left)).catch(() => {});
   }
 

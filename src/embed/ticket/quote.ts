@@ -24,7 +24,7 @@ export interface Estimate {
 
 export type NoEstimate = "too-small" | "price-bound" | "cannot-pay-off";
 
-/** How much of which side is traded: dollars to spend, or shares to sell; millionths. */
+/** The side to trade and how much of it: dollars to spend, or shares to sell; millionths. */
 export interface Size {
   side: Side;
   action: "buy" | "sell";

@@ -104,7 +104,7 @@ export function useTicket(options: TicketOptions): TicketFlow {
     else if (mayHaveHappened(answer) || (isAgain && saysNothing(answer)))
       refuse(answer, "trade", { name: "unsure", shown });
     else if (answer.code === "SLIPPAGE") {
-      // It may have been the fee, which no event tells of.
+      // It may have been the fee: no event reports that.
       await askQuote(api, shown.order).then(onQuoted, () => undefined);
       if (attempt.current !== own) return;
       refuse(answer, "trade", { name: "edit", moved: shown });

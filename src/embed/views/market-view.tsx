@@ -71,7 +71,7 @@ interface RestProps {
   market: FrameMarket["detail"];
 }
 
-/** What stands in the ticket's place while nothing can be traded. */
+/** What replaces the ticket while nothing can be traded. */
 function Rest({ status, outcome, settledAt, market, ...settled }: RestProps) {
   const { say } = useSpeech();
   if (status === "settled" && outcome && settledAt)

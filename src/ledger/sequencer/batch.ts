@@ -11,7 +11,7 @@ import { sealWrite, withSealsChecked } from "../sealed-rows.ts";
 /** Who asks, and how a repeat of the request is recognised. */
 export interface Submission<C extends Command = Command> {
   command: C;
-  /** As it stands in the audit entry: `admin:ops`, `user:usr_1`, `provider:payments`, ... */
+  /** As the audit entry states it: `admin:ops`, `user:usr_1`, `provider:payments`, ... */
   actor: string;
   /** An operator's words, into the audit entry. */
   reason?: string | undefined;
@@ -159,7 +159,7 @@ function append(
   }
   let leg = 0;
   for (const { debit, credit, amountMicro, entry } of draft.transfers) {
-    invariant(entry < draft.audit.length, "an audit entry tells of each transfer");
+    invariant(entry < draft.audit.length, "each transfer has an audit entry");
     batch.transfers.push({ debit, credit, amountMicro, seq: firstSeq + BigInt(entry), leg });
     leg += 1;
   }

@@ -26,7 +26,7 @@ export function awaitsCommit({ table }: Need): boolean {
 }
 
 /**
- * Rows as the last batch sent will leave them, and the knowledge of which do not exist. They are the truth for as long as
+ * Rows as the last batch sent will leave them, and which rows do not exist. They are the truth for as long as
  * the head has not moved by another hand: every write swaps the head.
  */
 export class Memory implements Reader {

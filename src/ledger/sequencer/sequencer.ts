@@ -38,7 +38,7 @@ export class Sequencer {
   readonly #queue: Queue<Job>;
   /** Batches under way, in order. The second expects the head that the first leaves, so it falls with it. */
   #flights: Flight[] = [];
-  /** Lets the run look again: a batch has landed, or enough commands wait for a second one. */
+  /** Lets the run look again: a batch has landed, or enough commands wait for another batch. */
   #wake: () => void = () => {};
   #running: Promise<void> | null = null;
   #closed = false;

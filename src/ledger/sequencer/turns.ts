@@ -7,7 +7,7 @@ const TURN_MS = 15;
 const REST_MS = 3;
 /** How long after another process's last write this one goes on taking turns. */
 const ALONE_AFTER_MS = 1000;
-/** How long the head is locked without asking for a turn after one was not to be had: waiting for it costs the lock timeout. */
+/** How long the head is locked without asking for a turn after a turn request failed: waiting for a turn costs the lock timeout. */
 const WITHOUT_TURNS_MS = 5000;
 
 interface TurnsOptions {

@@ -11,7 +11,7 @@ export interface Account {
   isCaller: boolean;
 }
 
-// Debian's and Red Hat's packages create `postgres`; every system has `nobody`.
+// Debian's and Red Hat's packages create `postgres`; every system has user 65534.
 const unprivilegedNames = ["postgres", "nobody"];
 
 /**
@@ -44,7 +44,7 @@ async function unprivilegedUser(): Promise<{ uid: number; gid: number }> {
   const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
   for (const name of unprivilegedNames) {
     const [, , uid, gid] = lines.find((fields) => fields[0] === name) ?? [];
-    // macOS writes nobody's ids as -2, the kernel as an unsigned number.
+    // macOS writes the ids of `nobody` as -2, the kernel as an unsigned number.
     if (uid && gid) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
   throw new ClusterError(

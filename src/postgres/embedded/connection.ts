@@ -20,7 +20,7 @@ export function connectionUrl({ user, host, port, database }: ClusterConnection)
   return `postgresql://${encodeURIComponent(user)}@${encodeURIComponent(host)}:${port}/${encodeURIComponent(database)}`;
 }
 
-/** A name as it stands in a statement. Quoted by hand: the driver's identifier helper splits a name at its dots. */
+/** A name, quoted for a statement. Quoted by hand: the driver's identifier helper splits a name at its dots. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -97,7 +97,7 @@ export async function reconcileLedger(sql: ReadSql, keys: readonly AuditKey[]): 
   return (await recomputeLedger(sql, new Recomputation(), { keys })).checks;
 }
 
-/** Pages of the log, of which the last one read is taken as far as it was verified. */
+/** Pages of the log. The last page read counts as far as it was verified. */
 class Pages {
   readonly #sql: ReadSql;
   readonly #recomputation: Recomputation;

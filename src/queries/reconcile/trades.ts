@@ -6,7 +6,7 @@ import { loggedEntry } from "../../replay/logged-rows.ts";
 import { type Recomputation, TRADES_PER_DIGEST, tradeLine } from "../../replay/recomputation.ts";
 import type { Comparison } from "./checks.ts";
 
-/** The columns of a trade's line, of which the last four are those of its tag. */
+/** The columns of a trade's line; the last four are those of its tag. */
 const COLUMNS = [
   ...["entry", "id", "marketId", "userId", "side", "amountUsd", "feeUsd", "shares", "costUsd", "yesPrice", "ts"],
   ...["symbol", "direction", "notional", "externalRef", "taggedMarketId"],

@@ -12,7 +12,7 @@ const FIRST_PLACES = 5;
 const CLOCK_SLACK_MS = 300_000;
 
 /**
- * Compares what the recomputation of the log leaves out: receipts and payments, of which the log states what they moved, and
+ * Compares what the recomputation of the log leaves out: receipts and payments, whose movements the log states, and
  * rows that are numbered or dated by an entry. The log itself must have been verified before.
  *
  * @returns the first places, of all tables

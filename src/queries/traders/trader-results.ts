@@ -39,7 +39,7 @@ export async function listTraderResults(
   const gain = sql`shares_micro / 1000000 * ppm + shares_micro % 1000000 * ppm / 1000000 - cost_micro`;
   const rows = await sql`
     with
-    -- Markets of which any position counts: where one was traded within the period, the market was. A share of a settled
+    -- Markets with a position that counts: where one was traded within the period, the market was. A share of a settled
     -- one is worth a dollar or nothing.
     counted as (
       select market_id, status <> 'settled' as is_open, coalesce(settled_at >= ${start}, false) as is_settled,

@@ -20,7 +20,7 @@ const MOST_WAITING = 100;
  * checks four times a second what they miss: a handshake before the first request, a slow body, a peer that reads nothing.
  */
 export class Connections {
-  /** Those that stand in no other group. */
+  /** Those that are in no other group. */
   readonly group: ConnectionGroup<Connection>;
   readonly #open = new Set<Connection>();
   #timer: NodeJS.Timeout | undefined;

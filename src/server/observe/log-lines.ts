@@ -21,7 +21,7 @@ export function accessLine(
   return `{"ts":"${timeOf(wallClockMs())}","level":"${level}","kind":"access","requestId":${quoted(requestId)},"method":${quoted(req.method)},"route":${quoted(route)},"status":${status},"durationMs":${durationMs},"key":${quoted(key?.name)},"userId":${quoted(userId)},"errorCode":${quoted(fault?.code)},"message":${quoted(fault?.message)}}`;
 }
 
-/** What a line tells of a request. */
+/** What a line states about a request. */
 type Answered = Pick<Exchange, "requestId" | "route" | "userId"> & {
   req: Pick<Exchange["req"], "method">;
   key: { name: string } | undefined;

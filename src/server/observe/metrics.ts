@@ -66,7 +66,7 @@ export class Metrics {
   );
   readonly #securityDropped = this.#counter(
     "pmctl_security_events_dropped_total",
-    "Events of which the security log has no entry, because the database was away for too long.",
+    "Events that the security log lacks, because the database was away for too long.",
   );
   readonly #refused = this.#counter(
     "pmctl_connections_refused_total",

@@ -40,7 +40,7 @@ export const SECURITY_SCHEMES = {
   ),
   messageSignature: headerScheme(
     "webhook-signature",
-    "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces, one of which must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
+    "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces; one must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
   ),
 };
 

@@ -189,7 +189,7 @@ function json(schema: JsonObject, components: Record<string, JsonObject>, told?:
   return { "application/json": { schema, example: told ?? exampleOf(schema, components) } };
 }
 
-/** The fields of the story's request that stand in its body. */
+/** The fields of the story's request that are in its body. */
 function exampleBody(id: OperationId, inPath: readonly string[]): JsonObject | undefined {
   const request = REQUESTS[id];
   return request && Object.fromEntries(Object.entries(request).filter(([name]) => !inPath.includes(name)));

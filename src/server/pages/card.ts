@@ -3,7 +3,7 @@ import type { MessageKey } from "../../locales/messages.ts";
 import type { Speaker } from "../../locales/speaker.ts";
 import { escapeHtml } from "./html.ts";
 
-/** What a card tells of a market: an item of a list has no status, because it takes trades. */
+/** What a card shows of a market: an item of a list has no status, because it takes trades. */
 export interface CardMarket extends Pick<Detail, "question" | "yesPrice" | "closeAt"> {
   status?: Detail["status"] | undefined;
   outcome?: Detail["outcome"] | undefined;

@@ -82,7 +82,7 @@ export class FrameReader {
   }
 
   /**
-   * @param marketId as it stands in the address: for `compare` two ids with a comma between them
+   * @param marketId as the address has it: for `compare` two ids with a comma between them
    * @throws Fault BAD_REQUEST for what cannot be an id, or another number of ids, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE
    */
   async read(view: View, marketId: string | undefined): Promise<Contents> {

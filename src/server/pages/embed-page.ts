@@ -256,7 +256,7 @@ function styleOf({ options, assets }: EmbedServices): string {
 
 interface DocumentParts {
   title: string;
-  /** JSON for the script, as it may stand in the document. */
+  /** JSON for the script, escaped for the document. */
   data: string;
   style: string;
   /** Sources beside its own origin. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** A text as it may stand in an element or a quoted attribute. */
+/** A text, escaped for an element or a quoted attribute. */
 export function escapeHtml(value: unknown): string {
   return String(value ?? "").replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

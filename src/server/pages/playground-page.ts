@@ -66,7 +66,7 @@ function pageBody(name: string, crowd: readonly string[], locales: readonly stri
 <p class="lead">Every widget on an ordinary page, with the lines that put it there. Prices move with every trade, and you are Alice, with money to play with.${others}</p></div>
 <div class="controls">
 <fieldset id="theme"><legend>Theme</legend>${choice("theme", ["auto", "light", "dark"])}</fieldset>
-<fieldset id="trader"><legend>Signed in</legend>${choice("trader", ["alice", "nobody"])}</fieldset>
+<fieldset id="trader"><legend>Signed in</legend>${choice("trader", ["alice", "no user"])}</fieldset>
 <label class="language">Language <select id="locale">${languages.join("")}</select></label>
 </div></header>
 <main>
@@ -90,7 +90,7 @@ ${widget("tile", "A picture, for a newsletter")}
 <div class="all">${markets > 1 ? widget("compare", "Two markets") : ""}</div>
 <div class="all">${widget("markets", "All markets")}</div>
 </main>
-<footer>On your own page: <a href="/docs/embed">the configurator</a> writes the lines, and tells of every option. <code>pmctl embed snippet</code> prints them.</footer>`;
+<footer>On your own page: <a href="/docs/embed">the configurator</a> writes the lines, and explains every option. <code>pmctl embed snippet</code> prints them.</footer>`;
 }
 
 /** A place that the script fills, and below it the code, which the script writes for what is chosen. */

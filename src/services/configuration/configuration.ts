@@ -208,8 +208,8 @@ function appliedFacts(entry: ConfigurationEntry): Omit<Result<"listApplies">["it
 
 /**
  * Carries out a plan in one commit; the text search of markets follows.
- * @throws Fault FROZEN, REFUSED for another tenant's plan or one that is stale, SCOPE_REQUIRED for work that is not the key's in
- * use, KEY_IN_USE when it would end the caller's own key, BAD_REQUEST for an oracle that may not be reached,
+ * @throws Fault FROZEN; REFUSED for another tenant's plan or one that is stale; SCOPE_REQUIRED for work that is not the key's in
+ * use; KEY_IN_USE when it would end the caller's own key; BAD_REQUEST for an oracle that may not be reached;
  * CONFIG_INVALID for a text search configuration that the database does not have; then nothing was written
  */
 async function applyConfig(context: ServiceContext, input: Input<"applyConfig">, caller: Caller) {

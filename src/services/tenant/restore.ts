@@ -58,7 +58,7 @@ export interface Restored {
   keptAs: string | undefined;
   /** Entries that are known and that the backup does not hold; undefined when it holds them all. */
   lost: number | undefined;
-  /** Names of keys that leaked after the backup, and are ended here too; undefined when no database tells of them. */
+  /** Names of keys that leaked after the backup, and are ended here too; undefined when no database knows them. */
   leakedKeys: LeakedName[] | undefined;
 }
 

@@ -196,7 +196,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
 
 /**
  * The services of a command, once the end of the log is one of its keys': under another log's keys nothing counts that the
- * log states, so that answers would tell of keys revoked, users unverified and freezes lifted. Closes them otherwise.
+ * log states, so that answers would show keys revoked, users unverified and freezes lifted. Closes them otherwise.
  * @throws Fault CONFIG_INVALID naming both keys
  */
 export async function ofOurLog(services: TenantServices): Promise<TenantServices> {

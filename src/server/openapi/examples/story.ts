@@ -4,7 +4,7 @@ import { averagePrice, feeOn, roundPrice, usdFromMicro } from "../../../domain/m
 import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
 
 /*
- * What all examples of the documentation tell of: a market that has just been opened, a user with $250, and the user's
+ * The story of all examples in the documentation: a market that has just been opened, a user with $250, and the user's
  * first purchase. Its figures are computed by the rules that a trade follows, so the examples agree with each other and
  * with what the service answers.
  */

@@ -1,0 +1,83 @@
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+/** Phrases that slow a reader. CONTRIBUTING.md lists what to write in their place. */
+const SLOW =
+  /\b(?:tells? of|stands? in(?! for)|a second one|of which|by the word of|by the [a-z]+'s word|not to be had|(?<!")nobody|somebody|whoever|none other)\b/i;
+
+/** The most words of a sentence. */
+const MAX_WORDS = 40;
+
+interface Piece {
+  file: string;
+  line: number;
+  text: string;
+}
+
+function filesOf(...patterns: string[]): { file: string; text: string }[] {
+  return globSync(patterns, { cwd: ROOT })
+    .sort()
+    .map((file) => ({ file, text: readFileSync(ROOT + file, "utf8") }));
+}
+
+const lineAt = (text: string, index: number) => text.slice(0, index).split("\n").length;
+
+/** Splits a document into paragraphs, items of lists and cells of tables, without its blocks of code. */
+function paragraphs(file: string, text: string): Piece[] {
+  const prose = text.replace(/```[\s\S]*?```|<!--[\s\S]*?-->/g, (code) => code.replace(/[^\n]/g, ""));
+  return [...prose.matchAll(/(?:[^\n|]|\n(?!\s*(?:\n|[-*#] |\d+\. )))+/g)].map((found) => ({
+    file,
+    line: lineAt(text, found.index),
+    text: found[0],
+  }));
+}
+
+/** The comments of a source file, and its literals: messages, help and titles are among them. */
+function pieces(file: string, text: string): Piece[] {
+  const found: Piece[] = [];
+  const literals = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|\/\/ .*|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/gm;
+  for (const match of text.matchAll(literals)) {
+    const comment = match[0].startsWith("/") || match[0].trimStart().startsWith("//");
+    // A literal that holds markup, styles or a query is code.
+    if (!comment && /[{;]\n|<\w+|\bfrom \w+\n|\bselect /.test(match[0].replace(/\$\{[^}]*\}/g, "x"))) continue;
+    const plain = comment ? match[0].replace(/^\s*(?:\/\*\*?|\*\/?|\/\/)/gm, "").replace(/@\w+/g, "\n\n") : match[0];
+    found.push({ file, line: lineAt(text, match.index), text: plain });
+  }
+  return found;
+}
+
+function sentences(text: string): string[] {
+  return text
+    .replace(/`[^`]*`(?:,\s+`[^`]*`)*/g, "x")
+    .replace(/\]\([^)]*\)/g, "]")
+    .split(/\n\s*\n|(?<=[.!?:;]["”)*]?)\s+|\n\s*(?:[-*]|\d+\.) /);
+}
+
+/** Names in backticks are code: `nobody` is a user of every Unix. */
+const slowPhrase = (text: string) => SLOW.exec(text.replace(/\\?`[\w.]+\\?`/g, "x").replace(/\s+/g, " "));
+
+const place = ({ file, line }: Piece) => `${file}:${line}`;
+
+const documents = filesOf("*.md", "docs/**/*.md", "templates/**/*.md").flatMap(({ file, text }) =>
+  paragraphs(file, text),
+);
+const sources = filesOf("src/**/*.{ts,tsx}", "bin/**/*.js").flatMap(({ file, text }) => pieces(file, text));
+
+test("no sentence of the documents, the help and the messages has more than 40 words", () => {
+  const long = [...documents, ...sources].flatMap((piece) =>
+    sentences(piece.text)
+      .filter((sentence) => sentence.split(/\s+/).length > MAX_WORDS)
+      .map((sentence) => `${place(piece)} ${sentence.trim().slice(0, 80)}`),
+  );
+  expect(long).toEqual([]);
+});
+
+test("documents, help, messages and comments have none of the phrases that slow a reader", () => {
+  const slow = [...documents, ...sources].flatMap((piece) => {
+    const found = slowPhrase(piece.text);
+    return found === null || found[0] === "" ? [] : [`${place(piece)} ${found[0]}`];
+  });
+  expect(slow).toEqual([]);
+});
