@@ -15,6 +15,11 @@ export const NOUNS: readonly Noun[] = [
     "JSON Schema of the files, OpenAPI of the service",
     async () => (await import("./config/render.ts")).schema,
   ],
+  [
+    "explain",
+    "what a key of a file means: its type, its default and what loosens",
+    () => import("./config/explain.ts"),
+  ],
   ["plan", "what an apply would do", () => import("./config/plan.ts")],
   ["apply", "bring a tenant to what its file says", () => import("./config/apply.ts")],
   ["drift", "what was changed live since the last apply", () => import("./config/drift.ts")],
@@ -74,7 +79,7 @@ const GROUPS: readonly (readonly [heading: string, nouns: string])[] = [
   ["Begin:", "init demo doctor status inbox"],
   [
     "Configuration:",
-    "validate render schema test plan apply drift pull freeze history rollback fleet tenant key policy",
+    "validate render schema explain test plan apply drift pull freeze history rollback fleet tenant key policy",
   ],
   ["Serving:", "serve up deploy health logs embed"],
   ["Markets:", "market trade position oracle"],

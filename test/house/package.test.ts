@@ -49,7 +49,7 @@ const STRAYS = [
   ...["node_modules/left/index.js", "test/output/x", "server.log"],
 ];
 const CONTENTS =
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/(deploy\/(\w+\/)?)?[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(design\/(adr\/)?|guides\/|start\/|tour\/)?[\w-]+\.md|docs\/concepts\/[\w-]+\.(md|svg)|docs\/guides\/samples\/[\w-]+\.(py|mjs|go))$/;
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/pmctl[\w-]*(\.c?js)?|dist\/(?!\.)[\w/.-]+|migrations\/\d{4}_\w+\.sql|templates\/(deploy\/(\w+\/)?)?[\w.-]+|tenants\/demo\/(tenant|markets\/[\w-]+)\.yaml|docs\/(design\/(adr\/)?|guides\/|reference\/|start\/|tour\/)?[\w-]+\.md|docs\/concepts\/[\w-]+\.(md|svg)|docs\/guides\/samples\/[\w-]+\.(py|mjs|go))$/;
 
 interface Packed {
   filename: string;

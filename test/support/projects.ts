@@ -1,5 +1,16 @@
 /** Folders whose tests need no database, no process and no variable of their own: they share processes, and one set of modules. */
-export const PURE_FOLDERS = ["domain", "contract", "engine", "replay", "plan", "config", "house", "bench", "locales"];
+export const PURE_FOLDERS = [
+  "domain",
+  "contract",
+  "engine",
+  "replay",
+  "plan",
+  "config",
+  "house",
+  "bench",
+  "locales",
+  "reference",
+];
 
 /**
  * Folders whose tests use the database and share processes and modules too: a test changes no variable, directory or module

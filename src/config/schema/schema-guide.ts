@@ -21,6 +21,12 @@ export interface JsonSchema {
   const?: unknown;
   enum?: unknown[];
   pattern?: string;
+  required?: string[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  default?: unknown;
+  examples?: unknown[];
   description?: string;
   writeOnly?: boolean;
 }
@@ -139,7 +145,7 @@ const SCHEMAS = {
   case: CaseSchema,
   messages: MessagesSchema,
 };
-type FileKind = keyof typeof SCHEMAS;
+export type FileKind = keyof typeof SCHEMAS;
 
 const made = new Map<FileKind, JsonSchema>();
 

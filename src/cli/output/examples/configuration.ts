@@ -55,6 +55,9 @@ rollback acme --to 57 --accept-loosening --reason "incident 12"
 render acme
 render acme -o csv --fields path,value,origin
 
+explain tenant.policy.feeBps
+explain fleet.waves -o json
+
 schema tenant
 schema openapi > openapi.json
 

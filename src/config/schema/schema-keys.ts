@@ -1,0 +1,171 @@
+import { Fault } from "../../domain/fault.ts";
+import { nearest } from "../../domain/nearest.ts";
+import { POLICY_FIELDS, type PolicyField, rowOf } from "../../domain/policy/fields.ts";
+import { type FileKind, type JsonSchema, jsonSchemaOf } from "./schema-guide.ts";
+
+/** A key of a file that an operator writes. */
+export interface FileKey {
+  /** Dotted, from the file's name on, such as `tenant.policy.feeBps`; `[]` is an item of a list, `*` any name. */
+  path: string;
+  /** The type in words, with its bounds, such as `integer, 0 to 1000`. */
+  type: string;
+  description: string;
+  /** Undefined where the file states the key or it is absent. */
+  default: unknown;
+  examples: readonly unknown[];
+  /** Whether a mapping without it is refused. */
+  required: boolean;
+  /** Which change of it loosens a limit; undefined for a key that loosens nothing. */
+  loosens: string | undefined;
+  keys: readonly FileKey[];
+}
+
+/** The files by the word that their keys begin with. */
+export const FILES: Readonly<Record<string, FileKind>> = {
+  tenant: "tenant",
+  market: "market",
+  case: "case",
+  fleet: "fleet",
+  pmctl: "operator",
+};
+
+/** Every key of a file, from its JSON Schema: what `pmctl explain` prints and the reference pages hold. */
+export function keysOf(file: string): FileKey {
+  const kind = FILES[file];
+  if (kind === undefined) throw unknownKey(file, Object.keys(FILES));
+  const root = jsonSchemaOf(kind);
+  return keyOf(root, root, { path: file, required: false, open: [] });
+}
+
+/**
+ * The key of a dotted path.
+ * @throws Fault NOT_FOUND with the nearest key that there is
+ */
+export function findKey(path: string): FileKey {
+  const [file = "", ...names] = path.split(".");
+  let found = keysOf(file);
+  for (const name of names) {
+    const inside = found.keys.filter((key) => key.path.startsWith(found.path));
+    const next = inside.find((key) => lastName(key.path) === name) ?? inside.find((key) => lastName(key.path) === "*");
+    if (!next)
+      throw unknownKey(
+        `${found.path}.${name}`,
+        inside.map((key) => key.path),
+      );
+    found = next;
+  }
+  return found;
+}
+
+const lastName = (path: string): string => path.slice(path.lastIndexOf(".") + 1).replace(/(\[\])+$/, "");
+
+function unknownKey(path: string, known: readonly string[]): Fault {
+  const meant = nearest(path, known);
+  const hint = meant === undefined ? `there are: ${known.join(", ")}` : `did you mean ${meant}?`;
+  return new Fault("NOT_FOUND", `There is no key ${path}; ${hint}`);
+}
+
+interface Place {
+  path: string;
+  required: boolean;
+  /** References that the path went through already: a schema that holds itself ends there. */
+  open: readonly string[];
+}
+
+function keyOf(root: JsonSchema, stated: JsonSchema, { path, required, open }: Place): FileKey {
+  const { schemas, refs } = alternatives(root, stated, open);
+  const [first = {}] = schemas;
+  const inner = [...open, ...refs];
+  const described = [stated, ...schemas].find(({ description }) => description !== undefined);
+  const field = path.startsWith("tenant.policy.") ? policyField(path.slice("tenant.policy.".length)) : undefined;
+  return {
+    path,
+    type: [...new Set(schemas.map(typeOf))].join(" or "),
+    description: described?.description ?? "",
+    default: stated.default ?? first.default ?? (field && rowOf(field).default),
+    examples: stated.examples ?? first.examples ?? [],
+    required,
+    loosens: field && looseningOf(field),
+    keys: distinct(schemas.flatMap((schema) => childrenOf(root, schema, { path, required, open: inner }))),
+  };
+}
+
+function childrenOf(root: JsonSchema, schema: JsonSchema, { path, open }: Place): FileKey[] {
+  const { properties = {}, required = [], additionalProperties, items } = schema;
+  const named = Object.entries(properties).map(([name, child]) =>
+    keyOf(root, child, { path: `${path}.${name}`, required: required.includes(name), open }),
+  );
+  const any =
+    typeof additionalProperties === "object"
+      ? [keyOf(root, additionalProperties, { path: `${path}.*`, required: false, open })]
+      : [];
+  const item = Array.isArray(items) ? items[0] : items;
+  const listed = item ? keyOf(root, item, { path: `${path}[]`, required: false, open }).keys : [];
+  return [...named, ...any, ...listed];
+}
+
+/** The schemas that describe the value themselves, behind references and wrappers. */
+function alternatives(
+  root: JsonSchema,
+  schema: JsonSchema,
+  open: readonly string[],
+): { schemas: JsonSchema[]; refs: string[] } {
+  const { $ref } = schema;
+  if ($ref !== undefined) {
+    const target = open.includes($ref) ? undefined : root.definitions?.[$ref.replace("#/definitions/", "")];
+    if (!target) return { schemas: [{ type: "object" }], refs: [] };
+    const behind = alternatives(root, target, [...open, $ref]);
+    return { schemas: behind.schemas, refs: [$ref, ...behind.refs] };
+  }
+  const branches = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+  if (!branches) return { schemas: [schema], refs: [] };
+  const all = branches.map((branch) => alternatives(root, branch, open));
+  return { schemas: all.flatMap(({ schemas }) => schemas), refs: all.flatMap(({ refs }) => refs) };
+}
+
+function distinct(keys: readonly FileKey[]): FileKey[] {
+  return [...new Map(keys.map((key) => [key.path, key])).values()];
+}
+
+function typeOf({
+  type = "any",
+  const: only,
+  enum: values,
+  items,
+  minimum,
+  maximum,
+  exclusiveMinimum,
+}: JsonSchema): string {
+  if (only !== undefined) return JSON.stringify(only);
+  if (values) return values.map((value) => String(value)).join(" | ");
+  if (type === "array") {
+    const of = (Array.isArray(items) ? items[0] : items)?.type;
+    return of === undefined || of === "object" ? "list" : `list of ${of}s`;
+  }
+  if (type === "object") return "mapping";
+  const least = exclusiveMinimum === undefined ? minimum : `more than ${exclusiveMinimum}`;
+  const isBounded = (bound: unknown) => bound !== undefined && Math.abs(Number(bound)) !== Number.MAX_SAFE_INTEGER;
+  if (typeof least === "string") return `${type}, ${least}${isBounded(maximum) ? `, at most ${maximum}` : ""}`;
+  if (isBounded(least) && isBounded(maximum)) return `${type}, ${least} to ${maximum}`;
+  if (isBounded(least)) return `${type}, at least ${least}`;
+  return isBounded(maximum) ? `${type}, at most ${maximum}` : type;
+}
+
+function policyField(name: string): PolicyField | undefined {
+  return POLICY_FIELDS.find((field) => field === name);
+}
+
+/** Which direction of a policy field loosens, asked of its own rule. */
+function looseningOf(field: PolicyField): string | undefined {
+  const row = rowOf(field);
+  if (row.kind === "integer" || row.kind === "usd") {
+    if (row.direction(1, 2) === "loosens") return "a higher value";
+    return row.direction(2, 1) === "loosens" ? "a lower value" : undefined;
+  }
+  if (row.kind === "flag") return row.direction(true, false) === "loosens" ? "false" : "true";
+  if (row.kind === "countries")
+    return row.direction(["US"], []) === "loosens" ? "a list that admits more places" : undefined;
+  if (row.kind === "address")
+    return row.direction(null, "https://oracle.example") === "loosens" ? "any address" : undefined;
+  return "a higher cap";
+}

@@ -1,0 +1,19 @@
+import { readdirSync } from "node:fs";
+import { expect, test } from "vitest";
+import { FAULT_CODES } from "../../src/domain/fault.ts";
+import { referencePages } from "./pages.ts";
+
+const PLACE = new URL("../../docs/reference/", import.meta.url).pathname;
+const pages = await referencePages();
+
+test.each(Object.keys(pages))(
+  "docs/reference/%s is what the code says; `npm run docs:reference` writes it",
+  async (name) => {
+    await expect(pages[name]).toMatchFileSnapshot(`${PLACE}${name}`);
+  },
+);
+
+test("docs/reference holds these pages alone, and each error code has an anchor", () => {
+  expect(readdirSync(PLACE).toSorted()).toEqual(Object.keys(pages).toSorted());
+  for (const code of FAULT_CODES) expect(pages["errors.md"]).toContain(`## ${code}\n`);
+});
