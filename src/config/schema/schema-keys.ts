@@ -33,8 +33,12 @@ export const FILES: Readonly<Record<string, FileKind>> = {
 export function keysOf(file: string): FileKey {
   const kind = FILES[file];
   if (kind === undefined) throw unknownKey(file, Object.keys(FILES));
-  const root = jsonSchemaOf(kind);
-  return keyOf(root, root, { path: file, required: false, open: [] });
+  return keysOfSchema(jsonSchemaOf(kind), file);
+}
+
+/** Every key of what a schema describes. @param path what the keys' paths begin with; nothing where it is empty */
+export function keysOfSchema(schema: JsonSchema, path: string): FileKey {
+  return keyOf(schema, schema, { path, required: false, open: [] });
 }
 
 /**
@@ -73,9 +77,9 @@ interface Place {
 }
 
 function keyOf(root: JsonSchema, stated: JsonSchema, { path, required, open }: Place): FileKey {
-  const { schemas, refs } = alternatives(root, stated, open);
+  const forms = alternatives(root, stated, open);
+  const schemas = forms.map(({ schema }) => schema);
   const [first = {}] = schemas;
-  const inner = [...open, ...refs];
   const described = [stated, ...schemas].find(({ description }) => description !== undefined);
   const field = path.startsWith("tenant.policy.") ? policyField(path.slice("tenant.policy.".length)) : undefined;
   return {
@@ -86,14 +90,16 @@ function keyOf(root: JsonSchema, stated: JsonSchema, { path, required, open }: P
     examples: stated.examples ?? first.examples ?? [],
     required,
     loosens: field && looseningOf(field),
-    keys: distinct(schemas.flatMap((schema) => childrenOf(root, schema, { path, required, open: inner }))),
+    keys: distinct(
+      forms.map(({ schema, refs }) => childrenOf(root, schema, { path, required, open: [...open, ...refs] })),
+    ),
   };
 }
 
 function childrenOf(root: JsonSchema, schema: JsonSchema, { path, open }: Place): FileKey[] {
   const { properties = {}, required = [], additionalProperties, items } = schema;
   const named = Object.entries(properties).map(([name, child]) =>
-    keyOf(root, child, { path: `${path}.${name}`, required: required.includes(name), open }),
+    keyOf(root, child, { path: path === "" ? name : `${path}.${name}`, required: required.includes(name), open }),
   );
   const any =
     typeof additionalProperties === "object"
@@ -104,27 +110,27 @@ function childrenOf(root: JsonSchema, schema: JsonSchema, { path, open }: Place)
   return [...named, ...any, ...listed];
 }
 
-/** The schemas that describe the value themselves, behind references and wrappers. */
+/** The schemas that describe the value themselves, each with the references that lead to it. */
 function alternatives(
   root: JsonSchema,
   schema: JsonSchema,
   open: readonly string[],
-): { schemas: JsonSchema[]; refs: string[] } {
+): { schema: JsonSchema; refs: string[] }[] {
   const { $ref } = schema;
   if ($ref !== undefined) {
     const target = open.includes($ref) ? undefined : root.definitions?.[$ref.replace("#/definitions/", "")];
-    if (!target) return { schemas: [{ type: "object" }], refs: [] };
-    const behind = alternatives(root, target, [...open, $ref]);
-    return { schemas: behind.schemas, refs: [$ref, ...behind.refs] };
+    if (!target) return [{ schema: { type: "object" }, refs: [] }];
+    return alternatives(root, target, [...open, $ref]).map((form) => ({ ...form, refs: [$ref, ...form.refs] }));
   }
   const branches = schema.anyOf ?? schema.oneOf ?? schema.allOf;
-  if (!branches) return { schemas: [schema], refs: [] };
-  const all = branches.map((branch) => alternatives(root, branch, open));
-  return { schemas: all.flatMap(({ schemas }) => schemas), refs: all.flatMap(({ refs }) => refs) };
+  return branches ? branches.flatMap((branch) => alternatives(root, branch, open)) : [{ schema, refs: [] }];
 }
 
-function distinct(keys: readonly FileKey[]): FileKey[] {
-  return [...new Map(keys.map((key) => [key.path, key])).values()];
+/** The keys of all forms that a value may have; one that another form lacks may be left out. */
+function distinct(forms: readonly FileKey[][]): FileKey[] {
+  const mappings = forms.filter((keys) => keys.length > 0);
+  const isRequired = (path: string) => mappings.every((keys) => keys.some((key) => key.path === path && key.required));
+  return [...new Map(mappings.flat().map((key) => [key.path, { ...key, required: isRequired(key.path) }])).values()];
 }
 
 function typeOf({
