@@ -1,4 +1,4 @@
-import { type FileKey, keysOf } from "../../src/config/schema/schema-keys.ts";
+import { type FileKey, isSecret, keysOf } from "../../src/config/schema/schema-keys.ts";
 import { cell, code, filledTable, NOTE } from "./markdown.ts";
 
 const TITLES: Readonly<Record<string, [title: string, about: string]>> = {
@@ -24,7 +24,7 @@ const SECRETS = `A key of the type *secret* takes one of these mappings:
 /** Every key of a kind of file, by the first word of its path. */
 export function keysPage(file: string): string {
   const [title = "", about = ""] = TITLES[file] ?? [];
-  const sections = keysOf(file).keys.map((key) => {
+  const sections = onceListed(keysOf(file).keys).map((key) => {
     const lines = linesOf(key);
     const isLeaf = lines.length === 1;
     return [
@@ -33,7 +33,7 @@ export function keysPage(file: string): string {
       keyTable(isLeaf || key.default !== undefined || key.required ? lines : lines.slice(1)),
     ].join("\n\n");
   });
-  const secrets = linesOf(keysOf(file)).some(isSecret) ? [SECRETS] : [];
+  const secrets = linesOf(keysOf(file)).some(({ keys }) => isSecret(keys)) ? [SECRETS] : [];
   return `${[
     `# ${title}`,
     `${about} \`pmctl explain ${file}.KEY\` prints one of them. ${NOTE}`,
@@ -44,20 +44,24 @@ export function keysPage(file: string): string {
 
 /** The key and all below it, without the keys of each secret. */
 function linesOf(key: FileKey): FileKey[] {
-  const below = isSecret(key) ? key.keys.filter(({ path }) => !SECRET_KEYS.includes(lastOf(path))) : key.keys;
-  return [key, ...below.flatMap(linesOf)];
+  const below = isSecret(key.keys) ? key.keys.filter(({ path }) => !SECRET_KEYS.includes(lastOf(path))) : key.keys;
+  return [key, ...onceListed(below).flatMap(linesOf)];
 }
+
+/** Where one item may stand for a list of one, its keys are those of the list's items. */
+function onceListed(keys: readonly FileKey[]): FileKey[] {
+  return [...new Map(keys.toSorted(byList).map((key) => [key.path.replaceAll("[]", ""), key])).values()];
+}
+
+const byList = (one: FileKey, other: FileKey): number =>
+  Number(one.path.includes("[]")) - Number(other.path.includes("[]"));
 
 const lastOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
-
-function isSecret({ keys }: FileKey): boolean {
-  return SECRET_KEYS.every((name) => keys.some(({ path }) => lastOf(path) === name));
-}
 
 const withoutFile = (path: string): string => path.slice(path.indexOf(".") + 1);
 
 function typeOf(key: FileKey): string {
-  const type = isSecret(key) ? key.type.replace("mapping", "secret").replace(/^list$/, "list of secrets") : key.type;
+  const type = isSecret(key.keys) ? key.type.replace("mapping", "secret") : key.type;
   return `${type}${key.required ? ", required" : ""}`;
 }
 
