@@ -4,6 +4,7 @@ import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, CommandModule, Globals } from "../command.ts";
 import { defineCommand, verbs } from "../define-command.ts";
+import { NOT_CONFIRMED, USES_DATABASE } from "../errors.ts";
 import { limitOption } from "../input/paging.ts";
 import { count, timeAgo } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
@@ -74,7 +75,10 @@ const acceptRollback: CommandModule = {
       noun
         .command("accept-rollback")
         .description("go on with a log that was set back: its lost entries are given up, on record; needs --reason"),
-      { names: "anchor head lost seq" },
+      {
+        names: "anchor head lost seq",
+        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
+      },
       async ({ options, io }) => {
         const reason = await reasonAtDatabase(options, "the lost entries are given up");
         const asks = mustAsk(options, io.prompts);
@@ -105,7 +109,10 @@ const acceptFinding: CommandModule = {
         .command("accept-finding")
         .argument("<seq>", "the entry's number, as reconcile --explain shows it under record", count)
         .description("go on with an entry that the engine would have decided otherwise, on record; needs --reason"),
-      { names: "entry findings seq" },
+      {
+        names: "entry findings seq",
+        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
+      },
       async ({ options, args: [seq], io }) => {
         const reason = await reasonAtDatabase(options, "the entry stays as it is");
         const asks = mustAsk(options, io.prompts);

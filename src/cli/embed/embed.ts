@@ -19,6 +19,7 @@ import { Fault } from "../../domain/fault.ts";
 import { isWholeId } from "../../domain/market/short-id.ts";
 import type { Message, Messages } from "../../locales/messages.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT, READS_FILES } from "../errors.ts";
 import { resolveId } from "../input/names.ts";
 import type { View } from "../output/output.ts";
 
@@ -69,7 +70,7 @@ export function register(noun: Command, host: Host): void {
         `${SNIPPET_FORMS.join(", ")}; iframe, which needs no script, is for looking only`,
         "script",
       ),
-    { names: "html csp scriptUrl" },
+    { names: "html csp scriptUrl", ends: ASKS_TENANT },
     runSnippet,
   );
   host.add<CheckOptions>(
@@ -77,7 +78,10 @@ export function register(noun: Command, host: Host): void {
       .command("check")
       .description("whether a server serves the widget, and whether a page may trade in it")
       .option("--origin <origin>", "the site that shows the widget, such as https://news.example"),
-    { names: "check result detail" },
+    {
+      names: "check result detail",
+      ends: { ...READS_FILES, 7: "the page cannot use the widget", 9: "no server answers there" },
+    },
     runCheck,
   );
   registerMessages(noun, host);
@@ -229,7 +233,7 @@ function registerMessages(noun: Command, host: Host): void {
         "every word of the widget and the market pages in one language, as a file of embed.messages holds them",
       )
       .option("--locale <tag>", "the language, such as pt-BR; embed.locale unless given"),
-    { names: "locale messages key text" },
+    { names: "locale messages key text", ends: { 5: "there is no such language or tenant" } },
     runMessages,
   );
 }

@@ -69,7 +69,11 @@ export function register(noun: Command, host: Host): void {
     .description("a tenant with markets, money and a server, from nothing");
   host.add<DemoOptions & ShowOptions>(
     addShowOptions(noun),
-    { names: "tenant url playgroundUrl marketUrl settlingUrl opsUrl adminKey publicKey userId userToken curl tryNext" },
+    {
+      names:
+        "tenant url playgroundUrl marketUrl settlingUrl opsUrl adminKey publicKey userId userToken curl tryNext crowd markets trades reconciliation audit seconds",
+      ends: { 8: "`--once`: the log or the ledger does not hold", 9: "its database or server does not answer" },
+    },
     runDemo,
   );
 }

@@ -3,6 +3,7 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import { unlessMissing, wholeId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
@@ -39,7 +40,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("<id>", "a request's id (the answer's Request-Id) or a trade's, or the beginning of one", identifier)
       .description("the rule, the numbers and the line of the tenant file behind a refusal, or behind a trade"),
-    { names: "kind refusal trade because rule" },
+    { names: "kind refusal trade because rule", ends: ASKS_TENANT },
     ({ options, args: [id = ""], io }) =>
       withSession(options, io, (session) =>
         runWhy({ id, config: session.tenant.config, isServer: session.services === undefined }, session.api(), io),
