@@ -150,7 +150,7 @@ test("logs shows what a serving process answered, and holds no key of a request"
     const { stdout } = await operator.run("logs", "acme", "--request", requestId, "-o", "json");
     return JSON.parse(stdout) as LogLine[];
   };
-  await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 10_000, interval: 200 });
+  await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 60_000, interval: 200 });
   const [line] = await logs();
   expect(line).toMatchObject({ kind: "access", method: "GET", route: "/v1/policy", status: 401, key: null });
   expect(line?.errorCode).toMatch(/^[A-Z_]+$/);
