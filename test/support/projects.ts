@@ -38,5 +38,5 @@ export const RARE = [
   ...["crash/**/*", "rotation/**/*", "siege/**/*", "ledger/standby", "cli/rolling-upgrade", "cli/set-back-log"],
   ...["cli/up-shared-crowded", "postgres/external", "postgres/embedded-places", "embed/embed-package"],
   ...["server/held-locks", "services/read-restart", "outgoing/delivery-together", "deploy/deployed-processes"],
-  ...["cli/both-doors", "cli/config-doors", "cli/fleet", "tour/golden-screens"],
+  ...["cli/both-doors", "cli/config-doors", "cli/fleet", "cli/tenant-file-address", "tour/golden-screens"],
 ].map((name) => `test/${name}.test.ts`);
