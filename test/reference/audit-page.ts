@@ -1,9 +1,27 @@
 import { readFileSync } from "node:fs";
 import { AUDIT_TYPES } from "../../src/domain/audit/sentence.ts";
+import { MARKET_KINDS } from "../../src/domain/market/market-makers.ts";
+import { SIDES } from "../../src/domain/market/pool.ts";
+import { KYC_STATE_OF, KYC_STATES } from "../../src/domain/trader.ts";
 import { cell, code, filledTable, NOTE } from "./markdown.ts";
 import { type Member, membersOf, typesOf } from "./type-text.ts";
 
-const SOURCE = readFileSync(new URL("../../src/domain/audit/audit-payloads.ts", import.meta.url), "utf8");
+const sourceOf = (file: string) => readFileSync(new URL(`../../src/domain/${file}`, import.meta.url), "utf8");
+const SOURCE = sourceOf("audit/audit-payloads.ts");
+
+/** The values that a field of a named type may have. */
+const VALUES: Readonly<Record<string, string>> = {
+  Side: SIDES.join(" | "),
+  MarketKind: MARKET_KINDS.join(" | "),
+  KycStatus: Object.keys(KYC_STATE_OF).join(" | "),
+  TraderState: [...KYC_STATES, "restricted"].join(" | "),
+  HoldReason: quoted(typesOf(sourceOf("market/hold.ts")).get("HoldReason")),
+  KeyType: quoted(typesOf(sourceOf("access/scopes.ts")).get("KeyType")),
+};
+
+function quoted(union = ""): string {
+  return [...union.matchAll(/"([^"]+)"/g)].map(([, value]) => value).join(" | ");
+}
 
 const ABOUT = `The types of entries in the audit log. ${NOTE}
 
@@ -51,7 +69,7 @@ function fieldTable(fields: readonly Member[]): string {
     ["field", "type", "what it is"],
     fields.map(({ name, text, optional, comment }) => [
       code(name),
-      code(text) + (optional ? ", optional" : ""),
+      code(VALUES[text] ?? text) + (optional ? ", optional" : ""),
       cell(comment),
     ]),
   );

@@ -1,12 +1,13 @@
 import { EXIT_MEANINGS } from "../../src/cli/errors.ts";
 import { FILES } from "../../src/config/schema/schema-keys.ts";
+import { operations } from "../../src/contract/operations.ts";
 import { FAULT_CODES, faultFacts } from "../../src/domain/fault.ts";
 import { apiPage } from "./api-page.ts";
 import { auditPage } from "./audit-page.ts";
 import { commandsPage } from "./commands-page.ts";
 import { eventsPage } from "./events-page.ts";
 import { keysPage } from "./keys-page.ts";
-import { NOTE, sentence } from "./markdown.ts";
+import { code, NOTE, sentence } from "./markdown.ts";
 import { metricsPage } from "./metrics-page.ts";
 
 /** The pages of docs/reference, by name. */
@@ -23,17 +24,24 @@ export async function referencePages(): Promise<Record<string, string>> {
   };
 }
 
+/** A code of more requests is one of nearly all. */
+const MOST_ASKED = 12;
+
 function errorsPage(): string {
   const sections = FAULT_CODES.map((name) => {
     const { status, exit, meaning, next } = faultFacts(name);
+    const asked = Object.entries(operations).flatMap(([id, { refusals }]) =>
+      (refusals as readonly string[]).includes(name) ? [id] : [],
+    );
     return [
       `## ${name}`,
       "",
       sentence(`${meaning}.`),
       "",
       `HTTP status ${status} · exit code ${exit} (${EXIT_MEANINGS[exit as keyof typeof EXIT_MEANINGS]})`,
+      ...(asked.length === 0 || asked.length > MOST_ASKED ? [] : ["", `Answered by ${asked.map(code).join(", ")}.`]),
       ...(next === undefined ? [] : ["", "```", next, "```"]),
     ].join("\n");
   });
-  return `# Errors\n\nEach code with its meaning, its HTTP status, its exit code, and the command that most likely helps. ${NOTE}\n\n${sections.join("\n\n")}\n`;
+  return `# Errors\n\nEach code with its meaning, its HTTP status, its exit code, the [requests](api.md) that have it among their own errors, and the command that most likely helps. ${NOTE}\n\n${sections.join("\n\n")}\n`;
 }

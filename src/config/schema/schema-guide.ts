@@ -154,7 +154,17 @@ const made = new Map<FileKind, JsonSchema>();
  * as it is written, not as it is decoded.
  */
 export function jsonSchemaOf(kind: FileKind): JsonSchema {
-  const schema = made.get(kind) ?? (z.toJSONSchema(SCHEMAS[kind], { target: "draft-7", io: "input" }) as JsonSchema);
+  const schema =
+    made.get(kind) ??
+    (z.toJSONSchema(SCHEMAS[kind], {
+      target: "draft-7",
+      io: "input",
+      // Left out by zod of what is decoded, since they might be of either side; those of a file are of the file.
+      override: ({ zodSchema, jsonSchema }) => {
+        const examples = z.globalRegistry.get(zodSchema)?.examples as unknown[] | undefined;
+        if (examples && jsonSchema.$ref === undefined) Object.assign(jsonSchema, { examples });
+      },
+    }) as JsonSchema);
   made.set(kind, schema);
   return schema;
 }
