@@ -5,8 +5,8 @@ import { keepTrading } from "./rows/history.ts";
 import { openStage } from "./stage.ts";
 
 /**
- * What going through a tenant's past costs: `node test/bench/replay.ts --trades 1000000`. The commands run in a process
- * of their own, as the sources stand in `dist`, with so little memory that a log held whole would not fit.
+ * Measures what a replay of a tenant's past costs: `node test/bench/replay.ts --trades 1000000`. Each command runs in its
+ * own process from `dist`, with too little memory to hold the whole log.
  */
 const { values } = parseArgs({ options: { trades: { type: "string", default: "1000000" } } });
 const trades = Number(values.trades);

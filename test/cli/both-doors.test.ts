@@ -253,7 +253,7 @@ describe("over the database and over HTTP", () => {
         });
   });
 
-  test("a repeat of key create tells of the same key without its value, which is stored nowhere", async () => {
+  test("a repeat of key create shows the same key without its value, because no value is stored", async () => {
     for (const side of [doors.db, doors.http]) {
       const line = ["key", "create", "night", "--type", "public", "--idempotency-key", "night"];
       const [first, again] = [await side.raw(...line), await side.raw(...line)];

@@ -63,7 +63,7 @@ describe("a pipeline that holds the keys and nothing else", () => {
     });
   });
 
-  test("never falls back to a database that it was not sent to: 4 for a key, 9 for nobody there", async () => {
+  test("never falls back to the database: a wrong key ends with 4, an address without a server with 9", async () => {
     const commands = [["plan"], ["apply"], ["drift"], ["pull"], ["history"], ["rollback", "--to", "3"]];
     for (const words of [...commands, ["reconcile", "--explain"]]) {
       const ended = await inPipeline([...words, "-t", "served", "--url", url], {

@@ -151,7 +151,7 @@ describe("a restore is refused", () => {
     expect(await scene.leftovers()).toEqual([]);
   });
 
-  test("with 6 for a backup of another tenant, for what is no backup, and where nobody can confirm it", async () => {
+  test("with 6 for another tenant's backup, for a file that is no backup, and without a confirmation", async () => {
     const { file } = await scene.backup();
     expect(await scene.restore(file, { tenant: "globex" })).toMatchObject({ exit: 6 });
     expect(await scene.restore(file, { yes: false })).toMatchObject({ exit: 6 });

@@ -103,7 +103,7 @@ describe("the crowd", () => {
     expect(await tenant.isSound()).toBe(true);
   });
 
-  test("that may not trade any more changes nothing and fails nobody", async () => {
+  test("that may no longer trade changes nothing and causes no failure", async () => {
     const admin = localApi(tenant.services.handlers, { actor: "admin:ops" });
     for (const id of CROWD) await admin.restrictUser({ id });
     const crowd = new Crowd(tenant.services, seeded(3));

@@ -81,7 +81,7 @@ describe("a demo that serves", () => {
     expect(page).toMatch(/The programs <b>carol<\/b>.*invented money/);
   });
 
-  test("prints the documents and two markets' pages, one of which the oracle settles within two minutes", async () => {
+  test("prints the addresses of the documents and of two markets; the oracle settles one of them within two minutes", async () => {
     const pages = [printed.marketUrl, printed.settlingUrl, `${printed.url}/docs`];
     expect(await Promise.all(pages.map(async (page) => (await fetch(page)).status))).toEqual([200, 200, 200]);
     const market = await (await ask(`/v1/markets/${printed.settlingUrl.split("/").at(-1)}`)).json();
@@ -95,7 +95,7 @@ describe("a demo that serves", () => {
     expect(checks.filter(({ status }) => status !== "ok" && status !== "skipped")).toEqual([]);
   });
 
-  test("is found by commands beside it, three of which it prints", async () => {
+  test("is found by commands in the same directory, and prints three of them", async () => {
     expect(printed.tryNext).toHaveLength(3);
     const found = [];
     for (const line of printed.tryNext) {

@@ -30,7 +30,7 @@ test("a held market is a warning with the reason and the way out", () => {
 });
 
 test.each([
-  ["without lists nobody is refused for an unknown place", [], [], 3, "ok", "any jurisdiction"],
+  ["without lists no user is refused for an unknown place", [], [], 3, "ok", "any jurisdiction"],
   ["a list and users of known places are fine, and the rule is said", [], ["US"], 0, "ok", "refuses users whose"],
   ["verified users of unknown places are a warning", [], ["US"], 3, "warn", "3 verified users without one on record"],
   ["... so under a list of allowed ones", ["CH"], [], 1, "warn", "1 verified user without one on record"],
@@ -68,7 +68,7 @@ test.each<[string, Partial<MachineFacts>, string, string]>([
     "embedded PostgreSQL",
     "fail",
   ],
-  ["... and nobody else", { binariesProblem: "none", needsEmbedded: false }, "embedded PostgreSQL", "skipped"],
+  ["... and no other user", { binariesProblem: "none", needsEmbedded: false }, "embedded PostgreSQL", "skipped"],
   ["a directory that is read-only fails", { isWritable: false }, "directory", "fail"],
   ["little room is a warning", { freeBytes: GIB }, "disk", "warn"],
   ["no room fails", { freeBytes: GIB / 8 }, "disk", "fail"],

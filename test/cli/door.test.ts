@@ -76,7 +76,7 @@ const DATABASE = { door: { kind: "db" }, notes: [] };
 const sockets = () => readdirSync(serversFolder(directory, "acme"));
 
 describe("the socket of a tenant's commands", () => {
-  test("lies in a folder that nobody else can enter, and goes with its server", async () => {
+  test("is in a folder that no other user can enter, and is removed when its server ends", async () => {
     const stop = await serve();
     const folder = join(directory, ".pmctl", "servers");
     expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -204,7 +204,7 @@ describe("choosing the door", () => {
     expect((await choose("auto", { host: "192.0.2.1" })).door).toMatchObject({ kind: "http" });
   });
 
-  test("http without a server is UNREACHABLE; --url asks nobody; contradictions are refused", async () => {
+  test("http without a server is UNREACHABLE; --url is taken without a request; contradictions are refused", async () => {
     await expect(choose("http")).rejects.toMatchObject({ code: "UNREACHABLE" });
     const url = "https://predict.acme.example";
     const by = (options: Partial<DoorOptions>) => chooseDoor(tenant(), { via: "auto", ...options });

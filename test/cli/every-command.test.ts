@@ -121,7 +121,7 @@ describe("without anybody at the terminal", () => {
     directory = await operatorDirectory();
     await pmctlHere(["init", "acme"], directory);
     const file = join(directory.cwd, "tenants/acme/tenant.yaml");
-    // No server of somebody else's on the usual ports may answer.
+    // No foreign server on the usual ports may answer.
     await writeFile(file, withServer(await readFile(file, "utf8"), "port: 0, opsPort: 0, expected: true"));
     expect((await pmctlHere(["apply"], directory)).code).toBe(0);
   });

@@ -9,7 +9,7 @@ const parsed: string[] = [];
 let operator: Operator;
 
 beforeAll(async () => {
-  // The library is CommonJS: modules that import it from here on take what stands in its exports now.
+  // The library is CommonJS: modules that import it from here on get its exports as they are now.
   const yaml = createRequire(import.meta.url)("yaml") as typeof import("yaml");
   const { parseDocument } = yaml;
   const noted: typeof parseDocument = (text, options) => {

@@ -50,7 +50,7 @@ test("help alone lists the commands and the topics", async () => {
   for (const name of ["doctor", "why", "exit-codes", "environment", "formats", "yaml"]) expect(stdout).toContain(name);
 });
 
-test("the commands stand in the order of an operator's days: first the files, then what is live, then the record", async () => {
+test("commands are listed in the order of an operator's work: first files, then live state, then records", async () => {
   const { stdout } = await help();
   const order = [
     "init",
@@ -101,7 +101,7 @@ describe("help errors", () => {
   });
 });
 
-test("every first word stands in one group of pmctl --help, and the groups in the order of an operator's days", async () => {
+test("every command is in one group of pmctl --help, and the groups follow the order of an operator's work", async () => {
   expect(NOUNS.filter(([noun]) => helpGroupOf(noun) === undefined)).toEqual([]);
   const { stdout } = await help();
   const places = HELP_GROUPS.map((heading) => stdout.indexOf(`\n${heading}\n`));

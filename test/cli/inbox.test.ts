@@ -86,7 +86,7 @@ describe("of an applied tenant", () => {
     expect((await inbox("--kind", "market.closed")).items).toEqual([]);
   });
 
-  test("under another log's audit key nobody is paged, nothing is made up and nothing is signed: 6, with both fingerprints", async () => {
+  test("another log's audit key pages no one, invents nothing and signs nothing: 6, with both fingerprints", async () => {
     const other = { ACME_AUDIT_KEY: "the audit key of another log, long enough" };
     const keys = [auditKey((await operator.secrets()).ACME_AUDIT_KEY ?? ""), auditKey(other.ACME_AUDIT_KEY)];
     const [ours, wrong] = keys.map(({ id }) => id);

@@ -86,7 +86,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
   // Through this door the command walks the chain by itself, with the keys that it has.
   if (name === "http") {
     test("another key verifies nothing, and the report says that it is the key, with both fingerprints and 6", async () => {
-      const other = "the audit secret of somebody else";
+      const other = "the audit secret of another owner";
       const { exit, report } = await verify(other);
       expect(exit).toBe(6);
       expect(report.broken).toEqual({

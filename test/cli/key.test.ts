@@ -100,7 +100,7 @@ describe.each(doors)("key commands through the %s door", (_name, open) => {
     expect(stderr).toMatch(/tenant\.yaml:4 takes this key from env ACME_PUBLIC_KEY: put the new value there/);
   });
 
-  test("revoke asks for the name, takes --yes in scripts, and is refused where nobody can answer", async () => {
+  test("revoke asks for the name, takes --yes in scripts, and is refused without a terminal", async () => {
     await json((io) => runKeyCreate({ name: "shop", type: "public" }, api, io));
     const revoke = { name: "shop" };
     expect(await json((io) => runKeyRevoke(revoke, api, io))).toMatchObject({ exit: 6, stdout: "" });

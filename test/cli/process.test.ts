@@ -92,11 +92,11 @@ describe("exit codes", () => {
     ["a file that is not there", ["market", "create", "-f", "nowhere.yaml"], "does not exist"],
     ["a reason of several lines", ["-t", "acme", "market", "list", "--reason", "a\nb"], "--reason"],
     [
-      "a confirmation that nobody can give",
+      "a confirmation without a terminal",
       ["market", "settle", "mkt_1", "--outcome", "yes", "--reason", "test"],
       "--yes",
     ],
-    ["a policy change that nobody confirms", ["policy", "set", "feeBps=1"], "--yes"],
+    ["a policy change without a confirmation", ["policy", "set", "feeBps=1"], "--yes"],
   ])("6 for %s", async (_what, args, hint) => {
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 6, stdout: "" });
@@ -111,7 +111,7 @@ describe("exit codes", () => {
     });
   });
 
-  test("9 when nobody answers", async () => {
+  test("9 when no server answers", async () => {
     const { code, stdout, stderr } = await run(["-t", "globex", "market", "list", "--via", "http"]);
     expect({ code, stdout }).toEqual({ code: 9, stdout: "" });
     expect(stderr).toContain("globex");

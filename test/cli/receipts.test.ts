@@ -186,7 +186,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     expect(cut).toMatchObject({ exit: 8, report: { verified: false, broken: { seq } } });
     expect(cut.report.broken.problem).toContain(`receipt for entry ${seq}`);
 
-    // This process knows what it acknowledged, and would refuse; whoever holds the key need not.
+    // This process remembers its acknowledged entries and would refuse; a forger with the key does not.
     const { connection } = door.database;
     const forger = await openTenant({ tenantId: TENANT, connection, auditSecret: AUDIT_SECRET, connections: 8 });
     await invoke(forger.handlers, "reconcile", {}, { actor: "cli:mallory" });

@@ -112,7 +112,7 @@ describe("a file that is not what was written replaces nothing", () => {
       const middle = (at + (index === 0 ? 0 : (lines[index - 1] ?? 0) + 1)) >> 1;
       changed[middle] = (changed[middle] ?? 0) ^ 1;
       writeFileSync(file, gzipSync(changed));
-      // The first line says whose backup it is, and of which format.
+      // The first line names the backup's tenant and format.
       expect([8, index === 0 ? 6 : 8], `line ${index + 1}`).toContain((await scene.restore(file)).exit);
     }
     expect(await scene.everything()).toEqual(before);

@@ -57,7 +57,7 @@ test("a key rotates to a value of the shape that its place wants, by whatever do
 });
 
 test.each(["check", "sweep"])(
-  "oracle %s tells of a bad secret with its place, before there is a database",
+  "oracle %s reports a bad secret with its place, before it creates a database",
   async (verb) => {
     const fresh = await operatorDirectory({ cluster: "none" });
     try {
@@ -85,7 +85,7 @@ test.each(["check", "sweep"])(
   },
 );
 
-test("validate tells of grants to a tenant that is not here, and refuse nothing", async () => {
+test("validate warns of grants to a tenant without a file, and refuses nothing", async () => {
   const file = join(directory.cwd, "pmctl.yaml");
   await writeFile(join(directory.cwd, "tenants/acme/tenant.yaml"), original);
   await writeFile(file, "version: 1\ntenants:\n  acne: { env: [FEED] }\n");

@@ -90,12 +90,12 @@ class Scene {
     }
   }
 
-  /** Copies the database, as a snapshot of a disk does. Nobody may be connected. */
+  /** Copies the database, as a snapshot of a disk does. The database must have no connections. */
   snapshot(name: string): Promise<void> {
     return this.#copy(this.tenant, name);
   }
 
-  /** Puts the copy in the place of the database, whoever is connected to it. */
+  /** Replaces the database by the copy, and ends the connections to it. */
   async restore(name: string): Promise<void> {
     await dropDatabase(this.connection, this.tenant);
     await this.#copy(name, this.tenant);
@@ -365,7 +365,7 @@ describe("rows that the chain does not go through", () => {
       }
       expect((await scene.run("doctor")).exitCode).toBe(8);
       expect((await scene.request(server, "/v1/markets")).status).toBe(200);
-      // The background and whoever asks say the same, however often.
+      // The background check and every request report the same problem, however often they run.
       expect(await scene.status(server)).toMatchObject({ verified: false, problem: { kind } });
     } finally {
       await scene.sql(undo);

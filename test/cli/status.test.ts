@@ -30,7 +30,7 @@ async function expectUnserved(): Promise<void> {
   });
 }
 
-test("a tenant that nobody serves is out of order where its file expects a server: before the first start and after kill -9", async () => {
+test("a tenant without a running server is out of order where its file expects one: before the first start and after kill -9", async () => {
   await expectUnserved();
   const server = await operator.serve("acme");
   expect(await json("health")).toMatchObject({ exitCode: 0, shown: { ok: true } });

@@ -46,7 +46,7 @@ describe.each(doors)("a story through the %s door", (_name, open) => {
     expect(story.head).toBe((await door.api().getAuditStatus({})).head);
   });
 
-  test("of a user has what the user did and was paid, and of nobody ends with 5", async () => {
+  test("of a user lists the user's acts and payouts; of an unknown user it ends with 5", async () => {
     const story = await tellUser("acme", "bob", door.api());
     expect(story.lines.map(({ kind }) => kind)).toEqual([
       "wallet.credited",

@@ -93,7 +93,7 @@ const LIST = ["market", "list", "-o", "json"];
 const sentence = (host: string) => `the process at ${host}:${port} is not proven to be the server of acme`;
 
 describe("an address that only the tenant file states", () => {
-  test("is on this machine: whoever listens there is asked for nothing, whatever certificate it shows", async () => {
+  test("is on this machine: a foreign process that listens there gets no request, whatever certificate it shows", async () => {
     await state("127.0.0.1");
     for (const words of [
       ["market", "list"],

@@ -74,7 +74,7 @@ describe.each(doors)("why %s", (kind, open) => {
     expect({ exit, tradeId: JSON.parse(stdout).trade?.tradeId }).toEqual({ exit: 0, tradeId: first.tradeId });
   });
 
-  test("what nobody knows ends with 5, and says where refused requests are remembered", async () => {
+  test("an unknown request ends with 5, and says where refused requests are remembered", async () => {
     const { exit, stderr } = await why("req_unknown");
     expect(exit).toBe(5);
     expect(stderr).toContain(

@@ -113,7 +113,7 @@ describe("the GitHub workflow", () => {
     expect(yaml.jobs.plan.if).toContain("head.repo.full_name == github.repository");
   });
 
-  test("no expression of the service stands in a script, where its value would be code", () => {
+  test("no expression of the CI service is in a script, where its value would be code", () => {
     for (const job of Object.keys(yaml.jobs))
       for (const { run } of stepsOf(job)) expect(String(run)).not.toContain("${{");
   });
@@ -371,7 +371,7 @@ test("a second init with a workflow keeps the first one", () => {
   expect(readdirSync(join(directory, ".github/workflows"))).toEqual(["pmctl-acme.yml"]);
 });
 
-test("a base URL of one's own stands in the file; one that no tenant may have is refused", () => {
+test("a given base URL is written into the file; one that no tenant may have is refused", () => {
   const directory = directoryWith();
   writeInit(directory, planInit({ tenant: "acme", template: "full", baseUrl: "http://localhost:8080" }));
   expect(loadTenantFile(tenantPath(directory, "acme")).baseUrl).toBe("http://localhost:8080");

@@ -37,7 +37,7 @@ function undescribed(schema: JsonSchema): string[] {
 
 describe.each(["tenant", "market", "operator", "fleet", "case"] as const)("the JSON Schema of the %s file", (name) => {
   // `npx vitest run test/config/json-schema.test.ts -u` writes it anew.
-  test("is the one that stands in templates/", async () => {
+  test("is the one in templates/", async () => {
     const file = `${name}.schema.json`;
     await expect(schemaFiles(name)[file]).toMatchFileSnapshot(fileURLToPath(new URL(`templates/${file}`, ROOT)));
   });

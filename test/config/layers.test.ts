@@ -60,7 +60,7 @@ describe("a tenant file that extends another", () => {
     expect(config.source.states(["policy", "jurisdictions", "blocked", 2])).toBe(false);
   });
 
-  test("may extend several, of which the later one wins, and they may extend others", () => {
+  test("may extend several, the last one wins, and they may extend others", () => {
     const config = load({
       "acme/tenant.yaml": tenantText({ extends: "[../base.yaml, ../other.yaml]" }),
       "base.yaml": "extends: deep/root.yaml\npolicy: { feeBps: 1, maxTradeUsd: 1 }\n",

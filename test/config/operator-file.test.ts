@@ -87,7 +87,7 @@ describe("a variable", () => {
     expect(complaints(audit("{ env: ACME_ANYTHING }"), undefined, other)).toEqual([]);
   });
 
-  test("without one is refused with its place, and the list that it may stand in", () => {
+  test("without the prefix is refused with its place, and the error names the list that allows it", () => {
     for (const name of ["FEED_TOKEN", "ACME", "ACMEKEY", "BETAS_KEY", "PATH"])
       expect(complaints(audit(`{ env: ${name} }`), undefined, other)).toEqual([
         `tenants/acme/tenant.yaml:6:15 audit.key: the variable ${name} does not begin with ACME_: rename it, or list it in pmctl.yaml under secrets.env`,
@@ -299,7 +299,7 @@ describe("a secret that goes to a database", () => {
     granted(`destinations: { "${secret}": [${hosts}] }`);
   const VERIFIED = ", parameters: { sslmode: verify-full }";
 
-  test.each(["url", "ownerUrl"])("stands in %s beside no host that the operator's file does not list", (key) => {
+  test.each(["url", "ownerUrl"])("is refused in %s beside a host that the operator's file does not list", (key) => {
     expect(complaints(toDatabase("a.example, '[2001:DB8::1]:6432'", VERIFIED, key))).toEqual([
       expect.stringMatching(
         `database.${key}.password.*: the secret would be sent to a.example:5432: list "env ACME_DATABASE_PASSWORD": ."a.example:5432". in pmctl.yaml under secrets.destinations`,

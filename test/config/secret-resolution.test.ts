@@ -173,7 +173,7 @@ describe("resolveTenant", () => {
       payments: { secrets: [], scheme: "any" },
       oracle: { secrets: [], scheme: "any" },
     });
-    // Whoever pushes prices does not answer for settlements too.
+    // A service that pushes prices does not answer for settlements too.
     expect(at("{ oracle: { secrets: [{ file: pay }] } }").resolutionSecrets).toEqual([]);
   });
 

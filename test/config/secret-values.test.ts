@@ -10,7 +10,7 @@ import { configErrorOf, directoryWith, tenantText } from "./support.ts";
 
 const base64 = (bytes: number, fill = "s") => `whsec_${Buffer.alloc(bytes, fill).toString("base64")}`;
 
-/** Every place that a secret of a shape may stand in, beside those of `tenantText()`. */
+/** Every place of the tenant file that takes a secret of a shape, beside those of `tenantText()`. */
 const SECTIONS = {
   webhooks: `{ inbound: { secrets: [{ env: ACME_IN }], stripe: [{ env: ACME_STRIPE }], kyc: { provider: sumsub, secrets: [{ env: ACME_KYC }] } },
     outbound: [{ name: crm, url: "https://crm.example", events: [order.filled], secret: { env: ACME_OUT }, previousSecrets: [{ env: ACME_OLD_OUT }] }] }`,
@@ -102,7 +102,7 @@ describe("the shape of a value", () => {
   });
 });
 
-describe("a value stands in one place", () => {
+describe("a value is used in one place only", () => {
   const tenants = () => load({ acme: SECTIONS, beta: {} });
   const BETA = {
     BETA_ADMIN_KEY: `sk_${"C".repeat(43)}`,

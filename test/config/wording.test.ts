@@ -162,7 +162,7 @@ tenants/acme/tenant.yaml:3:1  must be 1
     );
   });
 
-  test("keep their frames while they are two, or stand in several files", () => {
+  test("keep their frames while there are two, or while they are in several files", () => {
     const elsewhere = { ...unset("C", 6), file: "tenants/beta/tenant.yaml" };
     expect(new ConfigError([unset("A", 2), unset("B", 4), elsewhere]).message.match(/> a frame/g)).toHaveLength(3);
   });

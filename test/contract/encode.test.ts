@@ -18,7 +18,7 @@ const strange = fc.oneof(
   fc.anything({ withBigInt: true, withDate: true }),
 );
 
-/** Values of about the shape of a schema, any part of which may be strange. */
+/** Values of about a schema's shape; any part may be strange. */
 function nearly(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
   if (depth > 6) return strange;
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -52,7 +52,7 @@ function nearly(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
   }
 }
 
-/** Values of which most fit the schema: each leaf is one that its own schema takes, but for one in 500. */
+/** Values that mostly fit the schema: 499 of 500 leaves are valid for their own schema. */
 function mostlyFitting(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   const within = (inner: z.core.$ZodType) => mostlyFitting(inner, depth + 1);

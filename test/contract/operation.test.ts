@@ -19,7 +19,7 @@ test("an admin operation without a scope does not compile, nor one that reads wi
     operation({ ...rest, method: "GET", auth: "admin", scope: "funds" }),
     // @ts-expect-error no operation asks for all scopes
     operation({ ...rest, method: "POST", auth: "admin", scope: "*" }),
-    // @ts-expect-error nor for one that nobody knows
+    // @ts-expect-error nor for an unknown one
     operation({ ...rest, method: "POST", auth: "admin", scope: "reed" }),
     // @ts-expect-error other operations ask for none
     operation({ ...rest, method: "GET", auth: "user", scope: "read" }),

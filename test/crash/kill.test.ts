@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(() => operator?.close());
 
-/** A trade request that is repeated with its key until somebody answers. */
+/** A trade request that is repeated with its key until a server answers. */
 interface Order {
   key: string;
   user: string;
@@ -92,7 +92,7 @@ function startClients(pick: () => ServerProcess | undefined, paceMs = 0) {
   });
   return {
     orders,
-    /** How many trades somebody has acknowledged. */
+    /** How many trades a server has acknowledged. */
     answered: () => orders.filter(({ tradeId }) => tradeId !== undefined).length,
     /** Does the work while no client asks for anything. */
     hold: async (work: () => Promise<void>) => {
@@ -108,7 +108,7 @@ function startClients(pick: () => ServerProcess | undefined, paceMs = 0) {
   };
 }
 
-/** The trade's id, or undefined when nobody answered, or too many were waiting. Any other refusal is a failure of the test. */
+/** The trade's id, or undefined when no server answered or too many requests waited. Any other refusal fails the test. */
 async function trade(url: string, token: string, key: string, body: string): Promise<string | undefined> {
   let response: Response;
   let text: string;

@@ -20,7 +20,7 @@ const TARGETS = [
   ["patroni", ["--nodes", NODES]],
 ] as const;
 
-/** What changes with every field that the schema gets stands in the resolved tenant file, which has a test of its own. */
+/** Masks the resolved tenant file, which changes with every new field of the schema and has a test of its own. */
 const withoutResolved = (text: string) =>
   text
     .replace(/^# Written by .*\n/, "")
@@ -95,7 +95,7 @@ describe("deploy render", () => {
     await expect(readdir(join(directory.cwd, "refused"))).rejects.toThrow("ENOENT");
   });
 
-  test("takes tenants by name and by label, tells of files that it does not render any more, and ends with 5 for none", async () => {
+  test("takes tenants by name and by label, names files that it no longer renders, and ends with 5 for no match", async () => {
     expect((await directory.render("--target", "systemd", "--out", "some")).code).toBe(0);
     const { stdout, stderr } = await directory.render("--target", "systemd", "--out", "some", "-l", "tier=gold");
     expect(stdout).toContain("pmctl-acme.service");

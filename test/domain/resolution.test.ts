@@ -37,7 +37,7 @@ function record(at: MarketTerms, observations: [sec: number, price: string, conf
   };
 }
 
-describe("a close when nobody trades", () => {
+describe("a market's close and the feed's trading hours", () => {
   test.each([
     ["pm:xau", "2026-11-21T15:00:00Z", "held"],
     ["pm:eurusd", "2026-11-21T15:00:00Z", "held"],

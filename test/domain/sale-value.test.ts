@@ -8,10 +8,10 @@ import { amountOf, anyMechanism, anySide, anyWish, runs } from "./random.ts";
 const OPEN = { fundMicro: 1_000_000_000n, p0Ppm: 500_000 };
 
 test("by hand: 100 shares of an untouched pool of 1000 and 1000, at a fee of 1.5 %", () => {
-  // (1000 + 100 - R)·(1000 - R) = 1000²: R = (2100 - √4010000) / 2 = 48.750780…, of which 0.731262 is the fee.
+  // (1000 + 100 - R)·(1000 - R) = 1000²: R = (2100 - √4010000) / 2 = 48.750780…; the fee is 0.731262 of it.
   const cpmm = { kind: "cpmm", ...OPEN } as const;
   expect(sellValueOf(cpmm, openPool(cpmm), "yes", 100_000_000n, 150)).toBe(48_019_518n);
-  // b = 1000/ln 2, so R = b·ln(2 / (1 + 2^-0.1)) = 49.133739…, of which 0.737007 is the fee.
+  // b = 1000/ln 2, so R = b·ln(2 / (1 + 2^-0.1)) = 49.133739…; the fee is 0.737007 of it.
   const lmsr = { kind: "lmsr", ...OPEN } as const;
   expect(sellValueOf(lmsr, openPool(lmsr), "no", 100_000_000n, 150)).toBe(48_396_732n);
 });

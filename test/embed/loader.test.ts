@@ -92,7 +92,7 @@ test("a place that a page throws away without a word takes its widget with it, a
 });
 
 test("the element follows its attributes and properties, says what happens as events that bubble, and ends when removed", async () => {
-  // The element stands in the page before its script, with a property that was set before the class was there.
+  // The element is in the page before its script, and one property was set before its class was defined.
   const early = `addEventListener("DOMContentLoaded", () => {
     const element = document.createElement("prediction-market");
     element.setAttribute("market", "mkt_a");

@@ -35,7 +35,7 @@ const amiss = (complaints: readonly string[]): string[] =>
   complaints.filter((line) => !/allow-scripts and allow-same-origin|ERR_ABORTED/.test(line));
 const snippetOn = (page: Page): Promise<string | null> => page.locator("[data-pm=configured]").textContent();
 
-/** The attributes of the element that the page tells of. */
+/** The element's attributes that the page explains. */
 async function attributesTold(): Promise<(string | undefined)[]> {
   const html = await (await fetch(`${tenant.url}/docs/embed`)).text();
   const [, table = ""] = /<h2 id="the-element">[\s\S]*?<tbody>([\s\S]*?)<\/tbody>/.exec(html) ?? [];

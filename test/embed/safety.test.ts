@@ -30,7 +30,7 @@ describe("texts", () => {
     await close();
   });
 
-  test("what stands in the address is never written into the document", async () => {
+  test("no part of the address is ever written into the document", async () => {
     const query = new URLSearchParams({
       theme: HOSTILE,
       frame: HOSTILE,
@@ -46,7 +46,7 @@ describe("texts", () => {
 });
 
 describe("the document's policy", () => {
-  test("allows scripts of its own origin and the one style that stands in it, and nothing of others", async () => {
+  test("allows scripts of its own origin and its one inline style, and nothing from other origins", async () => {
     const response = await fetch(`${stage.tenant.url}/embed/market`);
     const html = await response.text();
     const policy = response.headers.get("content-security-policy") ?? "";

@@ -31,7 +31,7 @@ describe("applyConfig", () => {
     expect(world.balance("external:capital")).toBe(-usd(100_000));
   });
 
-  test("a second one of the same document changes nothing and records nothing", () => {
+  test("a repeated apply of the same document changes nothing and records nothing", () => {
     const world = applied({ keys: [key("a")] });
     world.now += 1000;
     const { result, draft } = world.decide(configOf({ keys: [key("a")] }));

@@ -81,7 +81,7 @@ describe("KYC events", () => {
     expect(standing()?.kyc).toBe(kyc);
   });
 
-  test("a status that nobody knows is on record and stops trading until the next result, unless the policy says otherwise", () => {
+  test("an unknown status is recorded and stops trading until the next result, unless the policy says otherwise", () => {
     world.run(kycOf({ verifiedAt: MONDAY }));
     const verifiedAt = new Date(TUESDAY).toISOString();
     const { draft } = world.run(kycOf({ status: "maybe" }));
@@ -99,7 +99,7 @@ describe("KYC events", () => {
     expect(standing()?.kyc).toBe("verified");
   });
 
-  test("a status that nobody knows leaves a refusal as it is, and an older one changes no standing", () => {
+  test("an unknown status leaves a rejection as it is, and an older result changes no standing", () => {
     world.run(kycOf());
     expect(world.run(kycOf({ status: "maybe", verifiedAt: MONDAY })).draft.audit).toHaveLength(1);
     expect(standing()?.kyc).toBe("verified");

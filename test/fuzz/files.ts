@@ -47,7 +47,7 @@ interface FileTarget {
   run(input: Buffer): Promise<void> | void;
 }
 
-/** Everything that reads what somebody may have written into a file, a cursor or a provider's webhook. */
+/** Every reader of text from outside: files, cursors and providers' webhooks. */
 export function fileTargets(): Target[] {
   const directory = mkdtempSync(join(tmpdir(), "pmctl-fuzz-"));
   const file = join(directory, randomUUID());
@@ -330,7 +330,7 @@ function signatureTarget(): FileTarget {
       await verifyStripeSignature(body, header("stripe-signature"), [SECRET], now),
       ...PROVIDERS.map((provider) => kycProvider({ provider, secrets: [SECRET] }).verify(body, header, now)),
     ];
-    if (held.includes(true)) throw new Finding("a signature holds that nobody made");
+    if (held.includes(true)) throw new Finding("a signature holds that no key made");
   };
   return {
     name: "signature-headers",

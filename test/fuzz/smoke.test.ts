@@ -48,7 +48,7 @@ describe("the fuzzer itself", () => {
     expect(seen[1]).toEqual(seen[0]);
   });
 
-  test("finds a rejection that nobody hears", async () => {
+  test("finds an unhandled rejection", async () => {
     let planted = false;
     const { found } = await fuzz(
       target(async () => {

@@ -13,7 +13,7 @@ const NODE_MB = 800;
 const START_WAIT_MS = 90_000;
 const WHOLE_WAIT_MS = 120_000;
 
-/** Three members of etcd, two nodes of the database of which one follows the other, and HAProxy before them. */
+/** Three members of etcd, a primary and a standby of the database, and HAProxy before them. */
 export interface Cluster {
   nodes: readonly [DatabaseNode, DatabaseNode];
   etcd: readonly EtcdMember[];

@@ -138,7 +138,7 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    // Servers keep connections to it of which they hear nothing more.
+    // Servers keep connections to it and get no more answers on them.
     name: "primary cut off",
     impossible: uncut,
     run: async (scene) => {

@@ -1,15 +1,17 @@
 /**
  * Proves that a failover loses nothing: `npm run ha [-- --rounds 50 --seed N --only switchover,"primary killed" --logs DIR]`.
  *
- * Three members of etcd, two nodes of PostgreSQL under Patroni in strict synchronous mode and HAProxy, all on this machine, each
- * node in a network namespace of its own where root can make one; two servers of a tenant, of which one knows both nodes by name
- * and the other HAProxy's address. Clients trade at both, half of them with idempotency keys. Each round breaks something
- * (faults.ts), in an order drawn from the seed; in every other five rounds the tenant file requires a synchronous standby. After
- * each round every acknowledged trade must be there once and none that was refused, ledger and chain must be exact and readiness
- * true (judge.ts), and both servers must have traded again, without a restart, within 5 s of the first commit that is on both nodes.
+ * The cluster is three members of etcd, two nodes of PostgreSQL under Patroni in strict synchronous mode, and HAProxy, all on
+ * this machine. Each node has its own network namespace where root can make one. One tenant has two servers: one knows both
+ * nodes by name, the other knows HAProxy's address. Clients trade at both, half of them with idempotency keys.
  *
- * With `--logs` the logs of the cluster are written there, and the servers' of rounds in which something is off. It takes half a
- * minute a round and needs etcd, Patroni, HAProxy and PostgreSQL as Debian installs them. It ends with 1 where something is off.
+ * Each round breaks something (faults.ts), in an order drawn from the seed. Five rounds in ten require a synchronous standby
+ * in the tenant file. After each round `judge.ts` checks that every acknowledged trade is there once, that no refused trade is
+ * there, that ledger and chain are exact, and that readiness is true. Both servers must trade again without a restart, within
+ * 5 s of the first commit that is on both nodes.
+ *
+ * `--logs DIR` keeps the cluster's logs, and the servers' logs of rounds that fail. A round takes half a minute. The program
+ * needs etcd, Patroni, HAProxy and PostgreSQL as Debian installs them, and ends with 1 when a check fails.
  */
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -52,7 +52,7 @@ export class DatabaseNode {
   /** Writes its configuration; starts nothing. */
   static async create(options: NodeOptions): Promise<DatabaseNode> {
     const file = join(options.directory, "patroni.json");
-    // Patroni reads YAML, of which JSON is a part.
+    // Patroni reads YAML, and JSON is valid YAML.
     await writeFile(file, JSON.stringify(configuration(options), null, 2));
     const log = join(options.directory, "patroni.log");
     const { programs, account, site } = options;

@@ -76,7 +76,7 @@ export async function familyOf(pid: number): Promise<number[]> {
   for (const name of await readdir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     const stat = await readFile(`/proc/${name}/stat`, "latin1").catch(() => "");
-    // The name of the program stands in brackets and may hold anything.
+    // The program's name is in brackets and may contain any character.
     const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
     if (parent !== undefined) parents.set(Number(name), Number(parent));
   }

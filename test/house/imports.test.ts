@@ -88,7 +88,7 @@ function importsOf(file: { name: string; text: string }): Import[] {
   );
 }
 
-/** Groups of files of which each reaches every other through imports, types among them (Tarjan's algorithm). */
+/** Groups of files that reach each other through imports, types included (Tarjan's algorithm). */
 function circles(): string[][] {
   const graph = new Map(files.map((file) => [file.name, importsOf(file).map(({ target }) => target)]));
   const order = new Map<string, number>();

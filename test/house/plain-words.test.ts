@@ -7,6 +7,9 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const SLOW =
   /\b(?:tells? of|stands? in(?! for)|a second one|of which|by the word of|by the [a-z]+'s word|not to be had|(?<!")nobody|somebody|whoever|none other)\b/i;
 
+/** What precedes the title of a test. */
+const TITLE = /(?:\b(?:test|describe)(?:\.\w+)*|[\])])\(\s*$/;
+
 /** The most words of a sentence. */
 const MAX_WORDS = 40;
 
@@ -34,7 +37,7 @@ function paragraphs(file: string, text: string): Piece[] {
   }));
 }
 
-/** The comments of a source file, and its literals: messages, help and titles are among them. */
+/** The comments of a source file and its literals, such as messages and help. Of tests, the titles only: the rest is data. */
 function pieces(file: string, text: string): Piece[] {
   const found: Piece[] = [];
   const literals = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|\/\/ .*|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/gm;
@@ -42,8 +45,10 @@ function pieces(file: string, text: string): Piece[] {
     const comment = match[0].startsWith("/") || match[0].trimStart().startsWith("//");
     // A literal that holds markup, styles or a query is code.
     if (!comment && /[{;]\n|<\w+|\bfrom \w+\n|\bselect /.test(match[0].replace(/\$\{[^}]*\}/g, "x"))) continue;
-    const plain = comment ? match[0].replace(/^\s*(?:\/\*\*?|\*\/?|\/\/)/gm, "").replace(/@\w+/g, "\n\n") : match[0];
-    found.push({ file, line: lineAt(text, match.index), text: plain });
+    if (!comment && file.startsWith("test/") && !TITLE.test(text.slice(0, match.index).slice(-40))) continue;
+    // An indented line of a comment is an example.
+    const prose = match[0].replace(/^\s*\* {5,}.*/gm, "").replace(/^\s*(?:\/\*\*?|\*\/?|\/\/)/gm, "");
+    found.push({ file, line: lineAt(text, match.index), text: comment ? prose.replace(/@\w+/g, "\n\n") : match[0] });
   }
   return found;
 }
@@ -60,12 +65,14 @@ const slowPhrase = (text: string) => SLOW.exec(text.replace(/\\?`[\w.]+\\?`/g, "
 
 const place = ({ file, line }: Piece) => `${file}:${line}`;
 
-const documents = filesOf("*.md", "docs/**/*.md", "templates/**/*.md").flatMap(({ file, text }) =>
+const documents = filesOf("*.md", "docs/**/*.md", "templates/**/*.md", "test/*/README.md").flatMap(({ file, text }) =>
   paragraphs(file, text),
 );
-const sources = filesOf("src/**/*.{ts,tsx}", "bin/**/*.js").flatMap(({ file, text }) => pieces(file, text));
+const sources = filesOf("src/**/*.{ts,tsx}", "bin/**/*.js", "test/**/*.{ts,tsx}").flatMap(({ file, text }) =>
+  pieces(file, text),
+);
 
-test("no sentence of the documents, the help and the messages has more than 40 words", () => {
+test("no sentence of documents, help, messages, comments and titles of tests has more than 40 words", () => {
   const long = [...documents, ...sources].flatMap((piece) =>
     sentences(piece.text)
       .filter((sentence) => sentence.split(/\s+/).length > MAX_WORDS)
@@ -74,7 +81,7 @@ test("no sentence of the documents, the help and the messages has more than 40 w
   expect(long).toEqual([]);
 });
 
-test("documents, help, messages and comments have none of the phrases that slow a reader", () => {
+test("documents, help, messages, comments and titles of tests have no phrase that slows a reader", () => {
   const slow = [...documents, ...sources].flatMap((piece) => {
     const found = slowPhrase(piece.text);
     return found === null || found[0] === "" ? [] : [`${place(piece)} ${found[0]}`];

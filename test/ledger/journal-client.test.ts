@@ -25,7 +25,7 @@ function clientWith(deadlineMs: number): Client {
 }
 
 const one = (sql: Sql) => sql`select 1 as one`;
-/** Async, because the driver's queries wait until somebody asks for their result. */
+/** Async, because the driver starts a query only when its result is asked for. */
 async function kill(): Promise<void> {
   await admin`
     select pg_terminate_backend(pid) from pg_stat_activity
@@ -50,7 +50,7 @@ describe("a client of the journal", () => {
     for (let round = 0; round < 100; round++) {
       await client.use(one);
       const killed = kill();
-      // Statements go out until one meets the end of the connection; whoever hears of it asks again at once.
+      // Statements go out until one meets the end of the connection; its caller asks again at once.
       const untilLost = async (): Promise<unknown> => client.use(one).then(untilLost);
       const lost = await untilLost().catch(async (error: unknown) => {
         expect(await client.use(one)).toEqual([{ one: 1 }]);

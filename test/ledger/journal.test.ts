@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 let payments = 0;
 
-/** A deposit for somebody new, on top of the head: it needs no row that is there already. */
+/** A deposit for a new user, on top of the head: it needs no existing row. */
 function batchOn(head: Head, name = `new${++payments}`): Batch {
   const command: Command = { ...deposit(name, DOLLAR, name), provider: name } as Command;
   const submissions = [{ command, actor: "test" }];

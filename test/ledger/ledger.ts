@@ -24,7 +24,7 @@ export async function openLedger(): Promise<Live> {
   return live;
 }
 
-/** What each check that is not zero has found, after somebody at the owner's keyboard has changed the ledger. */
+/** The differences that the checks find after the database's owner has changed the ledger. */
 export async function foundIn(live: Live, tamper: (sql: Sql) => PromiseLike<unknown>): Promise<Record<string, bigint>> {
   const undone = new Error("undone");
   let differences: Record<string, bigint> = {};

@@ -22,7 +22,7 @@ let secrets: Record<string, string>;
 let token: string;
 let marketId: string;
 
-/** Changes of which no entry of the log tells. */
+/** Changes that make no entry in the log. */
 const CHANGES_BESIDE_THE_LOG: readonly [method: string, path: string, body: object][] = [
   ["POST", "/v1/webhooks/deliveries/evt_1/replay", {}],
   ["POST", "/v1/webhooks/receivers/shop/enable", {}],

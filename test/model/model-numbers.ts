@@ -23,7 +23,7 @@ export function microOf(value: number): bigint | undefined {
 /** The JSON number of micro-units. */
 export const usd = (micro: bigint): number => Number(decimal(micro));
 
-/** Plain decimal text without trailing zeros, as amounts stand in the audit log. */
+/** Plain decimal text without trailing zeros, as the audit log writes amounts. */
 export function decimal(micro: bigint): string {
   const digits = (micro < 0n ? -micro : micro).toString().padStart(7, "0");
   const text = `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, "");

@@ -81,7 +81,7 @@ const isLive = ({ expiresAt }: Key, at: number) => expiresAt === null || Date.pa
 export const liveKeys = (state: State, name: string, at: number): Key[] =>
   state.keys.filter((key) => key.name === name && isLive(key, at));
 
-/** The newest of them whose value somebody knows. */
+/** The newest live key whose value the model knows. */
 export const usableKey = (state: State, name: string, at: number): Key | undefined =>
   liveKeys(state, name, at).findLast((key) => key.value !== null);
 

@@ -96,7 +96,7 @@ function tenantReads(state: State): Read[] {
         closeAt: new Date(market.closeAt).toISOString(),
       })),
     );
-  // By identifier, which tells when each was asked for: two at once may stand in the log the other way round.
+  // By identifier, which holds the time of the request: the log may have two simultaneous ones in the other order.
   const withdrawals = (wanted?: string) => () =>
     state.withdrawals
       .filter((each) => wanted === undefined || each.status === wanted)

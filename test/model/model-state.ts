@@ -147,7 +147,7 @@ export interface Payment {
 export interface Key {
   name: string;
   type: "admin" | "public";
-  /** Null when the only answer that showed it was lost: nobody can use it. */
+  /** Null when the only answer that showed it was lost: no caller can use it. */
   value: string | null;
   createdAt: string | null;
   expiresAt: string | null;

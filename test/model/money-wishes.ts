@@ -2,7 +2,7 @@ import type { Labels } from "./labels.ts";
 import { COUNTRIES, type Random, USERS } from "./random.ts";
 import type { Wish } from "./steps.ts";
 
-/** Money in and out, and what providers tell of users and payments. */
+/** Money in and out, and providers' webhooks about users and payments. */
 export class MoneyWishes {
   readonly #random: Random;
   readonly #labels: Labels;

@@ -14,7 +14,7 @@ export interface Prepared {
   label?: { name: string; field: string };
 }
 
-/** Resolves labels and parts by what the model knows now. `during` is filled in by whoever sends it. */
+/** Resolves labels and parts by what the model knows now. The sender fills in `during`. */
 export function prepare(state: State, call: Call, now: number): Prepared {
   const { wish, idempotencyKey } = call;
   const wired = wire(state, wish, now);
@@ -69,7 +69,7 @@ function userOf(wish: Wish): { user?: string; isUsers: boolean } {
   return isUsers && "user" in wish ? { user: wish.user, isUsers } : { isUsers };
 }
 
-/** Whoever holds an admin key acts as the operator, also where a user is named. */
+/** The holder of an admin key acts as the operator, also where a user is named. */
 function actorOf(state: State, wish: Wish, key: string, user: string | undefined): string {
   if (wish.do === "receivePayment") return "provider:payments";
   if (wish.do === "receiveStripe") return "provider:stripe";

@@ -219,7 +219,7 @@ class Run {
     };
   }
 
-  /** The newest value of a name, be it one that has ended; a value of nobody's where there was none. */
+  /** The newest value of a key's name, even if the key has ended; an unknown key where the name never had one. */
   #valueOf(name: string | undefined): string | undefined {
     if (name === undefined) return undefined;
     return usableKey(this.#state, name, 0)?.value ?? `pk_${"Z".repeat(43)}`;

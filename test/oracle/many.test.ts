@@ -19,7 +19,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-test("a sweep over 10,000 open markets with nothing due asks nobody and reads none of them", async () => {
+test("a sweep over 10,000 open markets with nothing due asks no source and reads no market", async () => {
   const now = Date.now();
   expect(await stage.sweepAt(now)).toMatchObject({ watched: 0, asked: 0, settled: [], held: [] });
   expect(stage.server.heard).toEqual([]);

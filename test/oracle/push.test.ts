@@ -40,7 +40,7 @@ async function push(event: object | string, secret = WEBHOOK_SECRET): Promise<nu
 test("a pushed price is kept when its signature holds, digit for digit, and its first value stays", async () => {
   const observedAt = new Date(Date.now() - 1000).toISOString();
   const event = { source: "desk", id: "index", price: "0.10000000000000000001", observedAt };
-  expect(await push(event, "another secret of somebody else")).toBe(401);
+  expect(await push(event, "the secret of another pusher of prices")).toBe(401);
   expect(await push(event)).toBe(200);
   expect(await push({ ...event, price: "7" })).toBe(200);
   for (const wrong of [

@@ -62,7 +62,7 @@ describe("a served tenant", () => {
     for (const via of ["http", "db"]) expect(await json("oracle", "sweep", "--via", via)).toEqual(nothing);
   });
 
-  test("tells of its feeds and asks their sources over HTTP, as the command does at the database, by admin keys alone", async () => {
+  test("lists its feeds and asks their sources over HTTP, as the command does at the database, and for admin keys only", async () => {
     feeds.say("/house/steel", { last: 800, ts: Date.now() });
     const { ACME_ADMIN_KEY = "", ACME_PUBLIC_KEY = "" } = await operator.secrets();
     const ask = (key: string, body: object) => {

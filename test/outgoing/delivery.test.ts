@@ -142,7 +142,7 @@ describe("what a receiver does not take", () => {
     expect(await stage.deliveries()).toMatchObject([{ next_attempt_at: stage.now + 77 * SECOND }]);
   });
 
-  test("is taken with a long answer, of which only the beginning is read", async () => {
+  test("accepts a long answer and reads only its beginning", async () => {
     receiver.behave = answer(200, {}, "x".repeat(1_000_000));
     const worker = stage.worker([receiverAt(receiver.url)]);
     await worker.tick();

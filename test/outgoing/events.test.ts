@@ -126,7 +126,7 @@ describe("events derived from the log", () => {
     expect(find("order.filled")[1]?.data).toMatchObject({ tradeId, action: "sell", amount, avgPrice, realizedPnl });
   });
 
-  test("tell of a failed identity check twice: that it changed, and that the user is to be told why", () => {
+  test("report a failed identity check twice: as a changed status, and as a reason to tell the user", () => {
     expect(find("kyc.updated").map(({ data }) => data.status)).toEqual(["passed", "failed"]);
     expect(find("user.notified").map(({ data }) => data)).toEqual([
       {

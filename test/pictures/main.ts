@@ -1,7 +1,7 @@
 /**
- * Takes the pictures of the README anew: `npm run pictures`. It serves a demo, lets its programs trade for a while, and takes
- * the playground, a market's page and a plan in a terminal, in light and dark. `manifest.json` says of which version they are;
- * `test/house/readme-pictures.test.ts` holds them to it.
+ * Takes the README's pictures: `npm run pictures`. It serves a demo, lets its programs trade for a while, and takes the
+ * playground, a market's page and a plan in a terminal, in light and dark. `manifest.json` records their version, and
+ * `test/house/readme-pictures.test.ts` compares it with the package's.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";

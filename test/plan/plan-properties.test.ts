@@ -156,7 +156,7 @@ describe("a plan", () => {
         const refusals = refusalsOf(tenant.plan(second), choices);
         const refused = refusalOf(() => tenant.apply(second, choices));
         expect(refusals.length > 0).toBe(refused !== "");
-        // An apply tells of one kind at a time.
+        // An apply reports one kind of refusal at a time.
         if (refusals[0]) expect(refused).toContain(`${refusals[0].field}: `);
       }),
       eachPlan,

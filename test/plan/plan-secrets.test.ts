@@ -47,7 +47,7 @@ describe("the plan's view of secrets", () => {
     ]);
   });
 
-  test("shows an old one that is to be sent elsewhere, or that stands in another place", () => {
+  test("shows an old one that would be sent elsewhere, or that moves to another place of the file", () => {
     const before = house("https://prices.acme.example/{id}");
     expect(items(before, before)).toEqual([]);
     expect(items(house("https://prices.acme.example/other/{id}"), before)).toEqual([]);

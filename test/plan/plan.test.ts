@@ -201,7 +201,7 @@ describe("keys", () => {
     expect(tenant.plan({ keys: { ops: "c" } }).empty).toBe(true);
   });
 
-  test("that were created live and stand in no document are not managed", () => {
+  test("that were created live and are in no document are not managed", () => {
     const tenant = new PlannedTenant();
     tenant.apply({ keys: { ops: "a" } });
     const created = {
@@ -300,7 +300,7 @@ describe("markets", () => {
     expect(tenant.world.all("market")).toHaveLength(1);
   });
 
-  test("that somebody suspended are not resumed behind their back", () => {
+  test("that an operator suspended are not resumed by the next apply", () => {
     const tenant = new PlannedTenant();
     tenant.apply({ markets: [{}] });
     tenant.world.run({ type: "suspendMarket", marketId: "m1" });

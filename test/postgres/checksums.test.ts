@@ -33,7 +33,7 @@ describe("the programs of the embedded PostgreSQL", () => {
   afterAll(() => rm(dirname(copy), { recursive: true, force: true }));
 
   const native = (path: string) => join(copy, "native", path);
-  /** Runs whoever tries them; the file in its place would leave a trace. */
+  /** Tries the binaries; the planted file leaves a trace if it runs. */
   const tried = () => prepareBinaries(copy, nobody, account).then(String, (error: Error) => error.message);
 
   /** Changes the package, looks at what comes of it, and puts it back. */

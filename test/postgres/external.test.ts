@@ -82,7 +82,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     expect(existsSync(join(operator.directory, ".pmctl/postgres"))).toBe(false);
   });
 
-  test("db status tells of this server, without a password, and not of an embedded one", async () => {
+  test("db status shows the external server without a password, and no embedded one", async () => {
     const statusAt = async (url: string) => {
       const { exitCode, stdout } = await operator.runWith({ ACME_SERVER_URL: url }, "db", "status", "-o", "json");
       return { exitCode, ...JSON.parse(stdout) };

@@ -93,7 +93,7 @@ describe("migrate", () => {
     expect(await sql`select to_regclass('b') as b`).toEqual([{ b: null }]);
   });
 
-  test("a migration gives way to what holds its tables: it fails nobody, holds up nobody for long, and is applied in the end", async () => {
+  test("a migration gives way to transactions that hold its tables: none fails, none waits for long, and it is applied in the end", async () => {
     await sql.unsafe("create table a (id int); create table b (id int)");
     const [reader, other] = ["reader", "other"].map((name) => connect(database.connection, { name, max: 1 }));
     if (!reader || !other) throw new Error("Two connections are opened");

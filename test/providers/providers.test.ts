@@ -44,7 +44,7 @@ describe("what an identity provider says", () => {
     ["its automatic decision", readVeriff, veriffFullAuto("declined"), "failed"],
     ["an approved run of Onfido", readOnfido, onfidoRun("approved"), "passed"],
     ["a declined one of it", readOnfido, onfidoRun("declined"), "failed"],
-    ["one that somebody must look at", readOnfido, onfidoRun("review"), "review"],
+    ["one for manual review", readOnfido, onfidoRun("review"), "review"],
   ])("in %s is a result in our own shape", (_name, read, body, status) => {
     const result = read(body as Record<string, unknown>);
     expect(result).toMatchObject({ userId: "usr_7", status });
@@ -59,7 +59,7 @@ describe("what an identity provider says", () => {
     expect(completed).toEqual({ news: "inquiry.completed", provider: "persona", userId: "usr_7" });
   });
 
-  test("about nobody is only news, unless it decides: then it is refused by the name of the field", () => {
+  test("without a user is only news, unless it decides: then it is refused with the name of the missing field", () => {
     expect(readVeriff(veriffEvent)).toMatchObject({ news: expect.any(String), provider: "veriff" });
     expect(readOnfido(onfidoCheck)).toMatchObject({ news: "check.completed", provider: "onfido" });
     const account = { data: { attributes: { name: "account.created" } } };

@@ -37,7 +37,7 @@ describe("verifySignature", () => {
     expect(verifySignature(bytes, header, [SECRET])).toBe(true);
   });
 
-  test("accepts any active secret, wherever it stands in the list", () => {
+  test("accepts any active secret, wherever it is in the list", () => {
     expect(verifySignature(bytes, signature, ["other", SECRET])).toBe(true);
     expect(verifySignature(bytes, signature, [SECRET, "other"])).toBe(true);
     expect(verifySignature(bytes, signature, ["other"])).toBe(false);

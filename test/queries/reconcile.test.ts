@@ -36,7 +36,7 @@ describe("reconciliation names every check that a change in the database breaks,
     expect(Array.isArray(expected) ? Object.keys(differences).sort() : differences).toEqual(expected);
   });
 
-  test("a market of which nothing is left but its escrow", async () => {
+  test("a market that is gone except for its escrow", async () => {
     const balance = await number((sql) => sql`select balance_micro as n from account where id = 'escrow:m1'`);
     const differences = await found(async (sql) => {
       await sql`delete from book where market_id = 'm1'`;

@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 afterAll(() => live.close());
 
-/** What is not explained after somebody at the owner's keyboard has changed the database. */
+/** The unexplained rows after the database's owner has changed the database. */
 async function foundAfter(tamper: (sql: Sql) => PromiseLike<unknown>): Promise<string[]> {
   const undone = new Error("undone");
   let tables: string[] = [];

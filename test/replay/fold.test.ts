@@ -186,7 +186,7 @@ test("what is no number of money is recomputed too: the words of an entry that t
   expect(found('"liquidity":"1000","marketId":"m1"', '"liquidity":"900000","marketId":"m1"')).toContain("m1: funds");
 });
 
-test("a dispute that is won with more than it was opened with credits nobody", () => {
+test("a dispute won with more than it was opened with credits no wallet", () => {
   const world = startedWorld();
   for (const [amountMicro, won] of [
     [10_000n, false],

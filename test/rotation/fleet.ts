@@ -129,8 +129,8 @@ export class Fleet {
   }
 
   /**
-   * Starts the servers over, one after the other; the other one goes on. A server that ends waits for the last requests
-   * of its connections, and nobody waits for that here.
+   * Restarts the servers one after the other; the other one keeps serving. A server that ends waits for the last requests
+   * of its connections; this function does not wait for that.
    */
   async roll(between: () => Promise<void> = async () => undefined): Promise<void> {
     const closing: Promise<void>[] = [];
@@ -220,7 +220,7 @@ export function signedPost(url: string, path: string, body: object, secret: stri
   return post(url, `${path}/${TENANT}`, text, { [header]: createHmac("sha256", secret).update(text).digest("hex") });
 }
 
-/** A market that nobody's trades move far. */
+/** A market so deep that no trade moves its price far. */
 export async function openMarket(fleet: Fleet, change: object = {}): Promise<string> {
   const market = {
     question: "Will it rain?",
@@ -238,7 +238,7 @@ export async function openMarket(fleet: Fleet, change: object = {}): Promise<str
   return created.id;
 }
 
-/** A provider tells of money for a user. */
+/** A payment provider's webhook about a user's deposit. */
 export function deposit(url: string, userId: string, txRef: string, secret: string) {
   const event = { event: "deposit.completed", userId, amountUsd: 1000, txRef };
   return signedPost(url, "/payments/inbound", event, secret);

@@ -142,7 +142,7 @@ test("what signs outgoing requests is replaced while trades, questions and ancho
   await fleet.roll();
   await receivers.hear(SIGNED);
 
-  // Nothing that comes now would be believed by whoever holds the old value.
+  // A receiver that holds only the old value refuses everything from now on.
   for (const path of SIGNED) receivers.holds.set(path, [HELD[path][0]]);
   receivers.heard.clear();
   while (!SIGNED.every((path) => receivers.refused.includes(path))) await delay(10);

@@ -120,7 +120,7 @@ test("the audit status says when the whole chain was last verified", async () =>
   expect(verifiedAt).toBeLessThanOrEqual(Date.now());
 });
 
-test("an entry whose text nobody can read is listed as it stands, and the status says that the chain is broken", async () => {
+test("an entry with unreadable text is listed as it is, and the status says that the chain is broken", async () => {
   const { sql } = tenant.backend;
   const [before] = await sql`select payload from audit where seq = 2`;
   await sql`update audit set payload = '{"broken' where seq = 2`;

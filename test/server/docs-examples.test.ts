@@ -20,7 +20,7 @@ const answerOf = (id: string): Json =>
 const micro = (usd: number) => Math.round(usd * 1e6);
 
 describe("the examples", () => {
-  test("tell of purchases: the fee of the policy, the average of amount and shares", () => {
+  test("show purchases with the policy's fee and the average price of amount and shares", () => {
     const { feeBps } = answerOf("getPolicy");
     const filled = document.webhooks["order.filled"].post.requestBody.content["application/json"].example.data;
     const fills = [
@@ -39,7 +39,7 @@ describe("the examples", () => {
     }
   });
 
-  test("tell of one wallet, one market and one day", () => {
+  test("share one wallet, one market and one day", () => {
     const { wallet, positions, sellValueUsd, ...portfolio } = answerOf("getPortfolio");
     const [position] = positions;
     const { shares, avgCost, currentPrice, unrealizedPnl, sellValue, sellPnl } = position;

@@ -119,7 +119,7 @@ test("HEAD of the operations listener is GET without its body", async () => {
   expect((await send("HEAD", `${tenant.server.opsUrl}/metrics`)).bytes).toBe(0);
 });
 
-test("HEAD of the stream ends at once, says what GET says, and nobody is followed for it", async () => {
+test("HEAD of the stream ends at once, has the headers of GET, and opens no stream", async () => {
   const { body, headers, status } = await fetch(`${tenant.url}/v1/stream`, { headers: { "x-api-key": PUBLIC_KEY } });
   await body?.cancel();
   const head = await send("HEAD", `${tenant.url}/v1/stream`, { "x-api-key": PUBLIC_KEY });

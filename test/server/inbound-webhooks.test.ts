@@ -82,7 +82,7 @@ describe("is 401 Invalid signature, and nothing happens:", () => {
     ["one that is no hex", { "x-signature": "z".repeat(64) }],
     ["a stale one", { "x-timestamp": String(NOW / 1000 - 301) }],
     ["one from the future", { "x-timestamp": String(NOW / 1000 + 301) }],
-    ["a time that nobody can read", { "x-timestamp": "yesterday" }],
+    ["an unreadable time", { "x-timestamp": "yesterday" }],
     ["an admin key in its place", { "x-signature": "", "x-api-key": ADMIN_KEY }],
   ])("%s", async (_name, headers) => {
     for (const path of ["/payments/inbound/acme", "/kyc/inbound/acme"])

@@ -168,7 +168,7 @@ describe("an issuer that is away", () => {
     await expect(verify(await key.token())).rejects.toMatchObject({ code: "INTERNAL" });
   });
 
-  test("from the start lets nobody in, and is asked again after some seconds", async () => {
+  test("from the start lets no user in, and is asked again after some seconds", async () => {
     const { state, verify } = issuer();
     const key = await newKey("k1");
     state.fails = true;
@@ -229,7 +229,7 @@ describe("over real sockets", () => {
     expect((await positions({ file }, await key.token(), [])).status).toBe(200);
   });
 
-  test("a private address is never asked unless it is allowed, and nobody outside learns which", async () => {
+  test("a private address is never asked unless it is allowed, and no caller learns the address", async () => {
     const key = await newKey("k1");
     let asked = 0;
     const url = await listen(

@@ -168,7 +168,7 @@ describe("a key gives no scope that it lacks", () => {
   });
 
   test.each([
-    ["a scope that nobody knows", { scopes: ["setle"] }, 'did you mean "settle"?'],
+    ["an unknown scope", { scopes: ["setle"] }, 'did you mean "settle"?'],
     ["no scope", { scopes: [] }, "scopes"],
     ["scopes of a public key", { type: "public", scopes: ["read"] }, "only admin keys have scopes"],
     ["what is no network", { from: ["10.0.0.0/33"] }, "from.0: must be an address range"],
@@ -248,7 +248,7 @@ describe("what a key is kept to is what the log says", () => {
   });
 });
 
-test("whoever waits for the keys while this process changes them decides by those after the change", async () => {
+test("a request that waits for the keys while this process changes them is checked against the changed keys", async () => {
   const { connection } = tenant.backend.database;
   const [reader, other] = [
     connect(connection, { name: "ring", max: 2 }),

@@ -47,7 +47,7 @@ describe("the identity provider that the tenant file names", () => {
     ]);
   });
 
-  test("may say what nobody understands: trading stops, and the log, the metric and the operator's list know of it", async () => {
+  test("may send an unknown status: trading stops, and the log, the metric and the operator's list show it", async () => {
     const odd = { ...sumsubReviewed, externalUserId: "usr_odd", reviewResult: { reviewAnswer: "YELLOW" } };
     expect((await sent({ ...sumsubReviewed, externalUserId: "usr_odd" })).status).toBe(200);
     expect((await sent({ ...odd, createdAtMs: "2024-03-02 00:00:00.000" })).status).toBe(200);
@@ -127,7 +127,7 @@ describe("the identity provider that the tenant file names", () => {
     expect(await stateOf("usr_ahead")).toBeUndefined();
   });
 
-  test("is told what is missing when it decides about nobody", async () => {
+  test("learns which field is missing when its decision names no user", async () => {
     const { externalUserId: _, ...unnamed } = sumsubReviewed;
     const response = await sent(unnamed);
     expect([response.status, await response.json()]).toEqual([400, { error: expect.stringContaining("userId") }]);

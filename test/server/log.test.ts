@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-test("a log that cannot be written stops nobody", () => {
+test("a log that cannot be written stops no request", () => {
   const file = join(directory, "log");
   closeSync(openSync(file, "w"));
   const fd = openSync(file, "r");

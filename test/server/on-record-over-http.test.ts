@@ -48,7 +48,7 @@ describe("over HTTP, what no entry says counts for nothing", () => {
     await sql`update api_key set expires_at = 1000 where name = 'old'`;
   });
 
-  test("a verified user, a lifted restriction and a score of another hand let nobody trade", async () => {
+  test("a verified status, a lifted restriction and a score written straight to the tables let no user trade", async () => {
     const { sql } = tenant.backend;
     await tenant.openMarket("m1");
     for (const [id, restricted] of [
@@ -124,7 +124,7 @@ describe("over HTTP, an entry that the audit key did not seal counts for nothing
     expect((await ask("/v1/keys", ADMIN_KEY)).status).toBe(200);
   });
 
-  test("a passed check and a lifted restriction by an edited entry let nobody trade", async () => {
+  test("a passed check and a lifted restriction in an edited entry let no user trade", async () => {
     const { sql } = tenant.backend;
     const post = (path: string) => ask(path, ADMIN_KEY, { method: "POST", body: "{}" });
     await tenant.services.sequencer.submit({
@@ -156,7 +156,7 @@ describe("over HTTP, an entry that the audit key did not seal counts for nothing
 });
 
 describe("the last use of a key", () => {
-  test("is told in batches, after the request, and a later use wins whoever tells it first", async () => {
+  test("is written in batches after the request, and the later use wins whichever server writes first", async () => {
     const { sql } = tenant.backend;
     await recordKeyUse(
       sql,

@@ -66,7 +66,7 @@ describe("a limit in dollars", () => {
   });
 });
 
-test("a country that ISO 3166 lacks would block nobody: it is refused and changes nothing", async () => {
+test("a country that ISO 3166 lacks would block no user: it is refused and changes nothing", async () => {
   const answer = await put({ jurisdictions: { blocked: ["UK"] } });
   expect(await answer.clone().text()).toContain("UK is not a code; GB?");
   await expectRefusal(answer, 400, "BAD_REQUEST");

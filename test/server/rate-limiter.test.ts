@@ -28,7 +28,7 @@ describe("a process", () => {
     expect(counts).toEqual([]);
   });
 
-  test("a count that does not answer holds nobody up, and counts again when it is back", async () => {
+  test("a counter that does not answer delays no request, and counts again when it is back", async () => {
     stopTime("performance", "setTimeout", "clearTimeout");
     let away = true;
     const waiting: (() => void)[] = [];
@@ -105,7 +105,7 @@ describe("the cost of counting", () => {
     expect(statements).toBe(0);
   });
 
-  test("under a generous limit nobody waits, and every request is counted all the same", async () => {
+  test("under a generous limit no request waits, and every request is counted all the same", async () => {
     // What is known of a window is fresh for a tenth of a second, which a busy machine may need for the loop below.
     stopTime("performance");
     let counted = 0;
@@ -138,7 +138,7 @@ describe("the cost of counting", () => {
       { bucket: "new", requests: 1 },
     ]);
     await backend.sql`update request_count set window_start = window_start - 200000 where bucket = 'old'`;
-    // Whoever has a /32 of IPv6 sends from as many networks as it likes.
+    // The holder of a /32 of IPv6 can send from as many networks as it likes.
     await backend.sql`
       insert into request_count (bucket, window_start, requests)
       select 'flood ' || n, 0, 1 from generate_series(1, 25000) n`;

@@ -61,7 +61,7 @@ describe("bytes that are no request", () => {
     ["a host that is a path", 400, "GET /health HTTP/1.1\r\nhost: a/../b\r\nconnection: close\r\n\r\n"],
     ["headers over 16 KiB", 431, `GET /health HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(17_000)}\r\n\r\n`],
     ["no host", 400, "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n"],
-    ["an expectation that nobody knows", 417, "GET /health HTTP/1.1\r\nhost: x\r\nexpect: magic\r\n\r\n"],
+    ["an unknown expectation", 417, "GET /health HTTP/1.1\r\nhost: x\r\nexpect: magic\r\n\r\n"],
     ["a tunnel", 404, "CONNECT evil.example:443 HTTP/1.1\r\nhost: evil.example:443\r\n\r\n"],
     [
       "a host that makes h3 throw before any handler",

@@ -67,7 +67,7 @@ describe("a refused change is found by its request id", () => {
   });
 });
 
-test("what was accepted, and what nobody known asked for, is not remembered", async () => {
+test("accepted requests and requests of unknown callers are not remembered", async () => {
   const accepted = await trade(5);
   expect(accepted.status).toBe(200);
   const unknown = await trade(600, "pk_nobody_0123456789");

@@ -36,7 +36,7 @@ describe("POST /v1/session", () => {
     expect(await response.json()).toEqual({ userId: "usr_1", expiresAt: expect.stringMatching(/Z$/) });
     const [, ...attributes] = (response.headers.get("set-cookie") ?? "").split("; ");
     const maxAge = Number(attributes.find((one) => one.startsWith("Max-Age="))?.slice(8));
-    // Whole seconds, of which a part is over.
+    // Whole seconds, and part of the first one is over.
     expect([599, 600]).toContain(maxAge);
     expect(cookieOf(response)).toMatch(/^__Host-pm_session=[\w.-]+$/);
     expect(attributes).toEqual(
@@ -115,7 +115,7 @@ describe("the cookie", () => {
     ["empty", async () => "__Host-pm_session="],
     ["there twice", async () => `__Host-pm_session=${await userToken()}; __Host-pm_session=${await userToken()}`],
     ["under another name", async () => `pm_session=${await userToken()}`],
-  ])("that is %s is nobody", async (_name, cookie) => {
+  ])("that is %s identifies no user", async (_name, cookie) => {
     await expectRefusal(await call("GET", "/v1/positions", { cookie: await cookie() }), 401, "USER_REQUIRED");
   });
 

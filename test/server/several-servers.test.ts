@@ -45,7 +45,7 @@ const policy = (url: string, change?: object) =>
     ...(change && { body: JSON.stringify(change) }),
   });
 
-test("a request sent to every server at once with one Idempotency-Key is one trade, and all tell of it", async () => {
+test("a request sent to every server at once with one Idempotency-Key is one trade, and every server answers with it", async () => {
   const answers = await Promise.all(urls.map((url) => trade(url, 5, "once")));
   const trades = await Promise.all(answers.map((answer) => answer.json()));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);

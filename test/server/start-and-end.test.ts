@@ -21,7 +21,7 @@ const handlers = {
 
 /** Waits for requests on their way, and for the shared count, as long as a served tenant does. */
 const PRODUCTION = { lastRequestMs: undefined, countTimeoutMs: undefined };
-/** Below the 25 s after which a server that closes waits for nobody any more. */
+/** Below the 25 s after which a closing server stops waiting for clients. */
 const DRAIN_MS = 20_000;
 
 describe("closing", () => {
@@ -49,7 +49,7 @@ describe("closing", () => {
   });
 
   test("answers every request that was accepted, under load on kept connections", async () => {
-    // Every connection ends with its next answer, so nobody waits that long, unless the whole machine stands still.
+    // Every connection ends with its next answer, so no client waits that long unless the whole machine stands still.
     const server = await serve(backend, handlers, { lastRequestMs: DRAIN_MS });
     const agent = new Agent({ keepAlive: true, maxSockets: 200 });
     const broken: string[] = [];

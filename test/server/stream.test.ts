@@ -294,7 +294,7 @@ describe("a stream", () => {
   });
 });
 
-test("whoever does not read is dropped within bounds, and told to come back", async () => {
+test("a client that does not read is dropped within bounds, and told to come back", async () => {
   const stream = new EventStream(new Socket());
   let ends = 0;
   stream.onEnd = () => {
@@ -322,7 +322,7 @@ test("streams end with the server, with a time to come back", async () => {
   await expect.poll(() => received).toContain("event: snapshot");
   const startedAt = performance.now();
   await other.close();
-  // Below the 25 s after which a server that closes waits for nobody any more.
+  // Below the 25 s after which a closing server stops waiting for clients.
   expect(performance.now() - startedAt).toBeLessThan(20_000);
   await ended;
   expect(received).toMatch(/event: snapshot[\s\S]*retry: \d+\nevent: resync\ndata: {"reason":"shutdown"}/);

@@ -6,7 +6,7 @@ import { doors, type TestDoor } from "../cli/support/doors.ts";
 import { configErrorOf, parse, tenantText } from "../config/support.ts";
 import { anyMarket } from "../support/market.ts";
 
-/** Both ends of each range that may not stand in text that people read, and a half of a surrogate pair each way. */
+/** Both ends of each range that text for people may not contain, and each half of a surrogate pair. */
 const HIDDEN = [
   0x00, 0x09, 0x0a, 0x1f, 0x7f, 0x9f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069, 0xfeff, 0xd800, 0xdfff,
 ];

@@ -91,7 +91,7 @@ describe("the API over TLS", () => {
     ["two lengths", 400, "POST /v1/trade HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}"],
     ["headers over 16 KiB", 431, `GET /health HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(17_000)}\r\n\r\n`],
     ["no host", 400, "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n"],
-    ["an expectation that nobody knows", 417, "GET /health HTTP/1.1\r\nhost: x\r\nexpect: magic\r\n\r\n"],
+    ["an unknown expectation", 417, "GET /health HTTP/1.1\r\nhost: x\r\nexpect: magic\r\n\r\n"],
     ["a tunnel", 404, "CONNECT evil.example:443 HTTP/1.1\r\nhost: evil.example:443\r\n\r\n"],
   ])("%s is %i, in JSON, as over plain HTTP", async (_name, status, bytes) => {
     const response = parseRaw(await exchangeSecretly(server.port, bytes));

@@ -91,7 +91,7 @@ describe.each(["/v1/trade", "/v1/orders"])("%s refuses in the documented order",
     await operator.updatePolicy({ jurisdictions: { blocked: [] }, suitabilityRequired: false });
   });
 
-  test("a settled market is refused before whoever asks is looked at", async () => {
+  test("a settled market is refused before the user is checked", async () => {
     const marketId = await tenant.market();
     await tenant.api().settleMarket({ marketId, outcome: "no" });
     const selection = path === "/v1/trade" ? { side: "yes" } : { outcome: 1 };

@@ -27,7 +27,7 @@ const deposit = (txRef: string, amountUsd: number) => {
   });
 };
 
-/** Ends every connection to the database, the one that waits before the one that it waits for, and lets nobody back in. */
+/** Ends every connection to the database, a waiting one before the one that it waits for, and lets no new one in. */
 async function takeAway(database: string): Promise<void> {
   await elsewhere`alter database ${elsewhere(database)} with allow_connections false`;
   await elsewhere`
@@ -66,7 +66,7 @@ test("a webhook whose commit is not known is answered with 5xx and never with 20
   expect(status).toBeGreaterThanOrEqual(500);
   await elsewhere`alter database ${elsewhere(database)} with allow_connections true`;
   await holder.end({ timeout: 0 });
-  // As the provider does: again until somebody says that it has arrived.
+  // As the provider does: again until a server confirms that it has arrived.
   let repeats = 0;
   while ((await deposit("torn", 10)).status !== 200 && repeats < 2000) {
     repeats += 1;

@@ -75,7 +75,7 @@ test("a lease that its holder renews stays; one that runs out is another's, and 
   expect(new Set(Object.values(holders(sleeper)))).toEqual(new Set(["other"]));
 });
 
-test("while nothing is due a round writes nothing, and a row that a put-back clock left holds up nobody", async () => {
+test("while nothing is due a round writes nothing, and a row left by a clock that was set back delays no server", async () => {
   await owner`delete from lease`;
   const [a, b] = [server("a"), server("b")];
   await a.round();

@@ -160,7 +160,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["the audit log by a type that there is not", (api) => api.listAudit({ type: "market.settled" })],
   ["the audit log of trades", (api) => api.listAudit({ type: "trade.executed" })],
   ["the audit log of an operator", (api) => api.listAudit({ actor: "admin:ops" })],
-  ["the audit log of nobody", (api) => api.listAudit({ actor: "admin:nobody" })],
+  ["the audit log of an unknown actor", (api) => api.listAudit({ actor: "admin:nobody" })],
   ["the audit log of a user", (api) => api.listAudit({ actor: "user:u7" })],
   ["the audit log of a user by type", (api) => api.listAudit({ actor: "user:u7", type: "policy.updated" })],
 ];

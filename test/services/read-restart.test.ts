@@ -80,7 +80,7 @@ test("reads go on when the database was restarted: none hangs, none gets another
     expect(wrong).toEqual([]);
     expect(await inTime(api.getPolicy({}))).toMatchObject({ feeBps: 100 });
 
-    // Nobody reads while it is restarted: the connections end unnoticed.
+    // No request reads during the restart: the connections end unnoticed.
     await cluster.stop();
     await cluster.start();
     expect(await Promise.all(Array.from({ length: 20 }, ask))).toEqual(Array(20).fill("answered"));

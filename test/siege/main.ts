@@ -1,18 +1,18 @@
 /**
- * What other clients see during an attack: `npm run siege [-- seconds connections]`.
+ * Measures what other clients see during an attack: `npm run siege [-- seconds connections]`.
  *
- * The attack: 10,000 connections from 50 addresses, 200 of each, so that no limit of an address or in all sends one away.
- * They open at 2,000 a second and an eighth of them each stays silent, sends headers or a body byte by byte, reads no answer,
- * reads no stream of events, asks without end, sends rubbish, or breaks off a TLS handshake (to a second server of the same
- * process). One that is closed is replaced 2 s later, which makes about 1,500 new connections a second.
+ * The attack: 10,000 connections from 50 addresses, 200 of each, which is below every limit of connections. They open at
+ * 2,000 a second. An eighth of them does each of these: stays silent, sends headers byte by byte, sends a body byte by byte,
+ * reads no answer, reads no stream of events, asks without end, sends rubbish, breaks off a TLS handshake (to another server
+ * of the same process). A closed connection is replaced 2 s later, which makes about 1,500 new connections a second.
  *
- * The clients: 50 that keep their connection and 50 that open one for each request, each from an address of its own, a
- * request every 0.8 s; and a probe of `/livez`. 99 of 100 requests of each kind must be answered within 250 ms, connecting
- * included, and all of them with 200, both while the hostile connections open and then. Clients are measured in a process of
- * their own; the attackers run at the lowest priority, since they would not have this machine's processors.
+ * The clients: 50 that keep their connection, 50 that open one for each request, and a probe of `/livez`. Each client has its
+ * own address and sends a request every 0.8 s. Every answer must be 200, and 99 of 100 requests of each kind must be answered
+ * within 250 ms, connecting included, while the hostile connections open and afterwards. Clients are measured in their own
+ * process. The attackers run at the lowest priority, because real ones would not use this machine's processors.
  *
- * The figures mean little where other programs use the processors: look at the load, and at "without an attack". Needs
- * Linux, where the whole of 127.0.0.0/8 is this machine, and a descriptor limit of 17,000.
+ * The figures mean little while other programs use the processors: compare the load, and the row "without an attack". The
+ * program needs Linux, where all of 127.0.0.0/8 is this machine, and a descriptor limit of 17,000.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { loadavg } from "node:os";

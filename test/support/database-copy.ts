@@ -8,7 +8,7 @@ import { serverLogin } from "../../src/postgres/embedded/settings.ts";
 export const TEST_TENANT = "test";
 export const SERVER_LOGIN = serverLogin(TEST_TENANT);
 
-/** A migrated, empty database that nobody else uses. */
+/** A migrated, empty database for one user. */
 export interface TestDatabase {
   /** As its owner, for the `postgres` package: what sets a scene and tampers. */
   connection: ClusterConnection;
@@ -17,7 +17,7 @@ export interface TestDatabase {
   /** Both for psql and the tenant file. */
   url: string;
   serverUrl: string;
-  /** Removes it, and throws out whoever is still connected. */
+  /** Removes the database, and ends every connection to it. */
   drop(): Promise<void>;
 }
 

@@ -32,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   await renewBuild();
   const directory = await mkdtemp(`${await placeOfDatabases()}/pmctl-test-`);
-  // Open to others, because root's server runs as somebody else and would otherwise keep its files in /var/lib.
+  // Open to others, because root's server runs as another user and would otherwise keep its files in /var/lib.
   await chmod(directory, 0o755);
   const cluster = embeddedCluster(directory);
   const teardown = async () => {
@@ -65,9 +65,9 @@ async function keepFreshCluster(cluster: Cluster, place: string): Promise<void> 
 }
 
 /**
- * No test turns the power off, so nobody waits for the disk: creating and dropping databases costs checkpoints. What
- * outlives a killed process or server is the same without; tests of that have clusters of their own all the same. Nor does a
- * database live long enough to need the vacuum, whose workers would visit hundreds of them.
+ * Turns off waiting for the disk, because no test cuts the power, and creating and dropping databases costs checkpoints.
+ * Data outlives a killed process or server all the same; tests of kills have their own clusters. Vacuum is off too: databases
+ * live too briefly to need it, and its workers would visit hundreds of them.
  */
 async function forgetPower(cluster: Cluster): Promise<void> {
   const { dataDir } = await cluster.status();
@@ -80,7 +80,7 @@ async function prepareTemplate(cluster: Cluster): Promise<void> {
   try {
     await migrate(sql, { grants: GRANTS, server: SERVER_LOGIN });
   } finally {
-    // Whoever stays connected to a template stops every copy of it.
+    // An open connection to a template stops every copy of it.
     await sql.end({ timeout: 5 });
   }
 }

@@ -16,7 +16,7 @@ export interface Surroundings {
 
 let busy = false;
 
-/** Whether a command runs in this process, which leaves no room for a second one. */
+/** Whether a command runs in this process, which can run only one at a time. */
 export const isBusy = () => busy;
 
 /**

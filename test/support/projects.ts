@@ -29,10 +29,9 @@ export const OWN_FILES = [
 ];
 
 /**
- * What takes long and changes seldom: kills in a loop, standbys that go away, an upgrade and every rotation under load,
- * thousands of hostile connections, a database elsewhere and in unusual places, a log that was set back, packages as their
- * users install them, and long days of an operator by either door, over a fleet and on a terminal. CI runs it after `npm test`,
- * `npm run test:all` beside all else, and `npx vitest run` with its name. `docs/design/testing.md` says what keeps each promise.
+ * Tests that take long and whose subject changes seldom. CI runs them after `npm test`, `npm run test:all` runs them with
+ * all others, and `npx vitest run` runs them when named. `docs/design/testing.md` lists them, and for each the test in
+ * `npm test` that keeps its promise.
  */
 export const RARE = [
   ...["crash/**/*", "rotation/**/*", "siege/**/*", "ledger/standby", "cli/rolling-upgrade", "cli/set-back-log"],

@@ -1,6 +1,6 @@
 /**
- * What `pmctl up --shared` takes for many tenants of which few are busy: memory in all, the first answer of an idle tenant,
- * and what a busy one gets done beside a server of its own. `npm run bench:shared -- --tenants 500 --busy 20 --seconds 5`
+ * Measures `pmctl up --shared` with many tenants and few busy ones: total memory, an idle tenant's first answer, and a busy
+ * tenant's throughput against its own server. `npm run bench:shared -- --tenants 500 --busy 20 --seconds 5`
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";

@@ -169,7 +169,7 @@ export function strip(file: string, change: (text: string) => string = (text) =>
   pack(file, text, { rows: trailer.rows, sha256: createHash("sha256").update(text).digest("hex") });
 }
 
-/** Changes the text and puts below it a checksum and a mac that fit, as somebody with the key could. */
+/** Changes the text and appends a checksum and a mac that fit, as an attacker with the key could. */
 export function forge(file: string, change: (text: string) => string): void {
   strip(file, change);
   const { text, trailer } = unpacked(file);

@@ -87,7 +87,7 @@ export class ExampleTenant {
   readonly #operator: Operator;
   readonly #server: ServerProcess;
   readonly #emptyDatabase: () => Promise<string>;
-  /** What stands in examples for what only this tenant knows, found when it is needed. */
+  /** Placeholders of the examples and their values in this tenant, looked up when needed. */
   readonly #names: Names;
 
   private constructor(operator: Operator, server: ServerProcess, names: Names, emptyDatabase: () => Promise<string>) {

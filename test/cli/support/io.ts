@@ -25,7 +25,7 @@ export interface TestIoOptions {
   debug?: boolean;
   /** A terminal of this width on stdout and stderr. */
   terminal?: number;
-  /** What a person answers; without it nobody is there. `null` is Ctrl-C. */
+  /** A person's answers; without them there is no person at the terminal. `null` is Ctrl-C. */
   answers?: (boolean | string | null)[];
 }
 

@@ -7,7 +7,7 @@ import { newOperator, type OperatorOptions } from "../../support/operator.ts";
 /** The process's entry; Node strips its types. */
 export const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
-/** Whoever takes longer hangs. */
+/** A process that takes longer hangs. */
 const PATIENCE_MS = 150_000;
 
 export interface Finished {
@@ -26,7 +26,7 @@ export interface RunOptions {
   signal?: { name: NodeJS.Signals; at: string };
 }
 
-/** What the process itself gets to know: no CI, no colours, no tenant of whoever runs the tests. */
+/** The process's environment, without CI, colours and tenant of the person who runs the tests. */
 function environment(extra: Record<string, string> = {}): Record<string, string> {
   const { PATH = "", HOME = "", USER = "", NODE_COMPILE_CACHE = "" } = process.env;
   return { PATH, HOME, USER, NODE_COMPILE_CACHE, ...extra };

@@ -24,7 +24,7 @@ export interface Side {
   close(): Promise<void>;
 }
 
-/** Two tenants of one file and one directory: nobody serves the first, a server runs for the second. */
+/** Two tenants of one file and one directory: the first has no server, the second has one. */
 export interface TwoDoors {
   operator: Operator;
   /** The server of the second. */

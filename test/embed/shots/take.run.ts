@@ -29,7 +29,7 @@ afterAll(async () => {
   await lookOnly?.close();
 });
 
-/** Markets with a past, two of which take no trades, and users who may not or cannot trade. */
+/** Creates markets with a past, two of them closed to trades, and users who may not or cannot trade. */
 async function prepare({ tenant }: Stage): Promise<void> {
   const submit = (command: Parameters<typeof tenant.services.sequencer.submit>[0]["command"]) =>
     tenant.services.sequencer.submit({ command, actor: "admin:ops" });

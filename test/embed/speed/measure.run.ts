@@ -7,7 +7,7 @@ import { openStage, type Stage } from "../support/stage.ts";
 const ROUNDS = 7;
 const SLOW = { rate: 4, latencyMs: 150, bytesPerSec: 1_600_000 / 8 };
 
-/** Notes when the script's own contents stand in the document, and how long its longest tasks take. */
+/** Notes when the script's first contents are in the document, and how long its longest tasks take. */
 const WATCH = `window.tasks = [];
 new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)))
   .observe({ type: "longtask", buffered: true });

@@ -235,7 +235,7 @@ describe("a command that the database refuses", () => {
     },
   );
 
-  test("a turn that was not to be had is not asked for again at once: the head is locked without it", async () => {
+  test("after a turn request failed, the head is locked without a turn and no second request follows at once", async () => {
     const [journal] = bench.journals;
     await bench.run(bench.submit(depositOf("theirs"), 1));
     refuseAll(journal, "turn");

@@ -75,12 +75,12 @@ export class FakeDatabase {
     return this.#offset + this.#scheduler.now;
   }
 
-  /** The clock as it would stand had nobody ever set it back. */
+  /** The clock's time without the times it was set back. */
   latestClock(): number {
     return this.#highestOffset + this.#scheduler.now;
   }
 
-  /** Somebody sets the server's clock. */
+  /** An operator sets the server's clock. */
   stepClock(ms: number): void {
     this.#offset += ms;
     this.#highestOffset = Math.max(this.#highestOffset, this.#offset);
@@ -201,7 +201,7 @@ export class FakeDatabase {
     }
   }
 
-  /** The server has noticed that nobody is at the other end any more. */
+  /** The server has noticed that the client is gone. */
   end(session: Session): void {
     if (session.ended) return;
     session.ended = true;

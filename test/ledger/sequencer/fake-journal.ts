@@ -231,7 +231,7 @@ export class FakeJournal implements Journal {
 
   async close(): Promise<void> {}
 
-  /** The process is killed: what it sent may still arrive, and nobody hears the answers. */
+  /** The process is killed: its sent statements may still arrive, and their answers are lost. */
   crash(): void {
     this.#crashed = true;
     this.#endLater(this.#session);
@@ -239,7 +239,7 @@ export class FakeJournal implements Journal {
     if (turn) this.#scheduler.after(this.#scheduler.random.between(0, 2000), () => this.#database.endTurn(turn));
   }
 
-  /** The next statement travels on a new connection, and nobody is told. */
+  /** The next statement travels on a new connection, and no caller is told. */
   loseIdleConnection(): void {
     this.#endLater(this.#session);
     this.#session = this.#database.connect();
@@ -392,7 +392,7 @@ export class FakeJournal implements Journal {
     return random.chance(this.faults.slow) ? random.between(100, SLOWEST_MS) : random.between(0.05, longestMs);
   }
 
-  /** The server notices after a while that nobody is there: until then the session keeps its lock. */
+  /** The server notices only after a while that the client is gone: until then the session keeps its lock. */
   #endLater(session: Session): void {
     this.#scheduler.after(this.#scheduler.random.between(0, 2000), () => this.#database.end(session));
   }

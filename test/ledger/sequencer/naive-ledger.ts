@@ -247,7 +247,7 @@ export class NaiveLedger {
     const { marketId, traderId, side, sharesMicro: shares } = command;
     const book = this.#book(marketId);
     const held = this.#held(traderId, side, marketId);
-    must(held.shares >= shares, "shares were sold that nobody held");
+    must(held.shares >= shares, "shares were sold that no trader held");
     const proceeds = micro(payload.amount);
     const [own, opposite] = side === "yes" ? [book.yes, book.no] : [book.no, book.yes];
     if (book.kind === "cpmm") {

@@ -90,7 +90,7 @@ describe("the queue", () => {
     expect(code(await queued)).toBe("answered");
   });
 
-  /** Whoever hears an answer may submit again at once, in whichever later callback of the same turn. */
+  /** A caller that gets its answer may submit again at once, in any later callback of the same turn. */
   test.each(Array.from({ length: 12 }, (_, hops) => hops))(
     "a command submitted %d callbacks after an answer is not forgotten",
     async (hops) => {

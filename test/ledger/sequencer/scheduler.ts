@@ -15,7 +15,7 @@ export class Scheduler {
   readonly random: Random;
   /** Milliseconds since the simulation began. */
   now = 0;
-  /** What happened, when somebody wants to read it. */
+  /** The events of the run, for a person who debugs it. */
   notes: string[] | undefined;
   readonly #events: Event[] = [];
   #order = 0;

@@ -6,7 +6,7 @@ import { judge } from "./verdict.ts";
 const FIRST = Number(process.env.PMCTL_SIMULATION_FIRST ?? 1);
 const SEEDS = Number(process.env.PMCTL_SIMULATION_SEEDS ?? 600);
 const PARTS = 5;
-// Nobody reads the stacks of the many refusals, which take a tenth of the time.
+// Stacks of the many refusals are never read, and making them takes a tenth of the time.
 Error.stackTraceLimit = 0;
 
 const statistics = new Map<string, number>();

@@ -100,7 +100,7 @@ function refused(error: unknown): Outcome {
   return { kind: "fault", code, error };
 }
 
-/** As a service would show it: a row's version is nobody's business. */
+/** The result as a service would show it: a row's version is internal. */
 function bodyOf(result: unknown): string {
   return JSON.stringify(result ?? null, (key, value) => {
     if (key === "version") return undefined;
@@ -229,7 +229,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     }
   }
 
-  /** Somebody corrects the database server's clock, either way. */
+  /** An operator corrects the database server's clock, forwards or backwards. */
   async function clockSteps(): Promise<void> {
     for (let step = random.int(0, 2); step > 0; step--) {
       await scheduler.sleep(random.between(0, 800));

@@ -7,7 +7,7 @@ import type { Random } from "./random.ts";
 /** Something that a client wants done: one command, however often it has to be sent. */
 export interface Task {
   id: number;
-  /** Stands in the audit entries, so that the journal tells which task caused them. */
+  /** The actor of the task's audit entries, which shows in the journal which task caused them. */
   actor: string;
   /** The command as sent by one attempt; trades have a fresh id each time, as the services give them. */
   command: (attempt: string) => Command;
@@ -162,7 +162,7 @@ const deliveryOf = (sha256: string): ArrivedWebhook => ({
   body: null,
 });
 
-/** A withdrawal's owner follows from its number, so that whoever decides about it knows whose it is. */
+/** A withdrawal's owner follows from its number, so a decision about it needs no look-up. */
 const ownerOf = (withdrawal: number) => TRADERS[withdrawal % TRADERS.length] ?? "";
 
 function aboutTrader(id: number, traderId: string, random: Random): Command {

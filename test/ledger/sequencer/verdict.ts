@@ -30,7 +30,7 @@ export function judge(run: Run): void {
   checkKeys(run, entries);
 }
 
-/** While nothing fails, two busy processes answer everything; only the poisoned command has nobody to thank. */
+/** While nothing fails, two busy processes answer every command except a poisoned one. */
 function checkCalm({ command, outcome }: Attempt): void {
   if (outcome.kind !== "fault") return;
   const ours = REFUSED_BY_US.has(outcome.code) || outcome.code === "OUTCOME_UNKNOWN";
@@ -80,7 +80,7 @@ function checkJournal(run: Run): NaiveLedger {
   settleClaims(0);
   for (const entry of run.database.audit) {
     const task = tasks.get(entry.actor);
-    if (!task) throw new Disagreement(`entry ${entry.seq} was asked for by nobody: ${entry.actor}`);
+    if (!task) throw new Disagreement(`entry ${entry.seq} belongs to no command: ${entry.actor}`);
     const command = task.command(String(JSON.parse(entry.payloadText).tradeId));
     must(!isPoison(command), `entry ${entry.seq} holds what the database refuses`);
     ledger.follow(entry, command);
@@ -174,7 +174,7 @@ function checkDeliveries({ database, attempts }: Run): void {
     asked.add(sha256);
     if (outcome.kind === "done") must(kept.has(sha256), `webhook ${sha256} was acknowledged and is not kept`);
   }
-  for (const sha256 of kept) must(asked.has(sha256), `nobody delivered ${sha256}`);
+  for (const sha256 of kept) must(asked.has(sha256), `no caller delivered ${sha256}`);
 }
 
 /** The client was told that this attempt had no effect. */
@@ -231,8 +231,8 @@ function isTrade(command: Command): command is Command<"placeTrade"> | Command<"
 }
 
 /**
- * After doubt, a refusal is the end of it. The same command on the same state is the same decision, so whoever refuses
- * has seen another state, and then a statement of the earlier attempt that is still under way finds the head moved on.
+ * A refusal after an unknown outcome is final. The same command on the same state gets the same decision, so the process
+ * that refused has seen another state. A statement of the earlier attempt that is still under way then finds a moved head.
  */
 function checkNoLateEffect(run: Run, task: Task, entries: Map<string, AuditEntry[]>): void {
   const seq = Number(entries.get(task.actor)?.[0]?.seq ?? 0);

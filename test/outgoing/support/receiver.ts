@@ -27,7 +27,7 @@ export const dieMidBody: Behaviour = (res) => {
   res.write("half", () => res.destroy());
 };
 
-/** Somebody who is told, and checks with the official library whatever arrives. */
+/** A receiver that checks every delivery with the official library. */
 export class TestReceiver {
   url = "";
   /** In order of arrival, repeats too. */

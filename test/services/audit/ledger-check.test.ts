@@ -156,7 +156,7 @@ test("of a large ledger a question is answered with the last comparison of the b
   expect(await watch.failing()).toEqual([]);
 });
 
-test("the background compares everything when that is due, tells of a problem once, and finds its end", async () => {
+test("the background check compares everything when due, reports a problem once, and notices when it is solved", async () => {
   const told: string[][] = [];
   const mended = Promise.withResolvers<void>();
   let isMending = false;

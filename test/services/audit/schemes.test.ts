@@ -5,9 +5,9 @@ import type { Sql } from "../../../src/postgres/connect.ts";
 import { openTestTenant, type TestTenant } from "../../support/tenant.ts";
 
 /**
- * What somebody who owns the database can do to be paid wrongly: change a row, let the service act on it, and put the row
- * back. Nothing keeps the service from it; the recomputation of the log names what was done, and the rows are as if nothing
- * had happened. A scheme is a row of the table.
+ * How the owner of the database could be paid wrongly: change a row, let the service act on it, and put the row back. The
+ * service cannot prevent it. The rows look as if nothing had happened, but the recomputation of the log names the fraud.
+ * Each scheme is a row of the table.
  */
 interface Scheme {
   name: string;

@@ -255,7 +255,7 @@ describe("answers kept in memory", () => {
     expect(await answered(stage, read)).toMatchObject({ values: { a: 1 } });
     stage.moments.push(before);
     expect(await answered(stage, read)).toMatchObject({ values: { a: 0 } });
-    // Also when a commit on that head is the first to tell of it.
+    // Also when a commit on that head is the first to mention it.
     stage.send(before.head, ["a"]);
     stage.take(0);
     stage.acknowledge(0);
