@@ -189,12 +189,10 @@ export class FrontDoor {
     return head;
   }
 
-  /** The first scheme is the one that the client used: each further proxy appends its own. */
-  #isStrict(exchange: Exchange): boolean {
+  #isStrict({ req: { socket, headers } }: Exchange): boolean {
     const { strictTransport, addresses } = this.#options;
     if (strictTransport !== "forwarded") return strictTransport === true;
-    const scheme = exchange.header("x-forwarded-proto")?.split(",", 1)[0]?.trim().toLowerCase();
-    return scheme === "https" && addresses.peer(exchange.req.socket.remoteAddress ?? "").trusted;
+    return addresses.schemeOf(socket.remoteAddress, headers["x-forwarded-proto"]) === "https";
   }
 
   /** Ends the connection of a client that is refused too often; the body of a refused request is never read. */
