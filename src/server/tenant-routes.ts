@@ -63,18 +63,16 @@ function readerRoutes(
   const assets = readAssets();
   const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const signInAt = options.allowedOrigins.find((origin) => !origin.includes("*"));
+  const tradeAt = playground ? "/playground" : options.allowedOrigins.find((origin) => !origin.includes("*"));
   const reader = new FrameReader(publicReads, cursors, views);
-  const services = { options, assets, reader, keys: identities.keys, traders, languages };
+  const services = { options, assets, reader, keys: identities.keys, traders, tradeAt, languages };
   const portfolio = operationRoute("getPortfolio", routeServices);
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
-    ...marketRoutes({ ...options, languages, signInAt: playground ? "/playground" : signInAt }, handlers, (id) =>
-      reader.finalValue(id),
-    ),
+    ...marketRoutes({ ...options, languages, signInAt: tradeAt }, handlers, (id) => reader.finalValue(id)),
     ...(playground ? [playgroundRoute(services, playground, readers)] : []),
   ];
 }
