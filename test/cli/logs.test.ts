@@ -133,6 +133,15 @@ test("the line of a request is JSON of all its fields in their order, whatever i
   });
 });
 
+test("the line of a refused user token says what is wrong with it", () => {
+  const exchange = { requestId: "req_1", req: { method: "GET" }, route: "/", key: undefined, userId: undefined };
+  const fault = new Fault("USER_REQUIRED", "A valid user token is required", { detail: { fault: "exp-missing" } });
+  expect(JSON.parse(accessLine(exchange, 401, 0, fault))).toMatchObject({
+    errorCode: "USER_REQUIRED",
+    message: "exp is missing (A valid user token is required)",
+  });
+});
+
 test("of what a server logs beside requests neither headers nor stacks are kept", () => {
   const headers = { "x-api-key": "sk_secret" };
   const err = { type: "Error", message: "boom", stack: "at secret" };

@@ -92,7 +92,8 @@ export function register(noun: Command, host: Host): void {
  * @throws Fault USAGE, AMBIGUOUS for a prefix of several ids
  */
 async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
-  const { config } = readOperatorTenant(options.tenant);
+  const tenant = readOperatorTenant(options.tenant);
+  const { config } = tenant;
   const given = options.market?.split(",") ?? [];
   const likely = given.length > 1 ? "compare" : given.length === 1 ? "market" : "markets";
   const view = oneOf("--view", SNIPPET_VIEWS, options.view ?? likely);
@@ -104,8 +105,11 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
   if (given.length < least) throw new Fault("USAGE", "--view compare needs --market with two markets, by comma");
   if (given.some((text) => !MarketId.safeParse(text).success))
     throw new Fault("USAGE", "--market must be the id or key of a market, as `pmctl market list` shows them");
-  const { languagesFor } = await import("../../app/embed/check-embed.ts");
-  const { origin } = new URL(options.url === undefined ? config.baseUrl : checkUrl(options.url));
+  const [{ languagesFor }, { snippetOrigin }] = await Promise.all([
+    import("../../app/embed/check-embed.ts"),
+    import("../../app/embed/snippet-origin.ts"),
+  ]);
+  const origin = options.url === undefined ? await snippetOrigin(tenant) : new URL(checkUrl(options.url)).origin;
   const marketIds = await findMarkets(given, options, io);
   const title = String(languagesFor(config).choose(locale === undefined ? [] : [locale]).messages["page.marketFrame"]);
   await io.output.print(snippetWithPolicy(form, { origin, view, theme, marketIds, locale, title }), snippetView);

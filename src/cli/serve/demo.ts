@@ -9,7 +9,7 @@ import { portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
-type DemoAddresses = Awaited<ReturnType<typeof addresses>> & { crowd: readonly string[] };
+export type DemoAddresses = Awaited<ReturnType<typeof addresses>> & { crowd: readonly string[] };
 
 const summaryView: View<DemoSummary, DemoSummary> = {
   kind: "record",
@@ -22,8 +22,9 @@ const summaryView: View<DemoSummary, DemoSummary> = {
   ],
 };
 
-const addressView: View<DemoAddresses, DemoAddresses> = {
+export const addressView: View<DemoAddresses, DemoAddresses> = {
   kind: "text",
+  atOnce: true,
   text: ({
     url,
     playgroundUrl,

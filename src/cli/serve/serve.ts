@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Command } from "commander";
+import { commandPrefix } from "../../config/environment.ts";
 import { commandHost } from "../../config/hosts.ts";
 import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { type Survival, warningsOf } from "../../domain/durability.ts";
@@ -118,4 +119,6 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   io.output.note("Stopping: finishing what is under way");
   await interrupts.during((next) => server.drain(next));
   await server.close();
+  if (ready.config.database === "embedded")
+    io.output.note(`The embedded database goes on running: ${commandPrefix()}pmctl db stop ends it`);
 }

@@ -177,6 +177,6 @@ export function guideTo(kind: FileKind): SchemaGuide {
 /** Schema files for editors, by name, with their content. */
 export function schemaFiles(...kinds: FileKind[]): Record<string, string> {
   return Object.fromEntries(
-    kinds.map((kind) => [`${kind}.schema.json`, `${JSON.stringify(jsonSchemaOf(kind), null, 2)}\n`]),
+    kinds.map((kind) => [`${kind}.schema.json`, `${JSON.stringify(jsonSchemaOf(kind), null, 1)}\n`]),
   );
 }
