@@ -36,11 +36,11 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // A locale that is not installed makes bash and others complain among what tests read.
     env: { LC_ALL: "C" },
-    // Bounds for what hangs, not for what is slow: a busy machine may take ten times what a quiet one does.
-    testTimeout: 180_000,
-    hookTimeout: 300_000,
+    // Bounds for what hangs, not for what is slow: a busy machine may take twenty times what a quiet one does.
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
     teardownTimeout: 60_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 180_000 } },
     projects: [
       {
         extends: true,
