@@ -28,14 +28,30 @@ class LongestFirst extends BaseSequencer {
 const globalSetup = ["test/support/global-setup.ts"];
 
 export default defineConfig({
+  // Node's own conditions of resolution, and none of a bundler's: tests load what the installed program loads.
+  plugins: [
+    {
+      name: "conditions-of-node",
+      configResolved: ({ ssr }) => {
+        ssr.resolve = { ...ssr.resolve, conditions: ["node"] };
+      },
+    },
+  ],
   test: {
     pool: "forks",
+    // Node loads the modules itself, as it does for the program: no transformation, no wrapper around each import.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     reporters: ["default", "./test/support/skipped-tests.ts"],
     // Two more than two cores: many tests wait for a process, a commit or a browser.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    // A locale that is not installed makes bash and others complain among what tests read.
-    env: { LC_ALL: "C" },
+    env: {
+      // A locale that is not installed makes bash and others complain among what tests read.
+      LC_ALL: "C",
+      // Workers and the commands that tests run as processes share what V8 compiled, as an installed program does: half of what
+      // starting one costs. The directory outlives the run, because processes still write there while it ends.
+      NODE_COMPILE_CACHE: join(TESTS, "output/compile-cache"),
+    },
     // Bounds for what hangs, not for what is slow: a busy machine may take twenty times what a quiet one does.
     testTimeout: 900_000,
     hookTimeout: 900_000,

@@ -38,7 +38,7 @@ const CLAIMS = [
   ["iss, aud", "where the tenant file states them", "The values of `issuer` and `audience`."],
 ];
 const SIGN_IN =
-  "Your server signs a JWT for each user, with the algorithm and the key that the tenant file states under `auth.jwt` (`HS256`: the UTF-8 bytes of the secret). Requests send it as `Authorization: Bearer`, beside `x-api-key`. A token with a wrong or missing claim is answered with `USER_REQUIRED`.";
+  "Your server signs a JWT for each user, with the algorithm and the key that the tenant file states under `auth.jwt` (`HS256`: the UTF-8 bytes of the secret). Requests send it as `Authorization: Bearer`, beside `x-api-key`. A token with a wrong or missing claim is answered with `USER_REQUIRED`. The holder of the admin key reads which claim it was: `pmctl why` with the answer's `Request-Id`, or `pmctl audit security`.";
 
 /** The first page: how to begin, what holds for all requests, and every operation in a line. */
 export function overviewPage(reference, searchScript) {

@@ -3,6 +3,7 @@ import type { TenantSession } from "../app/tenant/session.ts";
 import { readPages } from "../client/pages.ts";
 import type { Api, OperationId, Operations, Page, WireInput, WireResult } from "../contract/operations.ts";
 import { type CommandContext, type CommandModule, type Host, type Io, withSession } from "./command.ts";
+import { NOT_CONFIRMED } from "./errors.ts";
 import { knownUser } from "./input/names.ts";
 import { DEFAULT_LIMIT, limitOption } from "./input/paging.ts";
 import { declined, mustAsk } from "./input/prompts.ts";
@@ -128,7 +129,8 @@ function tied<Id extends OperationId, Options extends object>(
     const command = name === undefined ? noun : noun.command(name);
     if (summary !== undefined) command.description(summary);
     takes?.(command);
-    host.add<Options>(command, prints, async (context) => {
+    const told: Prints = asks ? { ...prints, ends: { 3: NOT_CONFIRMED, ...prints.ends } } : prints;
+    host.add<Options>(command, told, async (context) => {
       check?.(context);
       const { options, args, io } = context;
       const ask = asks !== undefined && mustAsk(options, io.prompts);

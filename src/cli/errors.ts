@@ -35,6 +35,20 @@ export const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], st
   130: "interrupted",
 };
 
+/** What a command ends with in cases of its own, and which. Any command may end with 0, 1, 6 or 130. */
+export type Ends = { readonly [Code in keyof typeof EXIT_MEANINGS]?: string };
+
+const meantBy = <Code extends keyof typeof EXIT_MEANINGS>(...codes: Code[]): Ends =>
+  Object.fromEntries(codes.map((code) => [code, EXIT_MEANINGS[code]]));
+
+/** Of a command that reads files of the directory alone: it may name a tenant that is not there. */
+export const READS_FILES = meantBy(EXIT.notFound);
+/** Of a command that works at a tenant's database. */
+export const USES_DATABASE = meantBy(EXIT.notFound, EXIT.unreachable);
+/** Of a command that goes to a tenant's server or to its database. */
+export const ASKS_TENANT = meantBy(EXIT.denied, EXIT.notFound, EXIT.unreachable);
+export const NOT_CONFIRMED = "not confirmed: nothing was done";
+
 /** What a process ends with. */
 export type ExitCode = number;
 

@@ -25,7 +25,7 @@ const FAULTS = {
     meaning: "the key is missing, unknown, expired or not used from its networks",
     next: "pmctl key list --via db",
   },
-  USER_REQUIRED: { status: 401, exit: 4, meaning: "no valid user token" },
+  USER_REQUIRED: { status: 401, exit: 4, meaning: "no valid user token", next: "pmctl audit security" },
   SIGNATURE_INVALID: {
     status: 401,
     exit: 4,

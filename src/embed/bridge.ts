@@ -26,6 +26,8 @@ export interface BridgeHandlers {
 export interface Bridge {
   /** Whether the page around may trade here. */
   readonly mayTrade: boolean;
+  /** Whether readers can sign in on the page around. */
+  readonly signsIn: boolean;
   needToken(reason: "start" | "expiring" | "refused"): void;
   tell<Name extends EventName>(name: Name, detail: EventDetails[Name]): void;
   /** Asks the page to bring the frame's top into sight, or the reader back to where they were before it did. */
@@ -68,6 +70,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
   send({ type: "ready", view: viewOf(location.pathname), mayTrade, title: document.title });
   return {
     mayTrade,
+    signsIn: query.get("signIn") !== "0",
     needToken: (reason) => send({ type: "token-needed", reason }),
     tell: (name, detail) => send({ type: "event", name, detail }),
     scroll(to) {

@@ -1,3 +1,4 @@
+import type { FrameData } from "../contract/resources/embed.ts";
 import type { MessageKey } from "../locales/messages.ts";
 import type { Speaker, Values } from "../locales/speaker.ts";
 import { isPassing, type Refused } from "./api.ts";
@@ -12,7 +13,9 @@ export interface Words {
   text?: string;
   key?: MessageKey;
   values?: Values;
-  offer?: Offer;
+  offer?: Offer | undefined;
+  /** The page that the value `name` leads to. */
+  href?: string;
   /** Seconds until it makes sense to try again. */
   waitSec?: number;
 }
@@ -77,6 +80,11 @@ const OF_THE_USER: readonly string[] = [
   "JURISDICTION_BLOCKED",
   "SUITABILITY_REQUIRED",
 ];
+
+/** Where a reader can do what this page does not let them. */
+export function wordsOfElsewhere({ name, tradeAt }: FrameData, key: "ticket.lookOnly" | "portfolio.elsewhere"): Words {
+  return tradeAt === null ? { key: "ticket.lookHere" } : { key, values: { name }, href: tradeAt };
+}
 
 export const mayHaveHappened = ({ code }: Refused): boolean => UNSURE.includes(code);
 export const saysNothing = ({ code }: Refused): boolean => AT_THE_DOOR.includes(code);

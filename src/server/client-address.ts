@@ -37,6 +37,15 @@ export class ClientAddresses {
     return (trusted ? this.#forwarded(forwardedFor) : undefined) ?? address;
   }
 
+  /** The scheme that the client used, where one of our proxies says: the first, since each further proxy appends its own. */
+  schemeOf(peer: string | undefined, forwardedProto: string | string[] | undefined): string | undefined {
+    if (!this.peer(peer ?? "").trusted) return undefined;
+    return String(forwardedProto ?? "")
+      .split(",", 1)[0]
+      ?.trim()
+      .toLowerCase();
+  }
+
   /** The other end of a connection: a client, or one of our proxies. */
   peer(text: string): Peer {
     const known = this.#peers.get(text);

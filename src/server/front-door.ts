@@ -12,7 +12,7 @@ import { isBodyOutstanding } from "./body.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Connections } from "./connections/connections.ts";
 import type { Cors } from "./cors.ts";
-import { Exchange } from "./exchange.ts";
+import { type Attempt, Exchange } from "./exchange.ts";
 import { requestLogger } from "./observe/log.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { noteRequest } from "./observe/security-watch.ts";
@@ -92,7 +92,7 @@ export class FrontDoor {
       } catch (error) {
         fault = toFault(error);
         if (fault.status >= 500) this.#log(exchange, route, fault);
-        this.#remember(exchange, fault);
+        this.#remember(exchange, route, fault);
         answer = (fault.code !== "UNKNOWN_HOST" && route.refuse?.(exchange, fault)) || refusal(fault);
       }
       this.inFlight -= 1;
@@ -161,8 +161,10 @@ export class FrontDoor {
     return undefined;
   }
 
-  /** Remembers refusals of authenticated callers only, so that anonymous ones cannot displace them. */
-  #remember({ requestId, attempt }: Exchange, { status, code, message, detail }: Fault): void {
+  /** Remembers refusals of callers with a known key only, so that others cannot displace them. */
+  #remember(exchange: Exchange, route: Route, fault: Fault): void {
+    const { requestId, attempt = refusedToken(exchange, route, fault) } = exchange;
+    const { status, code, message, detail } = fault;
     if (!attempt) return;
     this.#options.refusals.remember({
       ...attempt,
@@ -187,12 +189,10 @@ export class FrontDoor {
     return head;
   }
 
-  /** The first scheme is the one that the client used: each further proxy appends its own. */
-  #isStrict(exchange: Exchange): boolean {
+  #isStrict({ req: { socket, headers } }: Exchange): boolean {
     const { strictTransport, addresses } = this.#options;
     if (strictTransport !== "forwarded") return strictTransport === true;
-    const scheme = exchange.header("x-forwarded-proto")?.split(",", 1)[0]?.trim().toLowerCase();
-    return scheme === "https" && addresses.peer(exchange.req.socket.remoteAddress ?? "").trusted;
+    return addresses.schemeOf(socket.remoteAddress, headers["x-forwarded-proto"]) === "https";
   }
 
   /** Ends the connection of a client that is refused too often; the body of a refused request is never read. */
@@ -223,6 +223,13 @@ export class FrontDoor {
 /** The refusal of a request under a host of no tenant. */
 export function unknownHost(): Fault {
   return new Fault("UNKNOWN_HOST", "No tenant is served under this host");
+}
+
+/** The attempt of a caller whose key is known and whose user is not. A read without any token is a page that looks who is signed in. */
+function refusedToken({ key, req }: Exchange, { operation }: Route, { code, detail }: Fault): Attempt | undefined {
+  if (code !== "USER_REQUIRED" || !key || operation === undefined) return undefined;
+  if (detail.fault === "no-token" && (req.method === "GET" || req.method === "HEAD")) return undefined;
+  return { operation, actor: `${key.type}:${key.name}`, userId: null, marketId: null };
 }
 
 /** @throws Fault RATE_LIMITED */

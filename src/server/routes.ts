@@ -27,6 +27,8 @@ export interface Route {
   /** Empty for any. */
   method: HTTPMethod | "";
   path: string;
+  /** The operation that it answers, where a user's token may be refused. */
+  operation?: OperationId | "streamEvents";
   /** Whether pages on the tenant's listed origins may read its answers. */
   forBrowsers: boolean;
   /** Whether its answers count as trades in the metrics. */
@@ -118,6 +120,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   return {
     method: operation.method,
     path: operation.path,
+    operation: id,
     forBrowsers: isForBrowsers(operation),
     ...(operation.trades ? { trades: true } : {}),
     async answer(exchange) {

@@ -3,6 +3,7 @@ import { H3 } from "h3";
 import { FastResponse } from "srvx";
 import { NodeRequest } from "srvx/node";
 import { operationIds, operations } from "../contract/operations.ts";
+import { HostNames } from "../domain/access/host-names.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { Languages } from "../locales/languages.ts";
 import { Origins } from "./access/origins.ts";
@@ -17,6 +18,7 @@ import { FrameReader } from "./pages/embed-data.ts";
 import { embedRoutes } from "./pages/embed-page.ts";
 import { marketRoutes } from "./pages/market/market-routes.ts";
 import { playgroundRoute } from "./pages/playground-page.ts";
+import { ReaderAddress } from "./pages/reader-address.ts";
 import { errorBody, SECURITY_HEADERS, sendRest, toFault } from "./responses.ts";
 import { operationRoute, type Route, type RouteServices } from "./routes.ts";
 import { auditRoute } from "./streams/audit-route.ts";
@@ -27,7 +29,9 @@ import type { TenantOptions } from "./tenant-options.ts";
  * @param stream the route of the stream of events, where the tenant has one
  */
 export function tenantRoutes(options: TenantOptions, services: RouteServices, stream: Route | undefined): Route[] {
-  const { baseUrl, tenantId } = options;
+  const { baseUrl, tenantId, hosts = [] } = options;
+  const { addresses } = services.identities;
+  const readers = new ReaderAddress({ baseUrl, hosts: new HostNames(hosts), addresses });
   const { checks } = options.services;
   const own = [
     ...sessionRoutes(services),
@@ -41,8 +45,8 @@ export function tenantRoutes(options: TenantOptions, services: RouteServices, st
     ...served.flatMap((id) => (isOwn(id) ? [] : (operationRoute(id, services) ?? []))),
     ...own,
     openApiRoute({ served, baseUrl, tenantId, stream: stream !== undefined }),
-    ...docsRoutes({ baseUrl, tenantId }),
-    ...readerRoutes(options, services, stream),
+    ...docsRoutes({ readers, tenantId }),
+    ...readerRoutes(options, services, stream, readers),
   ];
 }
 
@@ -51,6 +55,7 @@ function readerRoutes(
   { embed: options, playground, pool, services: { cursors, views, publicReads = pool } }: TenantOptions,
   routeServices: RouteServices,
   stream: Route | undefined,
+  readers: ReaderAddress,
 ): Route[] {
   if (!options) return [];
   const { handlers, identities } = routeServices;
@@ -58,19 +63,17 @@ function readerRoutes(
   const assets = readAssets();
   const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const signInAt = options.allowedOrigins.find((origin) => !origin.includes("*"));
+  const tradeAt = playground ? "/playground" : options.allowedOrigins.find((origin) => !origin.includes("*"));
   const reader = new FrameReader(publicReads, cursors, views);
-  const services = { options, assets, reader, keys: identities.keys, traders, languages };
+  const services = { options, assets, reader, keys: identities.keys, traders, tradeAt, languages };
   const portfolio = operationRoute("getPortfolio", routeServices);
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
-    ...marketRoutes({ ...options, languages, signInAt: playground ? "/playground" : signInAt }, handlers, (id) =>
-      reader.finalValue(id),
-    ),
-    ...(playground ? [playgroundRoute(services, playground)] : []),
+    ...marketRoutes({ ...options, languages, signInAt: tradeAt }, handlers, (id) => reader.finalValue(id)),
+    ...(playground ? [playgroundRoute(services, playground, readers)] : []),
   ];
 }
 

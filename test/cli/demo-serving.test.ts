@@ -89,6 +89,18 @@ describe("a demo that serves", () => {
     expect(Date.parse((market as { closeAt: string }).closeAt) - Date.now()).toBeLessThan(110_000);
   });
 
+  test("names the address where it runs in its documents, on its page and in a snippet", async () => {
+    const { stdout } = await pmctlHere(["embed", "snippet", "-o", "json"], directory);
+    expect(JSON.parse(stdout).scriptUrl).toBe(`${printed.url}/assets/v1/embed.js`);
+    const [docs, embed, play] = await Promise.all(
+      ["/docs/markets", "/docs/embed", "/playground"].map(async (path) => (await fetch(printed.url + path)).text()),
+    );
+    expect(docs).toContain(`curl ${printed.url}/v1/markets`);
+    expect(embed).toContain(`${printed.url}/assets/v1/embed.js`);
+    expect(play).toContain(`"origin":"${printed.url}"`);
+    expect(`${docs}${embed}${play}`).not.toContain("127.0.0.1:8080");
+  });
+
   test("gives the doctor nothing to say", async () => {
     const { stdout } = await pmctlHere(["doctor", "-o", "json"], directory);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string }[] };

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EXAMPLES, examplesOf } from "../../src/cli/output/examples/examples.ts";
 import { completeProgram } from "../../src/cli/program.ts";
@@ -6,7 +6,13 @@ import { ExampleTenant, examplesOfPage, NOWHERE, reasonNotToRun } from "./suppor
 import { leavesOf } from "./support/leaves.ts";
 
 const help = EXAMPLES.map(({ line }) => line);
-const handbook = examplesOfPage(readFileSync(new URL("../../docs/guides/handbook.md", import.meta.url), "utf8"));
+const ROOT = new URL("../../", import.meta.url).pathname;
+const pageAt = (file: string) => examplesOfPage(readFileSync(ROOT + file, "utf8"));
+const handbook = pageAt("docs/guides/handbook.md");
+// A test of the tour runs the other pages.
+const guides = [
+  ...new Set(["README.md", "docs/start/go-live.md", ...globSync("docs/guides/*.md", { cwd: ROOT })].flatMap(pageAt)),
+];
 const leaves = leavesOf(await completeProgram());
 
 describe("every command", () => {
@@ -32,9 +38,10 @@ const isRestore = (line: string) => line.startsWith("db restore");
 
 describe.each([
   ["the handbook", handbook.filter((line) => !isRestore(line))],
-  // A line that both have is run where it comes first.
-  ["the help", help.filter((line) => !handbook.includes(line))],
-  ["the handbook on restoring", handbook.filter(isRestore)],
+  ["another guide", guides.filter((line) => !handbook.includes(line) && !isRestore(line))],
+  // A line that several have is run where it comes first.
+  ["the help", help.filter((line) => ![...handbook, ...guides].includes(line))],
+  ["a guide on restoring", guides.filter(isRestore)],
 ])("an example of %s", (page, lines) => {
   if (page === "the help") beforeAll(() => tenant.putBack());
 

@@ -1,22 +1,23 @@
 import { copyFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { newOperator, type Operator } from "../support/operator.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Operator } from "../support/operator.ts";
 
 /** The texts that the YAML library was given, in order. */
-const parsed = vi.hoisted((): string[] => []);
-vi.mock("yaml", async (original) => {
-  const yaml = await original<typeof import("yaml")>();
-  const parseDocument: typeof yaml.parseDocument = (text, options) => {
-    parsed.push(text);
-    return yaml.parseDocument(text, options);
-  };
-  return { ...yaml, parseDocument };
-});
-
+const parsed: string[] = [];
 let operator: Operator;
 
 beforeAll(async () => {
+  // The library is CommonJS: modules that import it from here on take what stands in its exports now.
+  const yaml = createRequire(import.meta.url)("yaml") as typeof import("yaml");
+  const { parseDocument } = yaml;
+  const noted: typeof parseDocument = (text, options) => {
+    parsed.push(text);
+    return parseDocument(text, options);
+  };
+  Object.assign(yaml, { parseDocument: noted });
+  const { newOperator } = await import("../support/operator.ts");
   operator = await newOperator();
   await operator.run("init", "acme");
   const markets = join(operator.directory, "tenants/acme/markets");

@@ -133,6 +133,15 @@ test("the line of a request is JSON of all its fields in their order, whatever i
   });
 });
 
+test("the line of a refused user token says what is wrong with it", () => {
+  const exchange = { requestId: "req_1", req: { method: "GET" }, route: "/", key: undefined, userId: undefined };
+  const fault = new Fault("USER_REQUIRED", "A valid user token is required", { detail: { fault: "exp-missing" } });
+  expect(JSON.parse(accessLine(exchange, 401, 0, fault))).toMatchObject({
+    errorCode: "USER_REQUIRED",
+    message: "exp is missing (A valid user token is required)",
+  });
+});
+
 test("of what a server logs beside requests neither headers nor stacks are kept", () => {
   const headers = { "x-api-key": "sk_secret" };
   const err = { type: "Error", message: "boom", stack: "at secret" };
@@ -150,7 +159,7 @@ test("logs shows what a serving process answered, and holds no key of a request"
     const { stdout } = await operator.run("logs", "acme", "--request", requestId, "-o", "json");
     return JSON.parse(stdout) as LogLine[];
   };
-  await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 10_000, interval: 200 });
+  await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 60_000, interval: 200 });
   const [line] = await logs();
   expect(line).toMatchObject({ kind: "access", method: "GET", route: "/v1/policy", status: 401, key: null });
   expect(line?.errorCode).toMatch(/^[A-Z_]+$/);

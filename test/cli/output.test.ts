@@ -149,8 +149,8 @@ describe("formats", () => {
     [{ operation: "getUser" }, "userId", "userId.x"],
     [{ operation: "getMarket" }, "meta.source.name", "id.0"],
     [{ operation: "listAudit", rows: "entries" }, "payload.marketId", "entries"],
-    [{ tenantFile: true, and: "file" }, "policy.feeBps", "policy.feeBsp"],
-    [{ names: "tenant plan" }, "plan.changes", "changes"],
+    [{ tenantFile: true, and: "file", ends: {} }, "policy.feeBps", "policy.feeBsp"],
+    [{ names: "tenant plan", ends: {} }, "plan.changes", "changes"],
   ] as const)("before it runs, a command with %o takes --fields %s and refuses %s", (prints, right, wrong) => {
     expect(() => requireFields(prints, [right])).not.toThrow();
     expect(() => requireFields(prints, [right, wrong])).toThrow(`There is no field ${wrong}; there are: `);

@@ -22,7 +22,7 @@ async function answersTo(ask: string, keys: readonly string[]): Promise<unknown[
   const child = spawn("script", ["-qec", `stty rows 24 cols 80; ${quoted}`, "/dev/null"], {
     env: { ...process.env, TERM: "xterm", SHELL: "/bin/sh" },
     stdio: ["pipe", "pipe", "ignore"],
-    timeout: 20_000,
+    timeout: 60_000,
   });
   let seen = "";
   let next = 0;

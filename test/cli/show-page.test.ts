@@ -58,12 +58,10 @@ describe("serve --open and --qr", () => {
   test("open the widget's page, whose address holds nothing but where it is, and say that a phone cannot reach a loopback", async () => {
     await browser(`echo "$@" > ${opened}.new && /bin/mv ${opened}.new ${opened}`);
     await serving(["--open", "--qr"], async ({ url, errors }) => {
-      await expect
-        .poll(() => readFile(opened, "utf8").catch(() => ""), { timeout: 10_000 })
-        .toBe(`${url}/embed/markets\n`);
+      await expect.poll(() => readFile(opened, "utf8").catch(() => "")).toBe(`${url}/embed/markets\n`);
       expect((await fetch(`${url}/embed/markets`)).status).toBe(200);
       await expect
-        .poll(errors, { timeout: 10_000 })
+        .poll(errors)
         .toContain(
           "A phone cannot reach this server, which listens on 127.0.0.1 alone. With --host 0.0.0.0 it listens on the network too",
         );
@@ -79,11 +77,11 @@ describe("serve --open and --qr", () => {
     async (_why, script) => {
       await browser(script);
       await serving(["--open", "--qr", "--host", "0.0.0.0"], async ({ url, errors }) => {
-        await expect.poll(errors, { timeout: 10_000 }).toMatch(/No browser could be opened here: open \S+ yourself/);
+        await expect.poll(errors).toMatch(/No browser could be opened here: open \S+ yourself/);
         expect((await fetch(`${url}/health`)).status).toBe(200);
         if (address === undefined) return;
         const shown = `http://${address}:${new URL(url).port}/embed/markets`;
-        await expect.poll(errors, { timeout: 10_000 }).toContain(shown);
+        await expect.poll(errors).toContain(shown);
         expect(errors()).toMatch(/[▀▄█]{7}/);
         expect((await fetch(shown)).status).toBe(200);
       });

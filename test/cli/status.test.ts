@@ -42,6 +42,8 @@ test("a tenant that nobody serves is out of order where its file expects a serve
   expect(shown).toContain(server.url);
   const { stdout: rows } = await operator.run("doctor", "acme", "-o", "tsv");
   expect(rows.split("\n").filter((row) => row.split("\t")[1] === "health")).toHaveLength(1);
+  // `init` writes an address that cannot be registered, so a page loads the widget from the server.
+  expect((await json("embed", "snippet")).shown.scriptUrl).toBe(`${server.url}/assets/v1/embed.js`);
   const { pid } = server.child;
   const [line] = (await json("status", "acme")).shown;
   expect(line).toMatchObject({
@@ -113,4 +115,10 @@ test("warnings about how a tenant is set up are one line on a screen", async () 
   const { stdout } = await operator.run("doctor", "acme", "-o", "table");
   const warnings = stdout.split("\n").filter((line) => line.startsWith("WARN  acme"));
   expect(warnings.filter((line) => /webhook secrets|archive|backup|replication/.test(line))).toHaveLength(1);
+});
+
+test("a server that ends says that its embedded database goes on, and how to stop it", async () => {
+  const server = await operator.serve("acme");
+  expect(await server.kill("SIGINT")).toBe(130);
+  expect(server.errors()).toMatch(/The embedded database goes on running: (npx )?pmctl db stop ends it\n$/);
 });

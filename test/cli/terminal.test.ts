@@ -2,6 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chooseMarket, marketArgument, marketsIn } from "../../src/cli/market/market-choice.ts";
+import { Output } from "../../src/cli/output/output.ts";
+import { addressView, type DemoAddresses } from "../../src/cli/serve/demo.ts";
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
@@ -17,6 +19,16 @@ describe("the pager", () => {
     expect(pagerCommand({ PAGER: "more", PMCTL_PAGER: "less -S" })).toBe("less -S");
     for (const off of ["", "cat", " "]) expect(pagerCommand({ PAGER: "more", PMCTL_PAGER: off })).toBeUndefined();
   });
+});
+
+test("what a demo prints before it serves is written at once on a small screen: a pager would hold it up and take its Ctrl-C", async () => {
+  const written: string[] = [];
+  const pager = async (): Promise<boolean> => expect.unreachable("a pager");
+  const sink = { isTTY: true, rows: 5, columns: 80, write: (text: string) => written.push(text) };
+  const output = new Output({ stdout: sink, stderr: sink, pager });
+  const curl = Array.from({ length: 30 }, (_, line) => `curl ${line}`);
+  await output.print({ ...({} as DemoAddresses), crowd: [], tryNext: [], curl }, addressView);
+  expect(written.join("")).toContain("curl 29");
 });
 
 describe.each(doors)("choosing a market through the %s door", (_name, open) => {

@@ -82,7 +82,7 @@ describe("many tenants in one process", () => {
       async () => expect((await tenants()).map(({ state }) => state)).toEqual(["idle", "failed", "idle"]),
       { timeout: 60_000, interval: 100 },
     );
-    await vi.waitFor(async () => expect(await sessionsOf("acme")).toEqual([]), { timeout: 20_000, interval: 100 });
+    await vi.waitFor(async () => expect(await sessionsOf("acme")).toEqual([]), { timeout: 60_000, interval: 100 });
     // What a command changes past the server is noticed, and done in time.
     const { id } = await closingMarket("acme");
     await vi.waitFor(async () => expect(await isClosingRecorded("acme", id)).toBe(true), {
@@ -98,10 +98,10 @@ describe("many tenants in one process", () => {
     const late = () => ask(hostOf("broken"));
     expect(await late()).toMatchObject({ status: 404, code: "UNKNOWN_HOST" });
     await operator.edit("broken", (file) => file.replace("version: 2", "version: 1"));
-    await vi.waitFor(() => expect(said()).toContain("broken is served from now on"), { timeout: 20_000 });
+    await vi.waitFor(() => expect(said()).toContain("broken is served from now on"), { timeout: 60_000 });
     expect(await late()).toMatchObject({ status: 500, code: "DATABASE_UNAVAILABLE" });
     expect(await operator.run("apply", "broken")).toMatchObject({ exitCode: 0 });
-    await vi.waitFor(async () => expect(await late()).toMatchObject({ status: 200 }), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await late()).toMatchObject({ status: 200 }), { timeout: 60_000 });
 
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect(await ask(hostOf("zeta"), "/health", { agent })).toMatchObject({ status: 200 });
@@ -112,7 +112,7 @@ describe("many tenants in one process", () => {
       const [, neighbour] = await Promise.all([
         vi.waitFor(
           async () => expect(await ask(hostOf("acme"))).toMatchObject({ status: 500, code: "DATABASE_UNAVAILABLE" }),
-          { timeout: 10_000 },
+          { timeout: 60_000 },
         ),
         ask(hostOf("zeta"), "/health", { agent }),
       ]);
@@ -123,7 +123,7 @@ describe("many tenants in one process", () => {
       await inDatabase("zeta", (sql) => sql`alter database acme connection limit -1`);
       agent.destroy();
     }
-    await vi.waitFor(async () => expect(await ask(hostOf("acme"))).toMatchObject({ status: 200 }), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await ask(hostOf("acme"))).toMatchObject({ status: 200 }), { timeout: 60_000 });
     expect(await ended(child)).toBe(0);
   });
 

@@ -8,7 +8,8 @@ import type { TenantConfig } from "../../src/config/tenant-config.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { tenantPath } from "../../src/config/workspace.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import { doors, type TestDoor } from "./support/doors.ts";
+import { userToken } from "../server/support/harness.ts";
+import { ADMIN_KEY, doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 
 let directory = "";
@@ -99,6 +100,17 @@ describe.each(doors)("why %s", (kind, open) => {
     const [, second] = [await refused(600), await refused(700)];
     const { exit, stdout } = await why(second.slice(4, 20), "json");
     expect({ exit, id: JSON.parse(stdout).refusal?.requestId }).toEqual({ exit: 0, id: second });
+  });
+
+  test("a refused user token is explained with the claim and the remedy", async () => {
+    const answer = await fetch(`${door.url}/v1/wallet`, {
+      headers: { "x-api-key": ADMIN_KEY, authorization: `Bearer ${await userToken({ exp: undefined })}` },
+    });
+    const { exit, stdout } = await why(answer.headers.get("request-id") ?? "");
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/because\s+exp is missing: set exp to at most 86400 seconds after iat/);
+    expect(stdout).toMatch(/told\s+401 USER_REQUIRED: A valid user token is required/);
+    expect(stdout).toMatch(/request\s+getWallet by admin:ops, /);
   });
 
   test("a limit that was set live names who set it and why, beside what the file says", async () => {

@@ -94,7 +94,7 @@ test("the frame is as high as the view that the reader moves to, and a large bla
   const content = () => frame.evaluate<number>("Math.ceil(document.documentElement.getBoundingClientRect().height)");
   const height = () => page.locator("iframe").evaluate((one) => one.clientHeight);
   const blank = async () => (await height()) - (await content());
-  await expect.poll(blank, { timeout: 15_000 }).toBe(0);
+  await expect.poll(blank).toBe(0);
   const card = await height();
   expect(card).toBeLessThan(600);
   await frame.locator('[data-pm="card-yes"]').click();
@@ -102,7 +102,7 @@ test("the frame is as high as the view that the reader moves to, and a large bla
   await expect.poll(height).toBeGreaterThan(card);
   await expect.poll(blank).toBe(0);
   await frame.locator('[data-pm="back"]').click();
-  await expect.poll(height, { timeout: 3000 }).toBe(card);
+  await expect.poll(height).toBe(card);
   await close();
 });
 

@@ -153,10 +153,10 @@ describe("a position", () => {
     const options = { view: "market", marketId, token: await userToken(), autoHeight: true } as const;
     const { frame, close } = await stage.open(options);
     await part(frame, "cash-out").click();
-    await frame.getByText(/Of [\d,.]+ shares, [\d,.]+ can be sold now/).waitFor({ timeout: 15_000 });
+    await frame.getByText(/Of [\d,.]+ shares, [\d,.]+ can be sold now/).waitFor();
     expect(await confirmed(frame)).toMatch(/You sold [\d,.]+ Yes/);
     await stage.tenant.services.sequencer.submit({ command: { type: "suspendMarket", marketId }, actor: "admin:ops" });
-    await frame.getByText(/Worth \$[\d,.]+ if it could be sold now/).waitFor({ timeout: 15_000 });
+    await frame.getByText(/Worth \$[\d,.]+ if it could be sold now/).waitFor();
     await close();
   });
 

@@ -190,7 +190,7 @@ test("a worker that could not follow the log at its start follows it once the da
   const worker = stage.worker([receiverAt(receiver.url)], { tail, onError: (error) => errors.push(error) });
   await worker.start();
   // Rounds of a tail that is followed, beyond the one read that each attempt makes.
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(4), { timeout: 20_000 });
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(4), { timeout: 60_000 });
   await worker.stop();
   tail.close();
   expect(errors).toHaveLength(1);

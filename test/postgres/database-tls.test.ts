@@ -139,7 +139,7 @@ describe.skipIf(version === undefined)(`sslmode, with PostgreSQL ${version}`, ()
     beforeAll(async () => {
       const ask = ["-h", directory, "-p", String(port), "-U", "admin", "postgres"];
       await run("psql", ...ask, "-c", "alter system set ssl = off", "-c", "select pg_reload_conf()");
-      await vi.waitFor(async () => expect(await answer("sslmode=prefer", RIGHT)).toBe("plain"));
+      await vi.waitFor(async () => expect(await answer("sslmode=prefer", RIGHT)).toBe("plain"), { timeout: 60_000 });
     });
 
     test.each<[string, string | RegExp]>([

@@ -352,7 +352,7 @@ describe("a pool that has ended", () => {
       const sessions = await admin`
         select pid from pg_stat_activity where application_name = 'pmctl victim' and datname = current_database()`;
       expect(sessions).toHaveLength(0);
-    });
+    }, 60_000);
   });
 });
 

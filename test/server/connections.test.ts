@@ -210,8 +210,8 @@ describe("the times of a connection", () => {
       };
       slow.socket.on("data", onData);
     }, 200);
-    await expect.poll(() => refused, { timeout: 5000 }).toEqual([["write", "127.0.0.2"]]);
-    await expect.poll(() => slow.received().length, { timeout: 5000 }).toBeGreaterThan(LARGE.length);
+    await expect.poll(() => refused).toEqual([["write", "127.0.0.2"]]);
+    await expect.poll(() => slow.received().length).toBeGreaterThan(LARGE.length);
     clearInterval(sip);
     expect(refused).toEqual([["write", "127.0.0.2"]]);
   });
@@ -262,7 +262,7 @@ describe("a refused client", () => {
       await once(socket.resume(), "end");
       onTestFinished(() => void socket.destroy());
     }
-    await expect.poll(() => metric('pmctl_connections{listener="api"}'), { timeout: 3000 }).toBe(0);
+    await expect.poll(() => metric('pmctl_connections{listener="api"}')).toBe(0);
   });
 
   test("keeps its connection where the whole body is there", async () => {
@@ -304,7 +304,7 @@ describe("what is counted", () => {
     await answered(await client("127.0.0.2", HEALTH));
     await answered(await client("127.0.0.3", HEALTH));
     for (const from of ["127.0.0.2", "127.0.0.3", "127.0.0.2"]) await (await client(from)).end;
-    await expect.poll(refusals, { timeout: 3000 }).toHaveLength(1);
+    await expect.poll(refusals).toHaveLength(1);
     const expected = { reason: "address", count: 3, addresses: ["127.0.0.2", "127.0.0.3"] };
     expect(refusals()).toEqual([expect.objectContaining(expected)]);
     await (await client("127.0.0.3")).end;

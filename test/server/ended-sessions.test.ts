@@ -63,6 +63,8 @@ test("a session that its user ends is over at every server, in the cookie and in
     await expectEnded(other.url, credentials);
   }
   await expectRefusal(await call(other.url, "POST", "/v1/session", bearer(token)), 401, "USER_REQUIRED");
+  const failures = await call(other.url, "GET", "/v1/audit/security?event=auth.failed", { "x-api-key": ADMIN_KEY });
+  expect(await failures.json()).toMatchObject({ entries: [{ reason: "token", detail: "session-ended" }] });
 });
 
 test("a token in the header is ended like one in the cookie, and another of the same user is not", async () => {

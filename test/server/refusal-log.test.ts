@@ -67,6 +67,39 @@ describe("a refused change is found by its request id", () => {
   });
 });
 
+describe("a refused user token is found by the request id", () => {
+  const ask = (headers: Record<string, string>, { method = "GET", path = "/v1/wallet" } = {}) =>
+    fetch(tenant.url + path, { method, headers: { "x-api-key": PUBLIC_KEY, ...headers } });
+  const found = async (answer: Response) => look(answer.headers.get("request-id") ?? "");
+
+  test("with the claim that is wrong, for reads, changes, streams and sessions, and never with a value", async () => {
+    const authorization = `Bearer ${await userToken({ sub: "usr_secret", exp: undefined })}`;
+    for (const [method, path, operation] of [
+      ["GET", "/v1/wallet", "getWallet"],
+      ["POST", "/v1/trade", "placeTrade"],
+      ["GET", "/v1/stream", "streamEvents"],
+      ["POST", "/v1/session", "createSession"],
+    ] as const) {
+      const { status, body } = await found(await ask({ authorization }, { method, path }));
+      expect([path, status]).toEqual([path, 200]);
+      expect(body).toMatchObject({ operation, status: 401, code: "USER_REQUIRED", actor: "public:web", userId: null });
+      expect(body).toMatchObject({ error: "A valid user token is required", detail: { fault: "exp-missing" } });
+      expect(JSON.stringify(body)).not.toMatch(/usr_secret|eyJ/);
+    }
+  });
+
+  test("with what to send, for a change without any token; a read without one is a page that looks", async () => {
+    const change = await found(await ask({}, { method: "POST", path: "/v1/trade" }));
+    expect(change.body).toMatchObject({ code: "USER_REQUIRED", detail: { fault: "no-token" } });
+    expect((await found(await ask({}))).status).toBe(404);
+  });
+
+  test("not where the key is unknown too", async () => {
+    const answer = await ask({ "x-api-key": "pk_nobody_0123456789", authorization: "Bearer x" });
+    expect((await found(answer)).status).toBe(404);
+  });
+});
+
 test("what was accepted, and what nobody known asked for, is not remembered", async () => {
   const accepted = await trade(5);
   expect(accepted.status).toBe(200);
@@ -75,12 +108,22 @@ test("what was accepted, and what nobody known asked for, is not remembered", as
   for (const { requestId } of [accepted, unknown]) expect((await look(requestId)).status).toBe(404);
 });
 
-test("only the last refusals are kept", () => {
-  const log = new RefusalLog(2);
+test("only the last refusals are kept, and refused tokens displace no refused change", () => {
+  const log = new RefusalLog({ changes: 2, tokens: 2 });
   const refusal = { ts: 0, operation: "placeTrade", status: 400, code: "SLIPPAGE", error: "", actor: "user:a" };
   for (const requestId of ["one", "two", "three"])
     log.remember({ ...refusal, requestId, userId: "a", marketId: null, detail: {} });
   expect(["one", "two", "three"].map((id) => log.find(id)?.requestId)).toEqual([undefined, "two", "three"]);
+  for (const requestId of ["x1", "x2", "x3"])
+    log.remember({ ...refusal, ts: 1, code: "USER_REQUIRED", requestId, userId: null, marketId: null, detail: {} });
+  expect(["two", "three", "x1", "x2", "x3"].map((id) => log.find(id)?.requestId)).toEqual([
+    "two",
+    "three",
+    undefined,
+    "x2",
+    "x3",
+  ]);
+  expect(log.beginningWith("", 3).map(({ requestId }) => requestId)).toEqual(["x3", "x2", "three"]);
 });
 
 test("a trade is explained with the price before and after, and its audit entry", async () => {

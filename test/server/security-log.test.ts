@@ -7,7 +7,7 @@ import type { SecurityEvent } from "../../src/domain/access/security.ts";
 import { forgetOldSecurityEvents } from "../../src/ledger/unchained/forget.ts";
 import { configInput } from "./support/config-input.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
-import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, userToken } from "./support/harness.ts";
+import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, type TokenClaims, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 
 type Entry = WireResult<"listSecurityEvents">["entries"][number];
@@ -61,6 +61,7 @@ test("300 wrong admin keys leave a trace, and never their values", async () => {
     ts: expect.stringMatching(/Z$/),
     event: "auth.failed",
     reason: "key",
+    detail: null,
     address,
     fingerprint: printOf("sk_wrong_0"),
     keyName: null,
@@ -96,8 +97,41 @@ test("a user token that is refused is told with its key, and none is no failure"
       "USER_REQUIRED",
     );
   expect(await here("auth.failed")).toMatchObject([
-    { reason: "token", keyName: "web", fingerprint: printOf(PUBLIC_KEY), route: "/v1/wallet", count: 2 },
+    {
+      reason: "token",
+      detail: "signature",
+      keyName: "web",
+      fingerprint: printOf(PUBLIC_KEY),
+      route: "/v1/wallet",
+      count: 2,
+    },
   ]);
+});
+
+test("each fault of a refused token is an entry of its own, and neither token nor value is in it", async () => {
+  const bearer = async (claims: TokenClaims) => ({
+    "x-api-key": PUBLIC_KEY,
+    authorization: `Bearer ${await userToken({ sub: "usr_secret", ...claims })}`,
+  });
+  const day = 24 * 3600;
+  const iat = Math.floor(Date.now() / 1000);
+  const sent = [{ exp: undefined }, { iat: undefined }, { iat, exp: iat + day + 60 }, { exp: undefined }];
+  for (const claims of sent) {
+    const answer = await call("GET", "/v1/wallet", await bearer(claims));
+    expect([answer.status, answer.headers.get("error-code"), await answer.json()]).toEqual([
+      401,
+      "USER_REQUIRED",
+      { error: "A valid user token is required" },
+    ]);
+  }
+  const told = (await here("auth.failed")).map(({ reason, detail, count }) => [reason, detail, count]);
+  expect(told.toSorted()).toEqual([
+    ["token", "exp-missing", 2],
+    ["token", "iat-missing", 1],
+    ["token", "life-too-long", 1],
+  ]);
+  const rows = await tenant.backend.sql`select * from security_event`;
+  expect(JSON.stringify([rows, lines])).not.toMatch(/usr_secret|eyJ/);
 });
 
 test("a webhook whose signature does not hold is told by its route", async () => {

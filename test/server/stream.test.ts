@@ -194,7 +194,7 @@ describe("a stream", () => {
     await asked.promise;
     expect(shown).toEqual([]);
     confirmed.resolve();
-    await vi.waitFor(() => expect(shown).toEqual([position + 1n]));
+    await vi.waitFor(() => expect(shown).toEqual([position + 1n]), { timeout: 60_000 });
   });
 
   test("that opens goes on from no entry that the database has not confirmed, nor shows one in its snapshot", async () => {
@@ -214,7 +214,7 @@ describe("a stream", () => {
       isOpen = true;
     });
     for (const times of [1, 2]) {
-      await vi.waitFor(() => expect(asked).toHaveLength(times));
+      await vi.waitFor(() => expect(asked).toHaveLength(times), { timeout: 60_000 });
       expect(isOpen).toBe(false);
       asked[times - 1]?.();
     }

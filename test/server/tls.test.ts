@@ -45,6 +45,14 @@ async function get(url: string, ca: string) {
   }
 }
 
+test("a page read over TLS names the address with https", async () => {
+  const dispatcher = new Agent({ connect: { ca: [pair.cert] } });
+  const page = await (await fetchThrough(`${server.url}/docs/markets`, { dispatcher })).text();
+  await dispatcher.close();
+  expect(server.url).toMatch(/^https:/);
+  expect(page).toContain(`curl ${server.url}/v1/markets`);
+});
+
 /** All that comes back for bytes that are sent as they are, inside of TLS. */
 function exchangeSecretly(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connectTls({ port, host: "127.0.0.1", ca: [pair.cert] });

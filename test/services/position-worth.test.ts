@@ -119,7 +119,7 @@ describe("what a position is worth", () => {
     await mine.updatePolicy({ feeBps: 1000 });
     expect(await listed(other)).toBe(micro(await worth(mine)));
     expect(await listed(other)).toBeLessThan(at137 * 0.92);
-    await vi.waitFor(async () => expect(await listed(other)).toBe(at137), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await listed(other)).toBe(at137), { timeout: 60_000 });
     expect(await worth(mine)).toBe(before);
   });
 

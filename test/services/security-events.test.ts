@@ -40,6 +40,19 @@ test("300 failures of one address in a minute are one entry that counts them", a
   expect(told).toMatchObject([{ count: 300 }]);
 });
 
+test("another detail of a reason is another entry, within the bounds of the reason", async () => {
+  const { log, rows } = newLog();
+  for (let attempt = 0; attempt < 1200; attempt++)
+    log.note("auth.failed", "token", from(`192.0.2.${attempt}`), attempt % 2 ? "signature" : "exp-past");
+  await log.stop();
+  const others = [...rows.values()].filter(({ address }) => address === "others");
+  expect(others.map(({ detail, count }) => [detail, count]).toSorted()).toEqual([
+    ["exp-past", 100],
+    ["signature", 100],
+  ]);
+  expect(rows.size).toBe(1002);
+});
+
 test("another address, reason or minute is another entry", async () => {
   const { log, state, rows } = newLog();
   log.note("auth.failed", "key", from("192.0.2.1"));

@@ -31,7 +31,7 @@ test("an operation past the sequencer whose connection is lost is not sent again
          where datname = current_database() and wait_event_type = 'Lock' and query like '%update webhook_delivery%'`;
       expect(ended).toHaveLength(1);
     },
-    { timeout: 20_000, interval: 10 },
+    { timeout: 60_000, interval: 10 },
   );
   expect(await told).toMatchObject({ code: "OUTCOME_UNKNOWN" });
   await holder.unsafe("rollback");

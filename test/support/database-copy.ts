@@ -79,7 +79,7 @@ function hasCode(error: unknown, code: string): boolean {
 
 /** A database can be created and dropped only from another one, outside a transaction. */
 async function administer(connection: ClusterConnection, work: (sql: Sql) => Promise<void>): Promise<void> {
-  const sql = postgres({ ...connection, database: "postgres", max: 1, onnotice: () => {} });
+  const sql = postgres({ ...connection, database: "postgres", max: 1, fetch_types: false, onnotice: () => {} });
   try {
     await work(sql);
   } finally {

@@ -35,9 +35,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Open to others, because root's server runs as somebody else and would otherwise keep its files in /var/lib.
   await chmod(directory, 0o755);
   const cluster = embeddedCluster(directory);
-  // The commands that tests run as processes share what V8 compiled, as an installed program does: half of what one costs.
-  // Kept from run to run, because the processes still write there while this one cleans up.
-  process.env.NODE_COMPILE_CACHE = new URL("../output/compile-cache", import.meta.url).pathname;
   const teardown = async () => {
     delete process.env[CONNECTION];
     await cluster.stop();

@@ -30,11 +30,13 @@ export const OWN_FILES = [
 
 /**
  * What takes long and changes seldom: kills in a loop, standbys that go away, an upgrade and every rotation under load,
- * thousands of hostile connections, a database elsewhere and in unusual places, a log that was set back, and packages as
- * their users install them. `npm run test:all` runs it beside all else, and so does `npx vitest run` with its name.
+ * thousands of hostile connections, a database elsewhere and in unusual places, a log that was set back, packages as their
+ * users install them, and long days of an operator by either door, over a fleet and on a terminal. CI runs it after `npm test`,
+ * `npm run test:all` beside all else, and `npx vitest run` with its name. `docs/design/testing.md` says what keeps each promise.
  */
 export const RARE = [
   ...["crash/**/*", "rotation/**/*", "siege/**/*", "ledger/standby", "cli/rolling-upgrade", "cli/set-back-log"],
   ...["cli/up-shared-crowded", "postgres/external", "postgres/embedded-places", "embed/embed-package"],
   ...["server/held-locks", "services/read-restart", "outgoing/delivery-together", "deploy/deployed-processes"],
+  ...["cli/both-doors", "cli/config-doors", "cli/fleet", "cli/tenant-file-address", "tour/golden-screens"],
 ].map((name) => `test/${name}.test.ts`);

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { Terminal } from "@xterm/headless";
+// CommonJS, whose exports Node does not know by name.
+import xterm from "@xterm/headless";
 
 const ROWS = 120;
 /** A command that takes longer hangs. */
@@ -21,7 +22,7 @@ export interface Surroundings {
 /** A line of the shell on a pseudo-terminal of its own, by util-linux's `script`, and the screen that a person sees. */
 export class TerminalRun {
   readonly #child: ChildProcess;
-  readonly #screen: Terminal;
+  readonly #screen: xterm.Terminal;
   readonly #ended: Promise<unknown>;
   #seen = "";
   #answers: Answers;
@@ -29,7 +30,7 @@ export class TerminalRun {
 
   constructor(line: string, { cwd, columns, env, answers }: Surroundings) {
     this.#answers = answers;
-    this.#screen = new Terminal({ cols: columns, rows: ROWS, allowProposedApi: true });
+    this.#screen = new xterm.Terminal({ cols: columns, rows: ROWS, allowProposedApi: true });
     const onTerminal = `stty rows ${ROWS} cols ${columns}\n${line}`;
     // `script` keeps a record of what it shows, beside the operator's own files.
     this.#child = spawn("script", ["-qfec", onTerminal, join(cwd, ".pmctl", "typescript")], {

@@ -4,6 +4,7 @@ import { readCertificate } from "../../config/certificate.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
+import { isPlaceholder } from "../../domain/access/host-names.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
 import { counted } from "../../domain/text.ts";
@@ -23,7 +24,7 @@ export function evaluateAddresses(facts: AddressFacts): Finding[] {
 
 function evaluateBaseUrl({ baseUrl }: AddressFacts): Finding {
   const { protocol, hostname } = new URL(baseUrl);
-  if (hostname === "example" || hostname.endsWith(".example"))
+  if (isPlaceholder(hostname))
     return warn(
       "base URL",
       `${baseUrl} is in .example, a domain that cannot be registered`,

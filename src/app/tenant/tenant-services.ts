@@ -1,7 +1,7 @@
 import { connectionsOf, requiredStandbys } from "../../config/tenant-config.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
-import { COMMAND_CONNECTIONS } from "../../services/tenant/connections.ts";
+import { OF_A_COMMAND } from "../../services/tenant/connections.ts";
 import type { TenantOptions } from "../../services/tenant/tenant.ts";
 import { anchorPlaces, type OperatorTenant } from "./operator-tenant.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
@@ -23,8 +23,7 @@ export function serviceOptions(
   };
 }
 
-/** The same for one command, which asks for little at a time. */
+/** The same for one command. */
 export function commandOptions(...tenant: Parameters<typeof serviceOptions>): ReturnType<typeof serviceOptions> {
-  const options = serviceOptions(...tenant);
-  return { ...options, connections: Math.min(options.connections ?? COMMAND_CONNECTIONS, COMMAND_CONNECTIONS) };
+  return { ...serviceOptions(...tenant), connections: OF_A_COMMAND };
 }

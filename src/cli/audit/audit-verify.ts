@@ -7,6 +7,7 @@ import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
 import { type ChainBreak, otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 
@@ -29,7 +30,11 @@ export const auditVerify: CommandModule = {
         .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
         .option("--incremental", "only what was written since this directory's last verification")
         .option("--full", "from the first entry on, which is what happens without --incremental too"),
-      { names: "verified head count broken", each: true },
+      {
+        names: "verified head count broken",
+        ends: { ...ASKS_TENANT, 8: "a link of the chain does not hold, or an anchor is missing" },
+        each: true,
+      },
       async ({ options, io }) => {
         const { file, anchor, incremental, full } = options;
         if (incremental && (full || file !== undefined || anchor !== undefined))
@@ -53,7 +58,7 @@ export const auditExport: CommandModule = {
         .command("export")
         .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
         .option("--out <file>", "write to a file; replaces it when it is there", writableFile),
-      { names: "file entries head" },
+      { names: "file entries head", ends: { ...ASKS_TENANT, 8: "the log does not hold" } },
       ({ options, io }) =>
         // What is left of a log whose key is lost can still be kept for the auditor.
         withSession({ ...options, anyAuditKey: true }, io, ({ api, logText }) =>

@@ -1,9 +1,11 @@
 import { Option } from "commander";
-import type { WireInput } from "../../contract/operations.ts";
+import type { WireInput, WireResult } from "../../contract/operations.ts";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
+import { isTokenFault, tokenFaultSentence } from "../../domain/access/token-faults.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { CommandContext, CommandModule, Globals } from "../command.ts";
+import type { CommandContext, CommandModule, Globals, Io } from "../command.ts";
 import { defineCommand, verbs } from "../define-command.ts";
+import { NOT_CONFIRMED, USES_DATABASE } from "../errors.ts";
 import { limitOption } from "../input/paging.ts";
 import { count, timeAgo } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
@@ -37,7 +39,7 @@ interface SecurityOptions {
   limit?: number;
 }
 
-const auditSecurity = defineCommand({
+export const auditSecurity = defineCommand({
   name: "security",
   summary: "what the server refused and noticed: wrong keys, tokens and signatures, uses of admin keys; newest first",
   takes: (command) =>
@@ -58,15 +60,30 @@ const auditSecurity = defineCommand({
   columns: [
     { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
     { title: "EVENT", cell: ({ event }) => event, whole: true },
-    { title: "REASON", cell: ({ reason }) => reason, whole: true },
+    { title: "REASON", cell: ({ reason, detail }) => (detail === null ? reason : `${reason}: ${detail}`), whole: true },
     { title: "COUNT", cell: ({ count }) => String(count), align: "right", whole: true },
     { title: "ADDRESS", cell: ({ address }) => orDash(address), whole: true },
-    { title: "KEY", cell: ({ keyName, fingerprint }) => orDash(keyName ?? fingerprint) },
-    { title: "ROUTE", cell: ({ route }) => orDash(route) },
+    {
+      title: "KEY",
+      cell: ({ keyName, fingerprint }) => orDash(keyName ?? fingerprint),
+      optional: true,
+      identifies: true,
+    },
+    { title: "ROUTE", cell: ({ route }) => orDash(route), optional: true },
   ],
   empty: "Nothing was noticed.",
-  after: noteOlder,
+  after: (page, io) => {
+    noteOlder(page, io);
+    noteTokenFaults(page, io);
+  },
 });
+
+/** What is wrong with the refused tokens, and what their issuer does about it: once for each fault */
+function noteTokenFaults({ entries }: WireResult<"listSecurityEvents">, { output }: Io): void {
+  if (output.format !== "table") return;
+  for (const fault of new Set(entries.map(({ detail }) => detail)))
+    if (isTokenFault(fault)) output.note(`${fault}: ${tokenFaultSentence(fault)}`);
+}
 
 const acceptRollback: CommandModule = {
   register: (noun, host) =>
@@ -74,7 +91,10 @@ const acceptRollback: CommandModule = {
       noun
         .command("accept-rollback")
         .description("go on with a log that was set back: its lost entries are given up, on record; needs --reason"),
-      { names: "anchor head lost seq" },
+      {
+        names: "anchor head lost seq",
+        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
+      },
       async ({ options, io }) => {
         const reason = await reasonAtDatabase(options, "the lost entries are given up");
         const asks = mustAsk(options, io.prompts);
@@ -105,7 +125,10 @@ const acceptFinding: CommandModule = {
         .command("accept-finding")
         .argument("<seq>", "the entry's number, as reconcile --explain shows it under record", count)
         .description("go on with an entry that the engine would have decided otherwise, on record; needs --reason"),
-      { names: "entry findings seq" },
+      {
+        names: "entry findings seq",
+        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
+      },
       async ({ options, args: [seq], io }) => {
         const reason = await reasonAtDatabase(options, "the entry stays as it is");
         const asks = mustAsk(options, io.prompts);

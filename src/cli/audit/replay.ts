@@ -4,6 +4,7 @@ import type { TenantSession } from "../../app/tenant/session.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { USES_DATABASE } from "../errors.ts";
 import { count, identifier } from "../input/parsers.ts";
 import { price, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -23,7 +24,11 @@ export function register(noun: Command, host: Host): void {
       .description(
         "rebuild balances, positions, markets and the house from the audit log alone, and compare the tables with it; exit code 8 when they differ",
       ),
-    { names: "tenant to head hash ok users markets house differences", each: true },
+    {
+      names: "tenant to head hash ok users markets house differences",
+      ends: { ...USES_DATABASE, 8: "the chain does not hold, or a table differs from it" },
+      each: true,
+    },
     ({ options, args: [tenant = options.tenant], io }) => {
       if (options.via === "http" || options.url !== undefined)
         throw new Fault(

@@ -7,6 +7,7 @@ import type { Api } from "../../contract/operations.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Globals, type Host, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import { knownUser, resolveId } from "../input/names.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
 import { time } from "../output/cells.ts";
@@ -17,7 +18,14 @@ interface StoryOptions {
   verify?: string;
 }
 
-const PRINTS = { names: "tenant subject lines verified head signature file entries keyId" };
+const PRINTS = {
+  names: "tenant subject lines verified head signature file entries keyId",
+  ends: {
+    ...ASKS_TENANT,
+    7: "`--verify`: the page is not as it was signed",
+    8: "the log does not hold",
+  },
+};
 
 export function register(noun: Command, host: Host): void {
   host.add<StoryOptions>(

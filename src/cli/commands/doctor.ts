@@ -4,7 +4,7 @@ import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { EXIT, type ExitCode, READS_FILES } from "../errors.ts";
 import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
@@ -55,7 +55,10 @@ export function register(noun: Command, host: Host): void {
       .description(
         "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold, the ledger does not add up or the database differs from it. Changes and starts nothing",
       ),
-    { names: "ok checks" },
+    {
+      names: "ok checks",
+      ends: { ...READS_FILES, 1: "a check failed", 8: "the audit log or the ledger does not hold" },
+    },
     runDoctor,
   );
 }

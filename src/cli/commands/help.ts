@@ -56,7 +56,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[words...]", `a command such as \`market settle\`, or one of: ${Object.keys(TOPICS).join(", ")}`)
       .description("explain a command or a topic"),
-    { names: "topic text code status exit meaning next" },
+    { names: "topic text code status exit meaning next", ends: { 5: "there is no help on that word" } },
     ({ args, io }) =>
       args[0] === "errors" ? runHelpErrors(args[1], io) : runHelp({ words: args }, noun.parent ?? noun, io),
   );
@@ -118,7 +118,7 @@ const versionView: View<Version, Version> = { kind: "text", text: versionLine };
 
 export const version: CommandModule = {
   register: (noun, host) =>
-    host.add(noun, { names: "version commit node" }, ({ io }) =>
+    host.add(noun, { names: "version commit node", ends: {} }, ({ io }) =>
       io.output.print({ ...packageVersion(), node: process.versions.node }, versionView),
     ),
 };

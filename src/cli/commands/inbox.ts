@@ -4,7 +4,7 @@ import { openWorkspace } from "../../config/workspace.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { EXIT, type ExitCode, READS_FILES } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
 import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
@@ -56,7 +56,16 @@ export function register(noun: Command, host: Host): void {
       .description(
         "all that waits for a person, most urgent first; exit code 8 when a log or ledger does not hold, 9 or 10 when all or some tenants cannot be reached, 3 when something waits. Changes and starts nothing; on a terminal, Enter acts on an item",
       ),
-    { names: "tenant kind severity id title amountUsd since dueAt commands" },
+    {
+      names: "tenant kind severity id title amountUsd since dueAt commands",
+      ends: {
+        ...READS_FILES,
+        3: "something waits",
+        8: "a log or ledger does not hold",
+        9: "no tenant can be reached",
+        10: "some tenants cannot be reached",
+      },
+    },
     runInbox,
   );
 }

@@ -4,6 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type Host, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { READS_FILES } from "../errors.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -34,7 +35,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .command("sources")
       .description("the built-in price sources, which a tenant file names: their hosts, needs and instruments"),
-    { names: "source hosts needs instruments" },
+    { names: "source hosts needs instruments", ends: READS_FILES },
     async ({ io }) => io.output.print(await sourceLines(), sourcesView),
   );
   host.add(

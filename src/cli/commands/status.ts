@@ -7,6 +7,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { type CommandContext, type CommandModule, type Host, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
+import { READS_FILES } from "../errors.ts";
 import { identifier } from "../input/parsers.ts";
 import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
@@ -56,7 +57,7 @@ export function register(noun: Command, host: Host): void {
     takesTenantsToLookAt(noun).description(
       "one line a tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
     ),
-    { names: "tenant servers lastTradeAt lastBackupAt waiting critical" },
+    { names: "tenant servers lastTradeAt lastBackupAt waiting critical", ends: READS_FILES },
     runStatus,
   );
 }

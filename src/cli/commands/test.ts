@@ -6,6 +6,7 @@ import { matcher, Unusable } from "../../config/wildcards.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";
+import { READS_FILES } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { type Annotation, annotationOf } from "../output/annotations.ts";
@@ -50,7 +51,11 @@ export function register(noun: Command, host: Host): void {
       .description(
         "run the cases of tests/*.yaml through the engine, without database and secrets; ends with 7 when one fails",
       ),
-    { names: "passed failed cases coverage", annotates: true },
+    {
+      names: "passed failed cases coverage",
+      ends: { ...READS_FILES, 7: "a case failed its expectation" },
+      annotates: true,
+    },
     runTest,
   );
 }

@@ -7,6 +7,7 @@ import { HOUR_MS } from "../../domain/time/units.ts";
 import { userStory } from "../audit/story.ts";
 import type { CommandContext, CommandModule } from "../command.ts";
 import { defineCommand, defineList, verbs } from "../define-command.ts";
+import { NOT_CONFIRMED, READS_FILES } from "../errors.ts";
 import { isKnownUser, knownUser, marketToFilterBy } from "../input/names.ts";
 import { decimal, identifier, timeAgo, timeSpan, wholeNumber } from "../input/parsers.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
@@ -192,6 +193,7 @@ const stateCommand = (name: string, summary: string, operation: "restrictUser" |
     summary,
     takes: theUser,
     operation,
+    prints: { operation, ...(operation === "restrictUser" && { ends: { 3: NOT_CONFIRMED } }) },
     input: async (context, api) => {
       const [id = ""] = context.args;
       if (operation === "restrictUser") await confirmUnknown(id, context, api);
@@ -237,7 +239,7 @@ const userToken: CommandModule = {
         "how long it lives, at most 24h (default: 1h)",
         timeSpan,
       ),
-      { names: "token userId expiresAt" },
+      { names: "token userId expiresAt", ends: READS_FILES },
       async ({ options, args: [id = ""], io }) => {
         const [{ readOperatorTenant }, { LONGEST_TOKEN_MS, mintUserToken }] = await Promise.all([
           import("../../app/tenant/operator-tenant.ts"),

@@ -24,7 +24,7 @@ export function register(noun: Command, host: Host): void {
       .description(
         "print a script that completes commands, options and what there is; in bash: source <(pmctl completion bash)",
       ),
-    { names: "shell script" },
+    { names: "shell script", ends: {} },
     async ({ args, io }) => {
       const shell = args[0] as Shell;
       const script = completionScript(shell, completedCommands(await host.wholeProgram()));
@@ -38,7 +38,7 @@ export function register(noun: Command, host: Host): void {
       .addArgument(new Argument("<kind>", "what is completed").choices(VALUE_KINDS))
       .argument("[prefix]", "how the values begin", "")
       .option("--refresh", "read the tenant's values again first, if its server or database answers"),
-    { names: "values" },
+    { names: "values", ends: {} },
     runValues,
   );
 }

@@ -1,5 +1,6 @@
 import type { CarriedOut } from "../../app/apply/apply-tenant.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
+import type { Ends } from "../errors.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { type ShownItem, shownItem } from "./plan-view.ts";
@@ -22,6 +23,12 @@ export interface AppliedTenant {
 }
 
 export const APPLIED_FIELDS = "tenant changed seq hash gitCommit fileSha256 changes recorded migrations";
+
+export const APPLY_ENDS = {
+  3: "drift, a loosening, a rule or a freeze that was not accepted, or not confirmed: nothing was written",
+  7: "a market, a key or the treasury does not allow it",
+  8: "the audit log does not hold",
+} satisfies Ends;
 
 /** @param seal of the last change that the command made; a repeat under an idempotency key makes none */
 export function appliedTenant(

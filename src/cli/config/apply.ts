@@ -6,11 +6,11 @@ import { openWorkspace, pickTenant, type Workspace } from "../../config/workspac
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { ASKS_TENANT, EXIT, type ExitCode } from "../errors.ts";
 import type { SelectorOptions } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import { openReceipts } from "../output/receipts.ts";
-import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
+import { APPLIED_FIELDS, APPLY_ENDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { planTargets, requireOneAddress, type Target } from "./plan.ts";
 import {
@@ -33,7 +33,16 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenants...]", "tenants to apply, * and ? match; or the file of a saved plan")
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
-    { names: APPLIED_FIELDS, repeatable: true },
+    {
+      names: APPLIED_FIELDS,
+      ends: {
+        ...ASKS_TENANT,
+        ...APPLY_ENDS,
+        2: "changes are planned (`--dry-run --detailed-exitcode`)",
+        10: "some tenants were applied only",
+      },
+      repeatable: true,
+    },
     runApply,
   );
 }

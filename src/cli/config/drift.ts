@@ -5,7 +5,7 @@ import { Fault } from "../../domain/fault.ts";
 import { isNaming } from "../../plan/plan-compare.ts";
 import type { Plan, PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { ASKS_TENANT, EXIT, type ExitCode } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Annotation } from "../output/annotations.ts";
@@ -53,7 +53,15 @@ export function register(noun: Command, host: Host): void {
       .addOption(selectorOption())
       .option("--write", "put the live values into the files; comments stay")
       .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any"),
-    { names: `tenant ${ITEM_FIELDS}`, annotates: true },
+    {
+      names: `tenant ${ITEM_FIELDS}`,
+      ends: {
+        ...ASKS_TENANT,
+        3: "a value was changed live, or with `--write` could not be written back",
+        10: "some tenants were looked at only",
+      },
+      annotates: true,
+    },
     runDrift,
   );
 }

@@ -40,7 +40,7 @@ export function register(noun: Command, host: Host): void {
         identifier,
       )
       .description("print what a key of a file means: type, default, example, and which change of it loosens a limit"),
-    { names: "path type description default examples required loosens keys" },
+    { names: "path type description default examples required loosens keys", ends: { 5: "there is no such key" } },
     runExplain,
   );
 }

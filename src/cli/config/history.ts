@@ -6,7 +6,7 @@ import { changesByKind, listChanges, type StoredDocument } from "../../domain/au
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { ASKS_TENANT, EXIT, type ExitCode } from "../errors.ts";
 import { count } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
@@ -49,7 +49,10 @@ export function register(noun: Command, host: Host): void {
       .addOption(selectorOption())
       .option("--limit <n>", "how many of each tenant, the newest first", count, 50)
       .description("the applies of a tenant, from its audit log"),
-    { names: "tenant seq ts actor hash reason gitCommit sha256 fileSha256 rollbackTo policy adopted changes" },
+    {
+      names: "tenant seq ts actor hash reason gitCommit sha256 fileSha256 rollbackTo policy adopted changes",
+      ends: { ...ASKS_TENANT, 10: "the applies of some tenants only" },
+    },
     runHistory,
   );
   host.add(
@@ -57,7 +60,7 @@ export function register(noun: Command, host: Host): void {
       .command("show")
       .argument("<seq>", "the apply, as pmctl history numbers it")
       .description("one apply: what it changed since the apply before, and the document that it stored"),
-    { names: `tenant ${SHOWN} livePolicy document` },
+    { names: `tenant ${SHOWN} livePolicy document`, ends: ASKS_TENANT },
     runShow,
   );
   host.add(
@@ -66,7 +69,7 @@ export function register(noun: Command, host: Host): void {
       .argument("<from>", "an apply, as pmctl history numbers it")
       .argument("<to>", "another one")
       .description("what differs between the documents of two applies"),
-    { names: "tenant from to changes" },
+    { names: "tenant from to changes", ends: ASKS_TENANT },
     runDiff,
   );
 }

@@ -17,6 +17,7 @@ import { newTenantsDirectory } from "../../config/selection/operator-directory.t
 import { problemOfTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Globals, Host, Io } from "../command.ts";
+import { NOT_CONFIRMED } from "../errors.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
 import { changedLines } from "../output/changed-lines.ts";
 import type { View } from "../output/output.ts";
@@ -75,7 +76,7 @@ export function register(noun: Command, host: Host): void {
       .option("--base-url <url>", "where traders will find the tenant")
       .option("--update", "show how the workflow that is there differs from today's, and write it anew after a yes")
       .description("write a tenant file, a market, a case and .env with fresh secrets; overwrites nothing"),
-    { names: "path result" },
+    { names: "path result", ends: { 3: NOT_CONFIRMED, 5: "`--update`: there is no such workflow" } },
     runInit,
   );
 }

@@ -6,11 +6,12 @@ import { Fault } from "../../domain/fault.ts";
 import { refusalsOf } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { ASKS_TENANT, EXIT, type ExitCode } from "../errors.ts";
 import { timeAgo, writableFile } from "../input/parsers.ts";
 import type { SelectorOptions } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Annotation } from "../output/annotations.ts";
+import { APPLY_ENDS } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import {
   type Accepted,
@@ -50,7 +51,18 @@ export function register(noun: Command, host: Host): void {
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
       .description("what an apply would do; changes nothing; ends with 3 when an unattended apply would refuse"),
-    { names: `tenant ${ITEM_FIELDS}`, annotates: true },
+    {
+      names: `tenant ${ITEM_FIELDS}`,
+      ends: {
+        ...ASKS_TENANT,
+        2: "changes are planned (`--detailed-exitcode`)",
+        3: "an unattended apply would refuse",
+        7: APPLY_ENDS[7],
+        8: APPLY_ENDS[8],
+        10: "some tenants were planned only",
+      },
+      annotates: true,
+    },
     runPlan,
   );
 }

@@ -32,7 +32,7 @@ export function register(noun: Command, host: Host): void {
       .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
       .argument("<key=value...>", "a field and its new value; several at once are one change")
       .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan),
-    { operation: "updatePolicy" },
+    { operation: "updatePolicy", ends: { 3: "a loosening was not accepted, or not confirmed: nothing was done" } },
     async ({ options, args, io }) => {
       const { policyPatch } = await import("./policy-assignments.ts");
       const { yes, acceptLoosening, reason } = options;

@@ -7,6 +7,7 @@ import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
 import { policyValue } from "../../domain/policy/values.ts";
 import type { LiveConfig, PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import type { View } from "../output/output.ts";
 import type { FileEdit } from "./write-back.ts";
 
@@ -25,7 +26,12 @@ export function register(noun: Command, host: Host): void {
       .option("--write", "put the live values into the files; comments stay")
       .option("--markets", "instead: a file for each unsettled market that has none")
       .description("the tenant file with the live values in it, as YAML"),
-    { tenantFile: true, and: PULLED_FIELDS, each: (options: PullOptions) => !options.write },
+    {
+      tenantFile: true,
+      and: PULLED_FIELDS,
+      each: (options: PullOptions) => !options.write,
+      ends: { ...ASKS_TENANT, 3: "`--markets`: a file is there already, so nothing was written" },
+    },
     runPull,
   );
 }

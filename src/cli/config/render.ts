@@ -5,6 +5,7 @@ import { TenantFileSchema } from "../../config/schema/schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import type { CommandContext, CommandModule, Host } from "../command.ts";
+import { READS_FILES } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -49,7 +50,7 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenants...]", "tenants to show; all unless given; * and ? match")
       .addOption(selectorOption())
       .description("tenant files as a whole: bases merged, defaults filled in, each value with its file and line"),
-    { names: "tenant path value origin" },
+    { names: "tenant path value origin", ends: READS_FILES },
     runRender,
   );
 }
@@ -92,7 +93,10 @@ export const schema: CommandModule = {
         .description(
           "JSON Schema (draft-07) of tenant files, market files, test cases and the operator's pmctl.yaml and fleet.yaml, or the OpenAPI document of the service",
         ),
-      { names: "$schema type properties required title description definitions openapi info paths components" },
+      {
+        names: "$schema type properties required title description definitions openapi info paths components",
+        ends: {},
+      },
       async ({ args: [what], io }) => {
         const { schemaDocument } = await import("../../app/schema-documents.ts");
         return io.output.print(await schemaDocument(what), documentView);

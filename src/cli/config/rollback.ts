@@ -3,11 +3,12 @@ import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import { count } from "../input/parsers.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
-import { APPLIED_FIELDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
+import { APPLIED_FIELDS, APPLY_ENDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { IN_DOUBT } from "./apply.ts";
 import { type ChoiceOptions, chooserOf, repeatableBy, requireReasonToBreak, takeAnswers } from "./plan-choices.ts";
 
@@ -35,7 +36,7 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenant]", "the tenant")
       .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
       .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
-    { names: `${APPLIED_FIELDS} to left`, repeatable: true },
+    { names: `${APPLIED_FIELDS} to left`, ends: { ...ASKS_TENANT, ...APPLY_ENDS }, repeatable: true },
     runRollback,
   );
 }

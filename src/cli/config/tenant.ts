@@ -7,6 +7,7 @@ import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
+import { ASKS_TENANT, READS_FILES } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import { orDash, plain } from "../output/cells.ts";
@@ -36,7 +37,7 @@ export function register(noun: Command, host: Host): void {
       .description("the tenants of this directory")
       .argument("[tenants...]", "tenants to list; all unless given; * and ? match")
       .addOption(selectorOption()),
-    { names: "tenant name baseUrl labels database problem" },
+    { names: "tenant name baseUrl labels database problem", ends: READS_FILES },
     (context) => context.io.output.print(tenantItems(context), listView),
   );
   host.add(
@@ -44,7 +45,7 @@ export function register(noun: Command, host: Host): void {
       .command("show")
       .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
       .argument("[id]", "the tenant; the only one unless given"),
-    { tenantFile: true, and: "file door", each: true },
+    { tenantFile: true, and: "file door", each: true, ends: ASKS_TENANT },
     runTenantShow,
   );
 }

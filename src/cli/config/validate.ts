@@ -14,7 +14,7 @@ import { openWorkspace, tenantPath, type Workspace } from "../../config/workspac
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { documentOf } from "../../plan/plan-document.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { EXIT, type ExitCode, READS_FILES } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { type Annotation, annotationOf } from "../output/annotations.ts";
 import type { View } from "../output/output.ts";
@@ -47,7 +47,7 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenants...]", "tenants to check; all unless given; * and ? match")
       .addOption(selectorOption())
       .description("check tenant files; every problem with its line, column and place"),
-    { names: "tenant file markets valid diagnostics", annotates: true },
+    { names: "tenant file markets valid diagnostics", ends: READS_FILES, annotates: true },
     runValidate,
   );
 }

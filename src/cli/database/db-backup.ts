@@ -5,6 +5,7 @@ import type { RestoredTenant, RestoreRequest } from "../../app/backup/restore-te
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
+import { USES_DATABASE } from "../errors.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { time } from "../output/cells.ts";
@@ -64,7 +65,7 @@ export function registerBackup(noun: Command, host: Host): void {
       .option("--out <file>", "the new file, instead of the argument", writableFile)
       .option("--encrypt-to <recipient>", "encrypt it to a key of age (age1…); again: to more of them", collected)
       .addHelpText("after", BACKUP_NOTE),
-    { names: `${BACKUP_FIELDS} bytes` },
+    { names: `${BACKUP_FIELDS} bytes`, ends: USES_DATABASE },
     async ({ options, args: [argument], io }) => {
       const { openBackupTarget, newBackupFile } = await import("../../app/backup/backup-tenant.ts");
       const { encryptTo, out } = options;
@@ -85,7 +86,14 @@ export function registerBackup(noun: Command, host: Host): void {
       .option("--allow-unauthenticated", "take a file without a mac, which no audit key authenticates")
       .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
       .addHelpText("after", RESTORE_NOTE),
-    { names: `${BACKUP_FIELDS} keptAs into leakedKeys leakedKeys.name leakedKeys.usable` },
+    {
+      names: `${BACKUP_FIELDS} keptAs into leakedKeys leakedKeys.name leakedKeys.usable`,
+      ends: {
+        ...USES_DATABASE,
+        3: "not confirmed, or the database is in use: nothing was replaced",
+        8: "the backup does not verify: nothing was replaced",
+      },
+    },
     async ({ options, args: [file = ""], io }) => {
       // Nothing is replaced in a database that is empty.
       if (options.into === undefined) mustAsk(options, io.prompts);

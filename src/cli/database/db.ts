@@ -3,7 +3,7 @@ import type { DatabaseStatus } from "../../app/database/database-status.ts";
 import type { Migrated } from "../../app/database/owner-tasks.ts";
 import type { Cluster } from "../../app/database/tenant-cluster.ts";
 import type { Globals, Host } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT, NOT_CONFIRMED, USES_DATABASE } from "../errors.ts";
 import { declined, mustAsk, type Prompts } from "../input/prompts.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -20,7 +20,7 @@ export function register(noun: Command, host: Host): void {
   for (const [verb, summary] of verbs)
     host.add(
       noun.command(verb).description(summary),
-      { names: STATUS_FIELDS },
+      { names: STATUS_FIELDS, ends: { ...USES_DATABASE, ...(verb === "stop" && { 3: NOT_CONFIRMED }) } },
       async ({ options, io: { output, prompts } }) => {
         const [{ openTenantCluster }, { statusOfCluster }] = await Promise.all([
           import("../../app/database/tenant-cluster.ts"),
@@ -39,7 +39,7 @@ export function register(noun: Command, host: Host): void {
     );
   host.add(
     noun.command("status").description("the tenant's database server: whether it answers, and how to connect"),
-    { names: STATUS_FIELDS },
+    { names: STATUS_FIELDS, ends: USES_DATABASE },
     async ({ options, io }) => {
       const { databaseStatus } = await import("../../app/database/database-status.ts");
       return io.output.print(await databaseStatus(options.tenant), statusView);
@@ -47,7 +47,7 @@ export function register(noun: Command, host: Host): void {
   );
   host.add(
     noun.command("migrate").description("bring a tenant's schema to the version of this pmctl"),
-    { names: "tenant applied" },
+    { names: "tenant applied", ends: USES_DATABASE },
     async ({ options, io }) => {
       const { migrateTenant, noticeToServers } = await import("../../app/database/owner-tasks.ts");
       const migrated = await migrateTenant(options.tenant);

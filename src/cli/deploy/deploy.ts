@@ -13,6 +13,7 @@ import { loadTenant } from "../../config/tenant-file.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";
+import { READS_FILES } from "../errors.ts";
 import { writableFolder } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import type { View } from "../output/output.ts";
@@ -90,7 +91,10 @@ export function register(noun: Command, host: Host): void {
       .option("--nodes <list>", "the machines of patroni, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3", databaseNodes)
       .option("--check", "write nothing; end with 3 when a file differs")
       .addHelpText("after", NOTE),
-    { names: "path state" },
+    {
+      names: "path state",
+      ends: { ...READS_FILES, 3: "`--check`: a file differs; without it, a file was changed by hand" },
+    },
     runDeployRender,
   );
 }

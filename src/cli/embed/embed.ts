@@ -19,6 +19,7 @@ import { Fault } from "../../domain/fault.ts";
 import { isWholeId } from "../../domain/market/short-id.ts";
 import type { Message, Messages } from "../../locales/messages.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT, READS_FILES } from "../errors.ts";
 import { resolveId } from "../input/names.ts";
 import type { View } from "../output/output.ts";
 
@@ -69,7 +70,7 @@ export function register(noun: Command, host: Host): void {
         `${SNIPPET_FORMS.join(", ")}; iframe, which needs no script, is for looking only`,
         "script",
       ),
-    { names: "html csp scriptUrl" },
+    { names: "html csp scriptUrl", ends: ASKS_TENANT },
     runSnippet,
   );
   host.add<CheckOptions>(
@@ -77,7 +78,10 @@ export function register(noun: Command, host: Host): void {
       .command("check")
       .description("whether a server serves the widget, and whether a page may trade in it")
       .option("--origin <origin>", "the site that shows the widget, such as https://news.example"),
-    { names: "check result detail" },
+    {
+      names: "check result detail",
+      ends: { ...READS_FILES, 7: "the page cannot use the widget", 9: "no server answers there" },
+    },
     runCheck,
   );
   registerMessages(noun, host);
@@ -88,7 +92,8 @@ export function register(noun: Command, host: Host): void {
  * @throws Fault USAGE, AMBIGUOUS for a prefix of several ids
  */
 async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
-  const { config } = readOperatorTenant(options.tenant);
+  const tenant = readOperatorTenant(options.tenant);
+  const { config } = tenant;
   const given = options.market?.split(",") ?? [];
   const likely = given.length > 1 ? "compare" : given.length === 1 ? "market" : "markets";
   const view = oneOf("--view", SNIPPET_VIEWS, options.view ?? likely);
@@ -100,8 +105,11 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
   if (given.length < least) throw new Fault("USAGE", "--view compare needs --market with two markets, by comma");
   if (given.some((text) => !MarketId.safeParse(text).success))
     throw new Fault("USAGE", "--market must be the id or key of a market, as `pmctl market list` shows them");
-  const { languagesFor } = await import("../../app/embed/check-embed.ts");
-  const { origin } = new URL(options.url === undefined ? config.baseUrl : checkUrl(options.url));
+  const [{ languagesFor }, { snippetOrigin }] = await Promise.all([
+    import("../../app/embed/check-embed.ts"),
+    import("../../app/embed/snippet-origin.ts"),
+  ]);
+  const origin = options.url === undefined ? await snippetOrigin(tenant) : new URL(checkUrl(options.url)).origin;
   const marketIds = await findMarkets(given, options, io);
   const title = String(languagesFor(config).choose(locale === undefined ? [] : [locale]).messages["page.marketFrame"]);
   await io.output.print(snippetWithPolicy(form, { origin, view, theme, marketIds, locale, title }), snippetView);
@@ -229,7 +237,7 @@ function registerMessages(noun: Command, host: Host): void {
         "every word of the widget and the market pages in one language, as a file of embed.messages holds them",
       )
       .option("--locale <tag>", "the language, such as pt-BR; embed.locale unless given"),
-    { names: "locale messages key text" },
+    { names: "locale messages key text", ends: { 5: "there is no such language or tenant" } },
     runMessages,
   );
 }

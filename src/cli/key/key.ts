@@ -7,6 +7,7 @@ import { normalRange } from "../../domain/access/networks.ts";
 import { isScope, normalScopes, noScope, SCOPES, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import { identifier, timeAhead, timeSpan } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import {
@@ -63,6 +64,7 @@ export function register(noun: Command, host: Host): void {
       .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values"),
     {
       names: "name type active onRecord scopes from createdAt expiresAt leaked lastUsedAt reference fingerprint",
+      ends: ASKS_TENANT,
       each: true,
     },
     ({ options, io }) =>

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
+import { NOT_CONFIRMED } from "../errors.ts";
 import { decimal, wholeNumber } from "../input/parsers.ts";
 import { mustAsk, requireReason } from "../input/prompts.ts";
 import { instant, price, time, usd } from "../output/cells.ts";
@@ -38,7 +39,7 @@ export const marketSettle: CommandModule = {
         .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
         .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
         .option("--early", "with --yes: also before it closes, or when its price expects the other outcome"),
-      { operation: "settleMarket" },
+      { operation: "settleMarket", ends: { 3: NOT_CONFIRMED } },
       async ({ options, args, io }) => {
         theMarket.check({ args, io });
         if (!options.preview) {

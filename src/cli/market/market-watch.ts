@@ -4,6 +4,7 @@ import type { StreamEvent } from "../../contract/resources/stream.ts";
 import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import { resolveId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, price, time } from "../output/cells.ts";
@@ -23,7 +24,10 @@ export const marketWatch: CommandModule = {
         .command("watch")
         .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
         .argument("[id]", "only this market: its id, the beginning of it, its key or @last", identifier),
-      { names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets" },
+      {
+        names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets",
+        ends: ASKS_TENANT,
+      },
       ({ options, args: [id], io, interrupts }) => {
         requireFormat(io);
         return withSession(options, io, async (session) => {

@@ -4,6 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { type CommandContext, type Globals, type Host, withSession } from "../command.ts";
 import { defineCommand, verbs } from "../define-command.ts";
+import { ASKS_TENANT, NOT_CONFIRMED } from "../errors.ts";
 import { dollars, identifier, jsonObject, sharePrice, timeAhead } from "../input/parsers.ts";
 import { cents, instant, orDash, price, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
@@ -125,7 +126,7 @@ const marketCreate = {
         .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
         .option("--meta <json>", "anything else, a JSON object", jsonObject)
         .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", dollars),
-      { operation: "createMarket" },
+      { operation: "createMarket", ends: { 3: NOT_CONFIRMED } },
       createMarket,
     ),
 };
@@ -174,7 +175,7 @@ export const marketDepth = defineCommand({
   name: "depth",
   summary: "shares on offer, cent by cent",
   operation: "getMarketDepth",
-  prints: { names: "side price size", each: true },
+  prints: { names: "side price size", ends: ASKS_TENANT, each: true },
   rows: ({ yes, no }) => [
     ...yes.map((level) => ({ side: "yes", ...level })),
     ...no.map((level) => ({ side: "no", ...level })),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { TenantFileSchema } from "../../config/schema/schema.ts";
 import { type OperationId, operations } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { Ends } from "../errors.ts";
 
 /** What a command prints. Each command declares it where it is added, and `--fields ?` lists the names. */
 export type Prints = Printed & {
@@ -15,12 +16,12 @@ export type Prints = Printed & {
 };
 
 type Printed =
-  /** An operation's answer, or the list inside it. */
-  | { operation: OperationId; rows?: string }
+  /** An operation's answer, or the list inside it. The operation says what it ends with, `ends` what else may be the end. */
+  | { operation: OperationId; rows?: string; ends?: Ends }
   /** The content of a tenant file, and further names with spaces between. */
-  | { tenantFile: true; and?: string }
+  | { tenantFile: true; and?: string; ends: Ends }
   /** Names of the command's own, with spaces between; `annotates` for one that prints places of files with `-o github|sarif`. */
-  | { names: string; annotates?: true };
+  | { names: string; annotates?: true; ends: Ends };
 
 /** Whether a repeat of the command under the same `--idempotency-key` gets the first result. */
 export function isRepeatable(prints: Prints | undefined): boolean {

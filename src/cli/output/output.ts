@@ -53,8 +53,8 @@ type Shape<Value, Row extends object> =
       below?: (value: Value) => string;
     }
   | { kind: "record"; fields: (value: Value) => readonly Field[]; picture?: Picture<Value> }
-  /** A value that is used as it stands, in `$(...)` too: text unless another format is asked for by name. */
-  | { kind: "text"; text: (value: Value) => string };
+  /** A value that is used as it stands, in `$(...)` too: text unless another format is named. `atOnce`: never in a pager. */
+  | { kind: "text"; text: (value: Value) => string; atOnce?: true };
 
 /** The one way out: data to stdout, everything else to stderr. */
 export class Output {
@@ -91,7 +91,8 @@ export class Output {
     if (text === "") return;
     const whole = text.endsWith("\n") ? text : `${text}\n`;
     const { stdout, pager } = this.#options;
-    const isLong = stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
+    const isLong =
+      !("atOnce" in view) && stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
     if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
   }
 

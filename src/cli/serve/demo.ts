@@ -9,7 +9,7 @@ import { portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
-type DemoAddresses = Awaited<ReturnType<typeof addresses>> & { crowd: readonly string[] };
+export type DemoAddresses = Awaited<ReturnType<typeof addresses>> & { crowd: readonly string[] };
 
 const summaryView: View<DemoSummary, DemoSummary> = {
   kind: "record",
@@ -22,8 +22,9 @@ const summaryView: View<DemoSummary, DemoSummary> = {
   ],
 };
 
-const addressView: View<DemoAddresses, DemoAddresses> = {
+export const addressView: View<DemoAddresses, DemoAddresses> = {
   kind: "text",
+  atOnce: true,
   text: ({
     url,
     playgroundUrl,
@@ -69,7 +70,11 @@ export function register(noun: Command, host: Host): void {
     .description("a tenant with markets, money and a server, from nothing");
   host.add<DemoOptions & ShowOptions>(
     addShowOptions(noun),
-    { names: "tenant url playgroundUrl marketUrl settlingUrl opsUrl adminKey publicKey userId userToken curl tryNext" },
+    {
+      names:
+        "tenant url playgroundUrl marketUrl settlingUrl opsUrl adminKey publicKey userId userToken curl tryNext crowd markets trades reconciliation audit seconds",
+      ends: { 8: "`--once`: the log or the ledger does not hold", 9: "its database or server does not answer" },
+    },
     runDemo,
   );
 }

@@ -4,6 +4,7 @@ import { rounds } from "../../client/pace.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
+import { READS_FILES } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption } from "../input/paging.ts";
 import { identifier, timeAgo } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
@@ -31,6 +32,7 @@ export function register(noun: Command, host: Host): void {
       .option("--follow", "go on with new lines, until Ctrl-C"),
     {
       names: "ts level kind requestId method route status durationMs key userId errorCode message",
+      ends: READS_FILES,
       each: (options: LogsOptions) => options.follow === undefined,
     },
     async ({ options, args, io, interrupts }) => {

@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import type { Command } from "commander";
+import { commandPrefix } from "../../config/environment.ts";
 import { commandHost } from "../../config/hosts.ts";
 import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { type Survival, warningsOf } from "../../domain/durability.ts";
 import type { CommandContext, Globals, Host } from "../command.ts";
+import { USES_DATABASE } from "../errors.ts";
 import { drainSeconds, portNumber } from "../input/parsers.ts";
 import { oneTenant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
@@ -65,7 +67,10 @@ export function register(noun: Command, host: Host): void {
         // Before the process listens to signals: one that it had caught would be lost with it.
         .hook("preAction", replaceProcess),
     ),
-    { names: "tenant pid url opsUrl survives warnings" },
+    {
+      names: "tenant pid url opsUrl survives warnings",
+      ends: { ...USES_DATABASE, 8: "the audit log does not hold: it is not served" },
+    },
     runServe,
   );
 }
@@ -114,4 +119,6 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   io.output.note("Stopping: finishing what is under way");
   await interrupts.during((next) => server.drain(next));
   await server.close();
+  if (ready.config.database === "embedded")
+    io.output.note(`The embedded database goes on running: ${commandPrefix()}pmctl db stop ends it`);
 }

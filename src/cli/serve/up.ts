@@ -7,7 +7,7 @@ import { Fault } from "../../domain/fault.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { EXIT, type ExitCode, USES_DATABASE } from "../errors.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import { tenantsMeant } from "../input/tenants.ts";
 import type { Output } from "../output/output.ts";
@@ -35,8 +35,13 @@ export function register(noun: Command, host: Host): void {
     const { limitHeap, sharedHeapOptions } = await import("../../app/serve/heap.ts");
     limitHeap(sharedHeapOptions);
   });
-  host.add<UpOptions>(noun, { names: "tenant pid url opsUrl survives warnings tenants" }, (context) =>
-    runUp(context, serveOptions),
+  host.add<UpOptions>(
+    noun,
+    {
+      names: "tenant pid url opsUrl survives warnings tenants",
+      ends: { ...USES_DATABASE, 1: "a server did not end in time and was killed" },
+    },
+    (context) => runUp(context, serveOptions),
   );
 }
 

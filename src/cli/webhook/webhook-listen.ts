@@ -5,6 +5,7 @@ import type { Api } from "../../contract/operations.ts";
 import { type WebhookEventType, webhookEventTypes } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 
 const POLL_MS = 500;
 /** Over HTTP each poll counts against the rate limit: this fits the default of 20 requests a minute. */
@@ -25,7 +26,7 @@ export const webhookListen: CommandModule = {
         .option("--forward-to <url>", "where events are posted, such as http://localhost:3000/hook", address)
         .option("--events <names>", "only these, such as order.filled,market.settled", eventList)
         .option("--print-secret", "print the signing secret and end"),
-      { names: "id type status problem" },
+      { names: "id type status problem secret", ends: ASKS_TENANT },
       async ({ options, io, interrupts }) => {
         const { forwardTo, events = webhookEventTypes, printSecret } = options;
         const tenant = readOperatorTenant(options.tenant);

@@ -16,6 +16,7 @@ import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resource
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { CommandModule } from "../command.ts";
+import { ASKS_TENANT, NOT_CONFIRMED, READS_FILES } from "../errors.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
 
@@ -36,7 +37,7 @@ export const webhookSend: CommandModule = {
         .option("--as-provider", "stand in for the provider: --reason says why, and your key is the actor on record")
         .addOption(schemeOption("what the endpoint takes"))
         .addHelpText("after", fieldsHelp()),
-      { names: "event url status body" },
+      { names: "event url status body", ends: { ...ASKS_TENANT, 3: NOT_CONFIRMED } },
       async ({ options, args: [event = ""], io }) => {
         const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
         const tenant = readOperatorTenant(options.tenant);
@@ -76,7 +77,7 @@ export const webhookSign: CommandModule = {
           "the webhook-timestamp of v2, since the epoch; now unless given",
           epochSeconds,
         ),
-      { names: "signature scheme headers" },
+      { names: "signature scheme headers", ends: READS_FILES },
       async ({ options, io: { output } }) => {
         const body = await readBytes(options.body);
         const signed = signAsProvider(readOperatorTenant(options.tenant), body, options);
@@ -98,7 +99,7 @@ export const webhookVerify: CommandModule = {
         .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
         .requiredOption("--signature <hex>", "the signature from the request's header", identifier)
         .addOption(endpointOption("whose secrets count; those of all unless given")),
-      { names: "valid" },
+      { names: "valid", ends: { ...READS_FILES, 4: "the signature is not valid" } },
       async ({ options: { body, signature, endpoint, tenant }, io }) => {
         const bytes = await readBytes(body);
         const valid = isSignedByProvider(readOperatorTenant(tenant), { body: bytes, signature, endpoint });

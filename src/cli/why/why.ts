@@ -3,6 +3,7 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { ASKS_TENANT } from "../errors.ts";
 import { unlessMissing, wholeId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
@@ -38,8 +39,10 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .argument("<id>", "a request's id (the answer's Request-Id) or a trade's, or the beginning of one", identifier)
-      .description("the rule, the numbers and the line of the tenant file behind a refusal, or behind a trade"),
-    { names: "kind refusal trade because rule" },
+      .description(
+        "the rule, the numbers and the line of the tenant file behind a refusal or a trade, or what is wrong with a user token",
+      ),
+    { names: "kind refusal trade because rule", ends: ASKS_TENANT },
     ({ options, args: [id = ""], io }) =>
       withSession(options, io, (session) =>
         runWhy({ id, config: session.tenant.config, isServer: session.services === undefined }, session.api(), io),
@@ -108,7 +111,7 @@ async function find(
 
 function notFound(id: string, isServer: boolean): Fault {
   const hint = isServer
-    ? "a server process remembers its last 10,000 refused requests, until it ends"
+    ? "a server process remembers its last 10,000 refused changes and 1,000 refused user tokens, until it ends"
     : "refused requests are remembered by the running server only, and none was asked: name it with --url";
   return new Fault("NOT_FOUND", `${JSON.stringify(id)} is no trade and no refused request that is known; ${hint}`);
 }

@@ -10,17 +10,26 @@ const NO_TARGET = "must be { file }, { exec: [program] } or { url, secret }, or 
 
 const TARGETS = [
   z.strictObject({
-    file: text(1024).describe("File that anchors are appended to, relative to the tenant's folder."),
+    file: text(1024).meta({
+      description: "File that anchors are appended to, relative to the tenant's folder.",
+      examples: ["anchors.ndjson"],
+    }),
   }),
   z.strictObject({
     exec: z
       .array(z.string().min(1).max(1024))
       .min(1)
       .max(64)
-      .describe("Program and arguments that take an anchor on stdin; needs --allow-exec."),
+      .meta({
+        description: "Program and arguments that take an anchor on stdin; needs --allow-exec.",
+        examples: [["/usr/local/bin/keep-anchor"]],
+      }),
   }),
   z.strictObject({
-    url: OutgoingUrl.describe("Where anchors are posted, signed like outgoing webhooks."),
+    url: OutgoingUrl.meta({
+      description: "Where anchors are posted, signed like outgoing webhooks.",
+      examples: ["https://keep.acme.example/anchors"],
+    }),
     secret: SecretReference.describe("Where the signing secret is kept."),
     previousSecrets: previousSecrets("anchors are signed with them"),
   }),

@@ -34,7 +34,10 @@ const Market = z
     ...terms,
     meta: meta.unwrap(),
     closeAt: text(64).describe("A duration after `now`, such as 2h, or a time with its zone."),
-    file: text(1024).describe("A market file, relative to the tenant's folder, to take the terms from."),
+    file: text(1024).meta({
+      description: "A market file, relative to the tenant's folder, to take the terms from.",
+      examples: ["markets/rain.yaml"],
+    }),
   })
   .partial();
 
@@ -65,7 +68,7 @@ const Duration = z
 /** What a case can do, one of these a step. */
 const ACTIONS = {
   trade: Trade.describe("A user buys or sells."),
-  wait: Duration.describe("Moves the clock; what falls due happens at its moment."),
+  wait: Duration.meta({ description: "Moves the clock; what falls due happens at its moment.", examples: ["2h"] }),
   suspend: MarketId,
   resume: MarketId,
   policy: PolicyBlock.describe("Changes these fields of the policy."),
@@ -183,7 +186,7 @@ const Then = z
 /** One document of `tenants/<id>/tests/*.yaml`. */
 export const CaseSchema = z
   .strictObject({
-    name: line(200).describe("What reports call the case."),
+    name: line(200).meta({ description: "What reports call the case.", examples: ["a restricted user may not trade"] }),
     now: Timestamp.prefault("2030-01-01T00:00:00Z").describe("When the case begins."),
     given: Given.prefault({}).describe("How things stand, over what the tenant file says."),
     when: listOf(Step, 1000).describe("What happens, in this order."),

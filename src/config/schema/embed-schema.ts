@@ -62,11 +62,17 @@ const Font = z.strictObject({
   family: line(MAX_FONT_FAMILY).describe("A family of the reader's system, or the one of the file at url."),
   url: BrowserUrl.refine((url) => /\.woff2$/i.test(new URL(url).pathname), "must be the address of a .woff2 file")
     .optional()
-    .describe("The font's file (woff2), which readers load from there."),
+    .meta({
+      description: "The font's file (woff2), which readers load from there.",
+      examples: ["https://cdn.acme.example/acme.woff2"],
+    }),
 });
 
 const Logo = z.strictObject({
-  url: BrowserUrl.describe("The image, which readers load from there."),
+  url: BrowserUrl.meta({
+    description: "The image, which readers load from there.",
+    examples: ["https://cdn.acme.example/logo.svg"],
+  }),
   alt: line(200).describe("What it says, for readers who do not see it."),
   href: BrowserUrl.optional().describe("Where it leads, in a new tab."),
 });
@@ -95,7 +101,10 @@ const Theme = z.strictObject({
 
 /** What the widget shows, and to whom; only servers read it, at their start. */
 export const EmbedSection = z.strictObject({
-  allowedOrigins: listOf(Origin, 200).describe("Sites that may show the widget to trade; empty: any, read-only."),
+  allowedOrigins: listOf(Origin, 200).meta({
+    description: "Sites that may show the widget to trade; empty: any, read-only.",
+    examples: [["https://news.example"]],
+  }),
   theme: Theme.prefault({}).describe("The widget's looks."),
   warnImpact: z
     .number()

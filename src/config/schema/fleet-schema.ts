@@ -31,9 +31,11 @@ const Gate = z.strictObject({
     .min(1)
     .max(64)
     .optional()
-    .describe(
-      "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; 0 passes. Needs --allow-exec.",
-    ),
+    .meta({
+      description:
+        "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; 0 passes. Needs --allow-exec.",
+      examples: [["/usr/local/bin/smoke-test"]],
+    }),
   commandTimeout: duration(HOUR_MS).prefault("60s").describe("How long the command may take."),
 });
 
@@ -45,7 +47,10 @@ const Wave = z.strictObject({
     .min(1)
     .max(1000)
     .optional()
-    .describe("Ids of its tenants, or patterns with * and ?; beside select, both must hold."),
+    .meta({
+      description: "Ids of its tenants, or patterns with * and ?; beside select, both must hold.",
+      examples: [["acme", "eu-*"]],
+    }),
   parallelism: z.number().int().min(1).max(64).default(1).describe("Tenants at a time."),
   gate: Gate.prefault({}).describe("What must hold once all of the wave are applied."),
   onFailure: z
@@ -62,7 +67,10 @@ export const FleetFileSchema = z
       .record(
         TenantId,
         z.strictObject({
-          url: BaseUrl.describe("Address of the tenant's server, https://. Servers of this directory need none."),
+          url: BaseUrl.meta({
+            description: "Address of the tenant's server, https://. Servers of this directory need none.",
+            examples: ["https://a.acme.example"],
+          }),
         }),
       )
       .default({})

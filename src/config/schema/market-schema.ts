@@ -6,7 +6,10 @@ const { key, state } = ConfigMarketInput.shape;
 
 /** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
 export const MarketEntrySchema = ConfigMarketInput.extend({
-  key: key.describe("The market's identity in the files, unique per tenant; never reuse one."),
+  key: key.meta({
+    description: "The market's identity in the files, unique per tenant; never reuse one.",
+    examples: ["rain-2030"],
+  }),
   state: state.default("open").describe("Whether the market trades."),
   moved: key.optional().meta({
     description: "The key that the market had before: it gets the new one. May stay once that is applied.",

@@ -55,7 +55,10 @@ export const OperatorFileSchema = z
         sops: text(1024)
           .regex(/^\//, "must be an absolute path")
           .optional()
-          .describe("Absolute path of the program that decrypts SOPS files; it then needs no --allow-exec."),
+          .meta({
+            description: "Absolute path of the program that decrypts SOPS files; it then needs no --allow-exec.",
+            examples: ["/usr/local/bin/sops"],
+          }),
         env: listOf(
           z.string().regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals"),
           100,

@@ -55,7 +55,10 @@ const Headers = z.record(
 /** Every field is optional, because a source with a preset's name states only what it changes; a rule checks the rest. */
 const Source = z
   .strictObject({
-    url: OutgoingUrl.optional().describe("Address of a price; {id} becomes the feed's id at this source."),
+    url: OutgoingUrl.optional().meta({
+      description: "Address of a price; {id} becomes the feed's id at this source.",
+      examples: ["https://prices.acme.example/{id}"],
+    }),
     headers: Headers.optional().describe(
       "Request headers by secret reference; only accept and user-agent may be literal.",
     ),
@@ -80,8 +83,8 @@ const Source = z
   .describe("Where prices come from.");
 
 const FeedSource = z.strictObject({
-  use: Name.describe("Name of a source: one of oracle.sources or a preset."),
-  id: text(256).describe("What the source calls the instrument."),
+  use: Name.meta({ description: "Name of a source: one of oracle.sources or a preset.", examples: ["pyth"] }),
+  id: text(256).meta({ description: "What the source calls the instrument.", examples: ["BTCUSD"] }),
 });
 
 /** Decoded: spans are milliseconds, percentages are ratios. What is not stated keeps the built-in feed's value. */

@@ -49,7 +49,12 @@ const Rule = z.strictObject({
     .enum(["deny", "warn", "approve"])
     .default("deny")
     .describe("Where it is false: deny refuses, warn says so, approve asks a person."),
-  message: text(500).optional().describe("What is said where it is false; the expression unless given."),
+  message: text(500)
+    .optional()
+    .meta({
+      description: "What is said where it is false; the expression unless given.",
+      examples: ["The fee is at most 3 %."],
+    }),
 });
 
 /** What the operator demands of the tenant's own file and of every plan. */

@@ -154,7 +154,17 @@ const made = new Map<FileKind, JsonSchema>();
  * as it is written, not as it is decoded.
  */
 export function jsonSchemaOf(kind: FileKind): JsonSchema {
-  const schema = made.get(kind) ?? (z.toJSONSchema(SCHEMAS[kind], { target: "draft-7", io: "input" }) as JsonSchema);
+  const schema =
+    made.get(kind) ??
+    (z.toJSONSchema(SCHEMAS[kind], {
+      target: "draft-7",
+      io: "input",
+      // Left out by zod of what is decoded, since they might be of either side; those of a file are of the file.
+      override: ({ zodSchema, jsonSchema }) => {
+        const examples = z.globalRegistry.get(zodSchema)?.examples as unknown[] | undefined;
+        if (examples && jsonSchema.$ref === undefined) Object.assign(jsonSchema, { examples });
+      },
+    }) as JsonSchema);
   made.set(kind, schema);
   return schema;
 }
@@ -167,6 +177,6 @@ export function guideTo(kind: FileKind): SchemaGuide {
 /** Schema files for editors, by name, with their content. */
 export function schemaFiles(...kinds: FileKind[]): Record<string, string> {
   return Object.fromEntries(
-    kinds.map((kind) => [`${kind}.schema.json`, `${JSON.stringify(jsonSchemaOf(kind), null, 2)}\n`]),
+    kinds.map((kind) => [`${kind}.schema.json`, `${JSON.stringify(jsonSchemaOf(kind), null, 1)}\n`]),
   );
 }

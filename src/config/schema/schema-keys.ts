@@ -33,8 +33,12 @@ export const FILES: Readonly<Record<string, FileKind>> = {
 export function keysOf(file: string): FileKey {
   const kind = FILES[file];
   if (kind === undefined) throw unknownKey(file, Object.keys(FILES));
-  const root = jsonSchemaOf(kind);
-  return keyOf(root, root, { path: file, required: false, open: [] });
+  return keysOfSchema(jsonSchemaOf(kind), file);
+}
+
+/** Every key of what a schema describes. @param path what the keys' paths begin with; nothing where it is empty */
+export function keysOfSchema(schema: JsonSchema, path: string): FileKey {
+  return keyOf(schema, schema, { path, required: false, open: [] });
 }
 
 /**
@@ -70,77 +74,112 @@ interface Place {
   required: boolean;
   /** References that the path went through already: a schema that holds itself ends there. */
   open: readonly string[];
+  /** What the key above it is, which describes entries of any name. */
+  above?: string;
 }
 
-function keyOf(root: JsonSchema, stated: JsonSchema, { path, required, open }: Place): FileKey {
-  const { schemas, refs } = alternatives(root, stated, open);
+function keyOf(root: JsonSchema, stated: JsonSchema, place: Place): FileKey {
+  const { path, required, open, above = "" } = place;
+  const forms = alternatives(root, stated, open);
+  const schemas = forms.map(({ schema }) => schema);
+  const isJson = ANY_JSON.every((type) => schemas.some((schema) => schema.type === type));
   const [first = {}] = schemas;
-  const inner = [...open, ...refs];
   const described = [stated, ...schemas].find(({ description }) => description !== undefined);
   const field = path.startsWith("tenant.policy.") ? policyField(path.slice("tenant.policy.".length)) : undefined;
+  const description = described?.description ?? above;
+  const keys = isJson
+    ? []
+    : distinct(
+        forms.map(({ schema, refs }) =>
+          childrenOf(root, schema, { path, required, open: [...open, ...refs], above: description }),
+        ),
+      );
   return {
     path,
-    type: [...new Set(schemas.map(typeOf))].join(" or "),
-    description: described?.description ?? "",
+    type: isJson ? "any JSON" : [...new Set(schemas.map((schema) => typeOf(root, schema)))].join(" or "),
+    description,
     default: stated.default ?? first.default ?? (field && rowOf(field).default),
     examples: stated.examples ?? first.examples ?? [],
     required,
-    loosens: field && looseningOf(field),
-    keys: distinct(schemas.flatMap((schema) => childrenOf(root, schema, { path, required, open: inner }))),
+    loosens: field ? looseningOf(field) : (LOOSENING[path] ?? (isSecret(keys) ? "another reference" : undefined)),
+    keys,
   };
 }
 
-function childrenOf(root: JsonSchema, schema: JsonSchema, { path, open }: Place): FileKey[] {
+const ANY_JSON = ["string", "number", "boolean", "null", "array", "object"];
+
+/** Changes that a plan calls loosening, of keys that are no field of the policy. */
+const LOOSENING: Readonly<Record<string, string>> = {
+  "tenant.kyc.required": "false",
+  "tenant.keys.admin[].scopes": "a further scope",
+  "tenant.keys.admin[].from": "a further network",
+  "tenant.keys.public[].from": "a further network",
+  "market.state": "open",
+};
+
+/** Whether a mapping with these keys says where a secret is kept. */
+export function isSecret(keys: readonly FileKey[]): boolean {
+  return ["env", "file", "exec", "sops", "path"].every((name) => keys.some(({ path }) => lastName(path) === name));
+}
+
+function childrenOf(root: JsonSchema, schema: JsonSchema, { path, open, above = "" }: Place): FileKey[] {
   const { properties = {}, required = [], additionalProperties, items } = schema;
   const named = Object.entries(properties).map(([name, child]) =>
-    keyOf(root, child, { path: `${path}.${name}`, required: required.includes(name), open }),
+    keyOf(root, child, { path: path === "" ? name : `${path}.${name}`, required: required.includes(name), open }),
   );
   const any =
     typeof additionalProperties === "object"
-      ? [keyOf(root, additionalProperties, { path: `${path}.*`, required: false, open })]
+      ? [keyOf(root, additionalProperties, { path: `${path}.*`, required: false, open, above })]
       : [];
   const item = Array.isArray(items) ? items[0] : items;
   const listed = item ? keyOf(root, item, { path: `${path}[]`, required: false, open }).keys : [];
   return [...named, ...any, ...listed];
 }
 
-/** The schemas that describe the value themselves, behind references and wrappers. */
+/** The schemas that describe the value themselves, each with the references that lead to it. */
 function alternatives(
   root: JsonSchema,
   schema: JsonSchema,
   open: readonly string[],
-): { schemas: JsonSchema[]; refs: string[] } {
+): { schema: JsonSchema; refs: string[] }[] {
   const { $ref } = schema;
   if ($ref !== undefined) {
     const target = open.includes($ref) ? undefined : root.definitions?.[$ref.replace("#/definitions/", "")];
-    if (!target) return { schemas: [{ type: "object" }], refs: [] };
-    const behind = alternatives(root, target, [...open, $ref]);
-    return { schemas: behind.schemas, refs: [$ref, ...behind.refs] };
+    if (!target) return [{ schema: { type: "object" }, refs: [] }];
+    return alternatives(root, target, [...open, $ref]).map((form) => ({ ...form, refs: [$ref, ...form.refs] }));
   }
   const branches = schema.anyOf ?? schema.oneOf ?? schema.allOf;
-  if (!branches) return { schemas: [schema], refs: [] };
-  const all = branches.map((branch) => alternatives(root, branch, open));
-  return { schemas: all.flatMap(({ schemas }) => schemas), refs: all.flatMap(({ refs }) => refs) };
+  return branches ? branches.flatMap((branch) => alternatives(root, branch, open)) : [{ schema, refs: [] }];
 }
 
-function distinct(keys: readonly FileKey[]): FileKey[] {
-  return [...new Map(keys.map((key) => [key.path, key])).values()];
+/** The keys of all forms that a value may have; one that another form lacks may be left out. */
+function distinct(forms: readonly FileKey[][]): FileKey[] {
+  const mappings = forms.filter((keys) => keys.length > 0);
+  const isRequired = (path: string) => mappings.every((keys) => keys.some((key) => key.path === path && key.required));
+  return [...Map.groupBy(mappings.flat(), ({ path }) => path)].flatMap(([path, [first, ...others]]) =>
+    first ? [{ ...others.reduce(merged, first), required: isRequired(path) }] : [],
+  );
 }
 
-function typeOf({
-  type = "any",
-  const: only,
-  enum: values,
-  items,
-  minimum,
-  maximum,
-  exclusiveMinimum,
-}: JsonSchema): string {
+/** One key that two forms of a value have. */
+function merged(one: FileKey, other: FileKey): FileKey {
+  const both = (text: (key: FileKey) => string, between: string) => [...new Set([one, other].map(text))].join(between);
+  return { ...one, type: both(({ type }) => type, " or "), description: both(({ description }) => description, " ") };
+}
+
+/** One type of two, or of more, as a list of them says it. */
+function typeOfItems(root: JsonSchema, items: JsonSchema): string {
+  const types = alternatives(root, items, []).map(({ schema }) => schema.type ?? "value");
+  return [...new Set(types)].map((type) => (type === "object" ? "mappings" : `${type}s`)).join(" or ");
+}
+
+function typeOf(root: JsonSchema, schema: JsonSchema): string {
+  const { type = "any", const: only, enum: values, items, minimum, maximum, exclusiveMinimum } = schema;
   if (only !== undefined) return JSON.stringify(only);
   if (values) return values.map((value) => String(value)).join(" | ");
   if (type === "array") {
-    const of = (Array.isArray(items) ? items[0] : items)?.type;
-    return of === undefined || of === "object" ? "list" : `list of ${of}s`;
+    const of = Array.isArray(items) ? items[0] : items;
+    return of === undefined ? "list" : `list of ${typeOfItems(root, of)}`;
   }
   if (type === "object") return "mapping";
   const least = exclusiveMinimum === undefined ? minimum : `more than ${exclusiveMinimum}`;

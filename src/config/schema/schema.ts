@@ -27,9 +27,11 @@ const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 const Port = z.number().int().min(0).max(65_535);
 
 const Tls = z.strictObject({
-  cert: text(1024).describe(
-    "File with the certificate and its chain in PEM, relative to the tenant's folder; a renewed one is taken up while serving.",
-  ),
+  cert: text(1024).meta({
+    description:
+      "File with the certificate and its chain in PEM, relative to the tenant's folder; a renewed one is taken up while serving.",
+    examples: ["server.pem"],
+  }),
   key: SecretReference.describe("Where the certificate's private key is kept, in PEM."),
 });
 
@@ -45,7 +47,10 @@ const Server = z.strictObject({
     .default(false)
     .describe("Whether the tenant is to be served at all times: without a server, doctor, inbox and gates then fail."),
   drainSeconds: DrainSeconds,
-  trustProxy: listOf(Cidr, 100).describe("Address ranges of your proxies: X-Forwarded-For counts from them only."),
+  trustProxy: listOf(Cidr, 100).meta({
+    description: "Address ranges of your proxies: X-Forwarded-For counts from them only.",
+    examples: [["10.0.0.0/8"]],
+  }),
   hosts: listOf(ServedHost, 1000).meta({
     description:
       "Names that the tenant is asked under, beside that of baseUrl; `*.` stands for one label. Under others nothing is answered. Empty: any.",
@@ -62,8 +67,14 @@ const Server = z.strictObject({
 const keyFields = {
   name: Name.describe("Unique per tenant; audit entries name it."),
   secret: SecretReference.describe("Where the key's value is kept."),
-  expires: Timestamp.optional().describe("When the key stops working; never, unless given."),
-  from: KeyNetworks.default([]).describe("Address ranges that the key works from; anywhere, unless given."),
+  expires: Timestamp.optional().meta({
+    description: "When the key stops working; never, unless given.",
+    examples: ["2031-01-31T18:00:00Z"],
+  }),
+  from: KeyNetworks.default([]).meta({
+    description: "Address ranges that the key works from; anywhere, unless given.",
+    examples: [["10.0.0.0/8"]],
+  }),
 };
 const keyError: z.core.$ZodErrorMap = ({ code }) =>
   code === "invalid_type" ? "must be an entry such as { name: ops, secret: { env: ACME_ADMIN_KEY } }" : undefined;
@@ -82,11 +93,22 @@ const Keys = z.strictObject({
   public: listOf(PublicKey, 100).describe("Keys for reading and trading."),
 });
 
-const issuer = text(512).optional().describe("Expected iss; not checked unless given.");
-const audience = text(512).optional().describe("Expected aud; not checked unless given.");
+const issuer = text(512)
+  .optional()
+  .meta({ description: "Expected iss; not checked unless given.", examples: ["https://login.acme.example"] });
+const audience = text(512)
+  .optional()
+  .meta({ description: "Expected aud; not checked unless given.", examples: ["predict"] });
 const Jwks = z.union([
-  z.strictObject({ url: OutgoingUrl.describe("Address of the key set.") }),
-  z.strictObject({ file: text(1024).describe("File with the key set, relative to the tenant's folder.") }),
+  z.strictObject({
+    url: OutgoingUrl.meta({
+      description: "Address of the key set.",
+      examples: ["https://login.acme.example/.well-known/jwks.json"],
+    }),
+  }),
+  z.strictObject({
+    file: text(1024).describe("File with the key set, relative to the tenant's folder."),
+  }),
 ]);
 const Jwt = z.discriminatedUnion("algorithm", [
   z.strictObject({
@@ -107,8 +129,11 @@ const Jwt = z.discriminatedUnion("algorithm", [
 const secretList = listOf(SecretReference, 10);
 const OutboundWebhook = z.strictObject({
   name: Name.describe("Unique among the tenant's outgoing webhooks."),
-  url: OutgoingUrl.describe("Where events are delivered."),
-  events: z.array(z.enum(webhookEventTypes)).min(1).describe("The events to deliver."),
+  url: OutgoingUrl.meta({ description: "Where events are delivered.", examples: ["https://crm.acme.example/hook"] }),
+  events: z
+    .array(z.enum(webhookEventTypes))
+    .min(1)
+    .meta({ description: "The events to deliver.", examples: [["order.filled", "market.settled"]] }),
   secret: SecretReference.describe("Where the signing secret is kept: whsec_ and base64, or any text."),
   previousSecrets: previousSecrets("events are signed with them"),
 });
@@ -160,16 +185,26 @@ export const TenantFileSchema = z
     extends: z
       .union([text(1024), z.array(text(1024)).max(10)])
       .optional()
-      .describe(
-        "A file, or several, that this one builds on: mappings are merged, all else is replaced, later files win.",
-      ),
+      .meta({
+        description:
+          "A file, or several, that this one builds on: mappings are merged, all else is replaced, later files win.",
+        examples: ["../base.yaml"],
+      }),
     version: z.literal(1).describe("Version of this file's format."),
-    tenant: TenantId.describe("The tenant's id: its folder's name, and part of the webhook paths."),
-    name: line(200).optional().describe("Name for people; the id unless given."),
+    tenant: TenantId.meta({
+      description: "The tenant's id: its folder's name, and part of the webhook paths.",
+      examples: ["acme"],
+    }),
+    name: line(200)
+      .optional()
+      .meta({ description: "Name for people; the id unless given.", examples: ["Acme Predictions"] }),
     labels: TenantLabels.default({}).describe(
       "Names and values by which commands and fleet.yaml select the tenant, such as region: eu.",
     ),
-    baseUrl: BaseUrl.describe("The tenant's own address; http:// for loopback hosts only."),
+    baseUrl: BaseUrl.meta({
+      description: "The tenant's own address; http:// for loopback hosts only.",
+      examples: ["https://predict.acme.example"],
+    }),
     sandbox: z.boolean().default(false).describe("Allows simulated prices. Never with real money."),
     server: Server.prefault({}).describe("Where the server listens."),
     database: DatabaseSection.default("embedded").describe("The embedded PostgreSQL, or the address of your own."),
@@ -236,9 +271,11 @@ export const TenantFileSchema = z
     oracle: OracleSection.prefault({}).describe("Prices that settle markets."),
     network: z
       .strictObject({
-        allowPrivate: listOf(Cidr, 100).describe(
-          "Private ranges that pmctl's own requests may reach, also by http. For tests and closed networks.",
-        ),
+        allowPrivate: listOf(Cidr, 100).meta({
+          description:
+            "Private ranges that pmctl's own requests may reach, also by http. For tests and closed networks.",
+          examples: [["10.1.0.0/16"]],
+        }),
         allowPorts: listOf(z.number().int().min(1).max(65_535), 100).describe(
           "Ports beyond 80 and 443 that pmctl's own requests may go to; in allowPrivate all are open.",
         ),

@@ -15,9 +15,11 @@ const HostName = z
   );
 
 /** Names under which admin operations exist. */
-export const AdminHosts = listOf(HostName, 100).describe(
-  "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
-);
+export const AdminHosts = listOf(HostName, 100).meta({
+  description:
+    "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
+  examples: [["admin.acme.example"]],
+});
 
 /** How long a server that is asked to end goes on serving, so that load balancers notice first. */
 export const DrainSeconds = z

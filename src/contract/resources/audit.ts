@@ -1,9 +1,12 @@
 import { z } from "zod";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
+import { TOKEN_FAULTS } from "../../domain/access/token-faults.ts";
 import { INTEGRITY_PROBLEMS } from "../../domain/audit/audit-link.ts";
 import { AUDIT_TYPES } from "../../domain/audit/sentence.ts";
 import { operationsUnder } from "../operation.ts";
 import { MarketId, paging, queryInteger, Timestamp, text, UserId } from "../scalars.ts";
+
+const listed = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
 
 export const AuditEntry = z
   .object({
@@ -104,6 +107,13 @@ export const SecurityEntry = z
       description: "The cause; for `auth.failed` one of `key`, `token`, `signature` and `network`.",
       examples: ["key"],
     }),
+    detail: z
+      .string()
+      .nullable()
+      .meta({
+        description: `What is wrong with a user token, where \`reason\` is \`token\`: one of ${listed(TOKEN_FAULTS)}. It names the claim and never its value.`,
+        examples: [null],
+      }),
     address: z
       .string()
       .nullable()

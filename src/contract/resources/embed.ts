@@ -23,6 +23,8 @@ export interface FrameData {
    * any other page.
    */
   mayTrade: boolean;
+  /** A page where readers can trade, when this one does not let them; null where none is known. */
+  tradeAt: string | null;
   /** The server's clock in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
   now: number;
   /** What the tenant states of the looks: the frame lays what its page may set over it. */

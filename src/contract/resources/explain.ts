@@ -49,7 +49,8 @@ const { operatorRead } = operationsUnder("operations", { extension: true });
 export const explainOperations = {
   getRefusal: operatorRead({
     path: "/v1/refusals/:requestId",
-    summary: "Explain why a request was refused; the server remembers its last 10,000 refusals.",
+    summary:
+      "Explain why a request was refused; the server remembers its last 10,000 refused changes and 1,000 refused user tokens.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
   }),

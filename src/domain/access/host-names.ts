@@ -38,6 +38,11 @@ export class HostNames {
   }
 }
 
+/** Whether a host is in `.example`, a domain that cannot be registered (RFC 2606): `init` writes one. */
+export function isPlaceholder(hostname: string): boolean {
+  return /(^|\.)example$/.test(hostname);
+}
+
 /** The host that a request is for: that of a target which is a whole URL goes before the header (RFC 9112, 3.2.2). */
 export function requestedHost(target: string | undefined, header: string | undefined): string {
   return targetHost(target ?? "") ?? header ?? "";

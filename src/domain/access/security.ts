@@ -1,3 +1,5 @@
+import { isTokenFault } from "./token-faults.ts";
+
 /** The events of the security log. */
 export const SECURITY_EVENTS = [
   "auth.failed",
@@ -42,9 +44,13 @@ const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; r
 export function securityEventOf(
   code: string,
   detail: Readonly<Record<string, unknown>>,
-): { event: SecurityEvent; reason: string } | undefined {
+): { event: SecurityEvent; reason: string; detail: string | null } | undefined {
   const refused = REFUSED[code];
   if (!refused) return undefined;
   const { event, reason, reasons = [] } = refused;
-  return { event, reason: reasons.find((each) => each === detail.reason) ?? reason };
+  return {
+    event,
+    reason: reasons.find((each) => each === detail.reason) ?? reason,
+    detail: isTokenFault(detail.fault) ? detail.fault : null,
+  };
 }

@@ -13,6 +13,7 @@ import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
  * Amounts are decimal texts of dollars, instants ISO 8601. All are types, not interfaces, so that the compiler knows them to be plain JSON.
  */
 export type AuditPayloads = {
+  /** A market takes trades from now on. By the apply of its file, or by an operator. */
   "market.created": {
     marketId: string;
     question: string;
@@ -28,13 +29,17 @@ export type AuditPayloads = {
     key: string | undefined;
     terms: Json | undefined;
   };
-  /** The files took over a market that was made otherwise, under this key, whether or not it had one. */
+  /** The files took over a market that was made otherwise, under this key, whether or not it had one. By an apply. */
   "market.imported": { marketId: string; key: string };
-  /** Another key in the tenant's files for the same market. */
+  /** The market has another key in the tenant's files. By an apply. */
   "market.moved": { marketId: string; from: string; key: string };
+  /** The market takes no trades until it is resumed. By an operator. */
   "market.suspended": { marketId: string };
+  /** The market takes trades again. By an operator. */
   "market.resumed": { marketId: string };
+  /** The market's closing time has passed. By the oracle's sweep. */
   "market.closed": { marketId: string; closeAt: string };
+  /** The winners were paid, and what was left went back to the treasury. By the oracle or an operator. */
   "market.settled": {
     marketId: string;
     outcome: Side;
@@ -44,8 +49,11 @@ export type AuditPayloads = {
     returned: string;
     houseResult: string;
   };
+  /** The oracle leaves the settlement to a person. By the oracle. */
   "oracle.held": { marketId: string; reason: HoldReason; detail: string };
+  /** What the oracle found, just before it settles. By the oracle. */
   "oracle.resolved": ResolutionEvidence & { marketId: string; outcome: Side };
+  /** Shares were bought or sold. By the user, or by an operator on the user's behalf. */
   "trade.executed": {
     tradeId: string;
     marketId: string;
@@ -62,6 +70,7 @@ export type AuditPayloads = {
     shares: string;
     yesPriceAfter: string;
   };
+  /** An identity check changed what a user may do. By the provider, or by an operator in its place. */
   "kyc.updated": {
     userId: string;
     status: KycStatus;
@@ -71,8 +80,9 @@ export type AuditPayloads = {
     /** Of a failure that counts although it is dated before the passed check on record: its own time. */
     datedAt?: string;
   };
-  /** A check with a status that is neither passed nor a refusal; or one passed shortly before a failure, which stands. */
+  /** A check with a status that is neither passed nor a refusal; or one passed shortly before a failure, which stands. By the provider. */
   "kyc.unrecognised": { userId: string; status: string; provider: string; verifiedAt: string };
+  /** A user answered the suitability assessment. By the user, or by an operator on the user's behalf. */
   "suitability.submitted": {
     userId: string;
     assessmentId: string;
@@ -81,10 +91,13 @@ export type AuditPayloads = {
     passed: boolean;
     submittedAt: string;
   };
+  /** A user may not trade any more, or may again. By an operator. */
   "user.restricted": { userId: string; restricted: boolean; state: TraderState };
-  /** `sha256` of what the token's signature covers; it has expired `until` then. */
+  /** A user signed out: `sha256` is of what the token's signature covers, and it has expired `until` then. By the user. */
   "session.ended": { userId: string; sha256: string; until: string };
+  /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
   "session.revoked": { userId: string; revokeBefore: string };
+  /** Money went into a wallet. By a payment provider, or by an operator. */
   "wallet.credited": {
     /** Of an operator's credit, which has no reference of a payment. */
     creditId?: string;
@@ -97,6 +110,7 @@ export type AuditPayloads = {
     /** Why, unless it is a plain deposit. */
     cause?: string | undefined;
   };
+  /** Money was taken out of a wallet, such as after a dispute. By a payment provider, or by an operator. */
   "wallet.debited": {
     /** Of an operator's debit, which has neither a reference of a payment nor a cause but the operator's reason. */
     debitId?: string;
@@ -108,6 +122,7 @@ export type AuditPayloads = {
     provider: string;
     cause?: string;
   };
+  /** A payment that moved nothing, because it contradicts what is on record. By a payment provider. */
   "payment.conflict": {
     provider?: string;
     txRef: string;
@@ -117,9 +132,13 @@ export type AuditPayloads = {
     creditedUserId?: string;
     creditedAmount?: string;
   };
+  /** The amount is set aside until an operator decides. By the user, or by an operator on the user's behalf. */
   "withdrawal.requested": WithdrawalStep;
+  /** The amount left the ledger: it is to be paid out. By an operator. */
   "withdrawal.approved": WithdrawalStep;
+  /** The amount went back into the wallet. By an operator. */
   "withdrawal.rejected": WithdrawalStep;
+  /** Limits were changed live, or an override ended. By an operator, or by the oracle's sweep. */
   "policy.updated": {
     changes: PolicyChanges;
     /** When an override ends by itself. */
@@ -127,6 +146,7 @@ export type AuditPayloads = {
     overridesEnded?: string[];
     state: StatedTenant;
   };
+  /** The tenant is what its files say. By the operator who applied or rolled back. */
   "config.applied": {
     /** SHA-256 of the tenant file. */
     sha256: string;
@@ -143,21 +163,26 @@ export type AuditPayloads = {
     frozenUntil?: string | undefined;
     state: StatedTenant;
   };
-  /** No apply and no rollback until then; a later entry of either type replaces it. */
+  /** No apply and no rollback until then; a later entry of either type replaces it. By an operator. */
   "config.frozen": { until: string };
-  /** `until`: when the freeze that was lifted would have ended. */
+  /** The freeze was lifted; it would have ended `until` then. By an operator. */
   "config.unfrozen": { until: string };
+  /** A value of an API key works from now on. By an operator, or by an apply. */
   "key.created": CreatedKey & {
     keys: StatedKeys;
     replaces?: true;
     /** When the replaced values end. */
     oldUntil?: string | null;
   };
+  /** A value of an API key works no longer. By an operator, or by an apply. */
   "key.revoked": { name: string; type: KeyType; keys: StatedKeys; replaced?: true };
+  /** The ledger was compared with its log. By an operator, or by the server's regular check. */
   "reconcile.run": { ok: boolean; discrepancy: string };
+  /** A log that was set back goes on without its lost entries. By an operator at the database. */
   "rollback.accepted": { anchorSeq: number; anchorHash: string; headSeq: number; headHash: string; lost: number };
-  /** `seq`: the entry in which the recomputation of the log found these. */
+  /** An entry stays as it is; `seq` is where the recomputation of the log found these. By an operator at the database. */
   "finding.accepted": { seq: number; findings: string[] };
+  /** The database is a restored backup, which ends at `seq`. By an operator at the database. */
   "database.restored": { seq: number; hash: string; created: string; keptAs: string | null; sha256: string };
 };
 

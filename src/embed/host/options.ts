@@ -8,6 +8,7 @@ export interface Settled extends Shown {
   autoHeight: boolean;
   loading: "lazy" | "eager";
   consent: boolean;
+  signIn: boolean;
   brand: Brand | null;
 }
 
@@ -28,6 +29,7 @@ export function settle(options: EmbedOptions, place: Element): Settled {
     autoHeight: Boolean(options.autoHeight),
     loading: options.loading === "eager" ? "eager" : "lazy",
     consent: options.consent !== false,
+    signIn: options.signIn !== false,
     brand: typeof options.brand === "object" ? options.brand : null,
   };
 }
@@ -39,6 +41,7 @@ export function addressOf(origin: string, id: string, settled: Settled): string 
     ...queryOf(settled),
     theme: settled.theme,
     ...(settled.consent ? {} : { consent: "0" }),
+    ...(settled.signIn ? {} : { signIn: "0" }),
     frame: id,
     // Where the frame may send its messages; it ignores messages from other windows.
     host: location.origin,

@@ -20,6 +20,8 @@ export interface EmbedOptions {
   loading?: "lazy" | "eager" | undefined;
   /** false: nothing is stored in the browser, by the page's script or by the frame. true unless given. */
   consent?: boolean | undefined;
+  /** false: readers cannot sign in on this page, and the widget says where they can trade. true unless given. */
+  signIn?: boolean | undefined;
   /** What the page changes of the looks, where the tenant lets it. */
   brand?: Brand | undefined;
   /** A JWT of the user who is signed in here, or nothing. Asked again before the token expires. */

@@ -4,11 +4,12 @@ import { useSpeech } from "../speech.ts";
 import { useCurrentValues, usePrices } from "../state/use-prices.ts";
 import type { Portfolio, Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
+import { wordsOfElsewhere } from "../words.ts";
 import { OpenButton } from "./market-card.tsx";
 import { OwnResult } from "./market-facts.tsx";
 import { MarketState, STATES } from "./market-head.tsx";
 import { OwnPosition } from "./own-positions.tsx";
-import { Problem, WayOut } from "./problem.tsx";
+import { Problem, Said, WayOut } from "./problem.tsx";
 
 export interface PortfolioViewProps {
   data: FrameData;
@@ -57,9 +58,13 @@ function Nothing({ data, viewer }: { data: FrameData; viewer: Viewer }) {
   const { say } = useSpeech();
   const { bridge, problem } = viewer;
   if (problem) return null;
-  if (data.apiKey === null || !bridge.mayTrade)
-    return <p class="soft">{say("portfolio.elsewhere", { name: data.name })}</p>;
   if (isComing(data, viewer)) return <p class="soft">{say("common.loading")}</p>;
+  if (data.apiKey === null || !bridge.mayTrade || !bridge.signsIn)
+    return (
+      <p class="soft">
+        <Said words={wordsOfElsewhere(data, "portfolio.elsewhere")} />
+      </p>
+    );
   return (
     <Problem isKnown words={{ key: "portfolio.signIn", offer: "signin" }} onOffer={(offer) => bridge.tell(offer, {})} />
   );

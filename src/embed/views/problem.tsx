@@ -13,22 +13,37 @@ export interface ProblemProps {
 
 /** A refusal in words, with a button for the way out of it, and the time left to wait. */
 export function Problem({ words, onOffer, onEnd, isKnown = false }: ProblemProps) {
-  const speaker = useSpeech();
+  const { say } = useSpeech();
   const { offer } = words;
   const { waitSec } = words;
   const endMs = useMemo(() => waitSec && performance.now() + waitSec * 1000, [words]);
   const left = useSecondsUntil(endMs, onEnd);
   return (
     <div class={isKnown ? "problem known" : "problem"} data-pm="refusal">
-      <p role={isKnown ? "status" : "alert"}>{sayWords(speaker, words)}</p>
+      <p role={isKnown ? "status" : "alert"}>
+        <Said words={words} />
+      </p>
       {left > 0 && (
         <p data-pm="timer" role="timer">
-          {speaker.say("refusal.wait", { count: left })}
+          {say("refusal.wait", { count: left })}
         </p>
       )}
       {offer && <WayOut offer={offer} onOffer={onOffer} />}
     </div>
   );
+}
+
+/** A refusal as text; the name of a site where the reader can go on is a link to it. */
+export function Said({ words }: { words: Words }) {
+  const speaker = useSpeech();
+  const { key, href, values: { name } = {} } = words;
+  if (key === undefined || href === undefined) return <>{sayWords(speaker, words)}</>;
+  const link = (
+    <a href={href} target="_blank" rel="noopener">
+      {name}
+    </a>
+  );
+  return <>{speaker.compose(key, { name: link })}</>;
 }
 
 /** What the page around is asked to do for the reader. */

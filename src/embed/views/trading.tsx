@@ -6,7 +6,7 @@ import type { LiveMarket } from "../state/use-market.ts";
 import type { Viewer } from "../state/viewer.ts";
 import type { Held, Wish } from "../ticket/draft.ts";
 import { sellValueAt } from "../ticket/quote.ts";
-import type { Words } from "../words.ts";
+import { type Words, wordsOfElsewhere } from "../words.ts";
 import { OwnPosition } from "./own-positions.tsx";
 import { Ticket } from "./ticket.tsx";
 
@@ -68,8 +68,11 @@ function TradingOf({ data, viewer, marketId, market, isOpen, wish: first }: Trad
 }
 
 /** Why trading is not possible here, known before the server is asked. */
-function blockedBy({ apiKey, name }: FrameData, { bridge, settled, signedIn }: Viewer): Words | undefined {
-  if (apiKey === null) return { key: "ticket.notSetUp" };
-  if (!bridge.mayTrade) return { key: "ticket.lookOnly", values: { name } };
-  return signedIn || !settled ? undefined : { key: "ticket.signIn", offer: "signin" };
+function blockedBy(data: FrameData, { bridge, settled, signedIn }: Viewer): Words | undefined {
+  if (data.apiKey === null) return { key: "ticket.notSetUp" };
+  const elsewhere = wordsOfElsewhere(data, "ticket.lookOnly");
+  if (!bridge.mayTrade) return elsewhere;
+  if (signedIn || !settled) return undefined;
+  if (bridge.signsIn) return { key: "ticket.signIn", offer: "signin" };
+  return { ...elsewhere, offer: elsewhere.href === undefined ? undefined : "signin" };
 }

@@ -5,12 +5,13 @@ import { nullable, rowReader, text, whole } from "../codec.ts";
 
 /** One event from one address within its window, and how often. */
 const toSecurityRow = rowReader({
-  /** Made of the event, reason, address and window, so that all servers write the same row. */
+  /** Made of the event, reason, detail, address and window, so that all servers write the same row. */
   id: text(),
   /** When it first happened in the window, milliseconds. */
   ts: whole(),
   event: text(),
   reason: text(),
+  detail: nullable(text()),
   address: nullable(text()),
   fingerprint: nullable(text()),
   keyName: nullable(text()),
@@ -23,18 +24,18 @@ export type SecurityRow = ReturnType<typeof toSecurityRow>;
 export async function recordSecurityEvents(sql: Sql, entries: readonly SecurityRow[]): Promise<void> {
   // In one order everywhere, so that two servers cannot deadlock.
   const rows = entries.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const texts = (name: "address" | "fingerprint" | "keyName" | "route") =>
+  const texts = (name: "detail" | "address" | "fingerprint" | "keyName" | "route") =>
     arrayLiteral(
       rows.map((row) => row[name]),
       quoted,
     );
   const numbers = (name: "ts" | "count") => `{${rows.map((row) => row[name]).join(",")}}`;
   await sql`
-    insert into security_event (id, ts, event, reason, address, fingerprint, key_name, route, count)
+    insert into security_event (id, ts, event, reason, detail, address, fingerprint, key_name, route, count)
     select * from unnest(${textArray(rows.map(({ id }) => id))}::text[], ${numbers("ts")}::bigint[],
                          ${textArray(rows.map(({ event }) => event))}::text[],
                          ${textArray(rows.map(({ reason }) => reason))}::text[],
-                         ${texts("address")}::text[], ${texts("fingerprint")}::text[], ${texts("keyName")}::text[],
+                         ${texts("detail")}::text[], ${texts("address")}::text[], ${texts("fingerprint")}::text[], ${texts("keyName")}::text[],
                          ${texts("route")}::text[], ${numbers("count")}::bigint[])
      where ${commitsLocally(sql)}
         on conflict (id) do update set count = security_event.count + excluded.count
@@ -54,7 +55,7 @@ export interface SecurityQuery {
 export async function listSecurityRows(sql: ReadSql, query: SecurityQuery): Promise<SecurityRow[]> {
   const { event, since, before, limit } = query;
   const rows = await sql`
-    select id, ts, event, reason, address, fingerprint, key_name, route, count
+    select id, ts, event, reason, detail, address, fingerprint, key_name, route, count
       from security_event
      where true
        ${event === undefined ? sql`` : sql`and event = ${event}`}

@@ -83,7 +83,9 @@ async function unlessThere(creation: PromiseLike<unknown>): Promise<void> {
 /** Runs statements in the maintenance database on a connection of their own, as the owner role unless told otherwise. */
 export async function query<T>(site: Site, work: (sql: postgres.Sql) => Promise<T>, role?: string): Promise<T> {
   const connection = connectionTo(site, maintenanceDatabase, role);
-  const sql = postgres({ ...connection, ssl: false, max: 1, connect_timeout: connectTimeoutSeconds });
+  // No statement here has an array, whose types the driver would otherwise ask for on each connection.
+  const options = { ssl: false, max: 1, connect_timeout: connectTimeoutSeconds, fetch_types: false } as const;
+  const sql = postgres({ ...connection, ...options });
   try {
     return await work(sql);
   } catch (error) {

@@ -21,6 +21,7 @@ export function sessionRoutes({ identities, security }: RouteServices): Route[] 
     {
       method: createSession.method,
       path: createSession.path,
+      operation: "createSession",
       forBrowsers: true,
       async answer(exchange) {
         const authorization = exchange.header("authorization");
@@ -38,6 +39,7 @@ export function sessionRoutes({ identities, security }: RouteServices): Route[] 
     {
       method: deleteSession.method,
       path: deleteSession.path,
+      operation: "deleteSession",
       forBrowsers: true,
       async answer(exchange) {
         if (exchange.header("cookie") !== undefined) identities.origins.require(exchange);

@@ -2,11 +2,12 @@ import { createSecretKey, hash, type KeyObject } from "node:crypto";
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import { PlaceCode } from "../../contract/resources/policy.ts";
 import { UserId } from "../../contract/scalars.ts";
-import { Fault, invariant } from "../../domain/fault.ts";
+import { invariant } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import { type EndedSessions, MAX_LIFETIME_SEC, type SessionToken } from "./ended-sessions.ts";
 import type { KeySet } from "./key-set.ts";
+import { faultOf, userRequired } from "./token-fault.ts";
 
 const LEEWAY_SEC = 30;
 const CACHED_TOKENS = 10_000;
@@ -62,7 +63,7 @@ export class UserTokens {
 
   /**
    * The user named by an `Authorization` header.
-   * @throws Fault USER_REQUIRED, without a reason, so that a forger learns nothing.
+   * @throws Fault USER_REQUIRED, whose detail names what is wrong
    */
   verify(authorization: string | undefined): User | Promise<User> {
     const refreshing = this.#keySet?.ready() ?? this.#ended?.ready();
@@ -86,7 +87,7 @@ export class UserTokens {
   }
 
   #unlessEnded(token: VerifiedToken): VerifiedToken {
-    if (this.#ended?.has(token)) throw userRequired();
+    if (this.#ended?.has(token)) throw userRequired("session-ended");
     return token;
   }
 
@@ -127,23 +128,28 @@ export class UserTokens {
       invariant(this.#keySet, "there is a key set where there is no secret");
       return await jwtVerify(token, this.#keySet.find, checks);
     } catch (cause) {
-      throw cause instanceof errors.JOSEError ? userRequired(cause) : cause;
+      throw cause instanceof errors.JOSEError ? userRequired(faultOf(cause), cause) : cause;
     }
   }
 }
 
-/** Tries every secret, so that the time taken does not reveal which one signed. */
+/**
+ * Tries every secret, so that the time taken does not reveal which one signed. Where one of them did, what it says of the
+ * token is the reason.
+ */
 async function verifyWithAny(token: string, secrets: readonly KeyObject[], checks: JWTVerifyOptions) {
   const tried = await Promise.allSettled(secrets.map((secret) => jwtVerify(token, secret, checks)));
   const verified = tried.find((each) => each.status === "fulfilled");
   if (verified) return verified.value;
-  throw tried.find((each) => each.status === "rejected")?.reason;
+  const failures = tried.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  throw failures.find((each) => !(each instanceof errors.JWSSignatureVerificationFailed)) ?? failures[0];
 }
 
 /** The token of an `Authorization` header. @throws Fault USER_REQUIRED when there is none */
 function tokenIn(authorization: string | undefined): string {
-  const token = BEARER.exec(authorization ?? "")?.[1];
-  if (token === undefined) throw userRequired();
+  if (!authorization) throw userRequired("no-token");
+  const token = BEARER.exec(authorization)?.[1];
+  if (token === undefined) throw userRequired("not-a-jwt");
   return token;
 }
 
@@ -164,12 +170,10 @@ function sessionHash(token: string): string {
 function readClaims({ sub, iat, exp, jurisdiction }: JWTPayload, session: string): VerifiedToken {
   const id = UserId.safeParse(sub);
   const country = PlaceCode.optional().safeParse(jurisdiction);
-  if (!id.success || !country.success || iat === undefined || exp === undefined) throw userRequired();
-  if (!(exp - iat <= MAX_LIFETIME_SEC)) throw userRequired();
+  if (!id.success) throw userRequired("sub-invalid");
+  if (!country.success) throw userRequired("jurisdiction-invalid");
+  invariant(iat !== undefined && exp !== undefined, "jose asks for both");
+  if (!(exp - iat <= MAX_LIFETIME_SEC)) throw userRequired("life-too-long");
   const user = { id: id.data, jurisdiction: country.data };
   return { user, userId: id.data, hash: session, issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
-}
-
-function userRequired(cause?: unknown): Fault {
-  return new Fault("USER_REQUIRED", "A valid user token is required", { cause });
 }

@@ -137,9 +137,9 @@ export class Metrics {
   }
 
   /** Called when the security log notes an event. */
-  countSecurityEvent(event: SecurityEvent, reason: string, times: number): void {
-    this.#securityEvents.inc({ event }, times);
-    if (event === "auth.failed") this.#authFailures.inc({ reason }, times);
+  countSecurityEvent(event: SecurityEvent, reason: string): void {
+    this.#securityEvents.inc({ event });
+    if (event === "auth.failed") this.#authFailures.inc({ reason });
   }
 
   /** Called when the security log loses events. */

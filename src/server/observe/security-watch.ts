@@ -24,10 +24,8 @@ export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fa
   // A request without a token is no failed attempt: pages send it to learn whether a user is signed in.
   if (!refused || (fault.code === "USER_REQUIRED" && !hasUserToken(exchange))) return;
   const { keyName } = fault.detail;
-  security.note(refused.event, refused.reason, {
-    ...originOf(exchange),
-    ...(typeof keyName === "string" ? { keyName } : {}),
-  });
+  const origin = { ...originOf(exchange), ...(typeof keyName === "string" ? { keyName } : {}) };
+  security.note(refused.event, refused.reason, origin, refused.detail);
 }
 
 const LOG_LINES: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "error"; text: string } } = {
@@ -54,7 +52,7 @@ function isLoggedElsewhere({ event, reason }: SecurityEntry): boolean {
 /** Counts what the security log notes, and writes its entries into the server's log. */
 export function watchSecurity(security: SecurityLog, metrics: Metrics, log: Logger): void {
   security.listen({
-    noted: (event, reason, times) => metrics.countSecurityEvent(event, reason, times),
+    noted: (event, reason) => metrics.countSecurityEvent(event, reason),
     entry: (entry) => {
       if (isLoggedElsewhere(entry)) return;
       const { ts, ...fields } = entry;

@@ -5,7 +5,7 @@ import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
 import { escapeHtml, hashSource, pagePolicy } from "./html.ts";
-import { absolute } from "./market/site.ts";
+import type { ReaderAddress } from "./reader-address.ts";
 
 /** Where `bin/docs.js` puts the pages; this file finds them from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/docs");
@@ -17,20 +17,20 @@ export const DOCS_TENANT = "tenant-of-predict-example";
 const NAMES = [...Object.keys(TAGS), "webhooks", "refusals", "embed"];
 
 export interface DocsOptions {
-  /** The tenant's own address; the host of the request unless given. */
-  baseUrl?: string | undefined;
+  /** The address that examples name. */
+  readers: ReaderAddress;
   tenantId: string;
 }
 
 /**
- * `/docs`: what the build made of the OpenAPI document and of `docs/guides/publisher.md`, with the tenant's address. A page is read and
- * compressed when it is first asked for.
+ * `/docs`: what the build made of the OpenAPI document and of `docs/guides/publisher.md`, with the address under which the reader came. A page is read when it is
+ * first asked for, and kept compressed for those who come under the tenant's own address.
  */
 export function docsRoutes(options: DocsOptions): Route[] {
   return ["index", ...NAMES].map((name) => docsRoute(name, options));
 }
 
-function docsRoute(name: string, options: DocsOptions): Route {
+function docsRoute(name: string, { readers, tenantId }: DocsOptions): Route {
   const made = new Map<string, Promise<Answer>>();
   let html: string | undefined;
   return {
@@ -39,13 +39,13 @@ function docsRoute(name: string, options: DocsOptions): Route {
     forBrowsers: false,
     bucket: "embed",
     answer(exchange) {
-      html ??= readFileSync(join(PLACE, `${name}.html`), "utf8").replaceAll(DOCS_TENANT, escapeHtml(options.tenantId));
-      const address = absolute(options, exchange, "/").replace(/\/$/, "");
+      html ??= readFileSync(join(PLACE, `${name}.html`), "utf8").replaceAll(DOCS_TENANT, escapeHtml(tenantId));
+      const address = readers.originFor(exchange);
+      const isShared = readers.isOwn(address);
       const encoding = chooseEncoding(exchange.header("accept-encoding"));
-      const make = (text: string) =>
-        compressed(answerOf(text, address), encoding, { once: options.baseUrl !== undefined });
-      // Without an address of its own each host makes another page, which is not kept.
-      if (options.baseUrl === undefined) return make(html);
+      const make = (text: string) => compressed(answerOf(text, address), encoding, { once: isShared });
+      // Readers choose the port of a loopback address, so pages with one are as many as they like, and none is kept.
+      if (!isShared) return make(html);
       const key = encoding ?? "";
       const answer = made.get(key) ?? make(html);
       made.set(key, answer);

@@ -45,6 +45,8 @@ export interface EmbedServices {
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
+  /** A page that takes trades: the first listed one, or the playground; undefined where none is known. */
+  tradeAt: string | undefined;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
@@ -177,7 +179,7 @@ function requestOf({ options, languages, traders }: EmbedServices, exchange: Exc
 }
 
 async function frameData(
-  { options, reader, keys }: EmbedServices,
+  { options, reader, keys, tradeAt }: EmbedServices,
   view: View,
   { marketId, mayTrade, speaker, messages, categories }: FrameRequest,
 ): Promise<FrameData> {
@@ -194,6 +196,8 @@ async function frameData(
     warnImpact: options.warnImpact ?? WARN_IMPACT,
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
+    // Of the tenant's own pages none leads to another one of them.
+    tradeAt: tradeAt ?? (mayTrade ? undefined : options.baseUrl) ?? null,
     now: Math.floor(wallClockMs()),
     theme: options.theme,
     ...contents,

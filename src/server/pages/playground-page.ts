@@ -5,7 +5,7 @@ import { themeStyle } from "../../domain/theme/style.ts";
 import type { Route } from "../routes.ts";
 import type { EmbedServices } from "./embed-page.ts";
 import { jsonInScript, pagePolicy, escapeHtml as text } from "./html.ts";
-import { absolute } from "./market/site.ts";
+import type { ReaderAddress } from "./reader-address.ts";
 
 export interface PlaygroundOptions {
   /** Tokens of the demo's traders, by user id: the first is signed in on the page, the second trades at a button. */
@@ -18,6 +18,7 @@ export interface PlaygroundOptions {
 export function playgroundRoute(
   { options, assets, reader, keys, languages }: EmbedServices,
   play: PlaygroundOptions,
+  readers: ReaderAddress,
 ): Route {
   return {
     method: "GET",
@@ -29,7 +30,7 @@ export function playgroundRoute(
       const { trending = [], markets = [] } = await reader.read("markets", undefined);
       const ids = new Set([...trending, ...markets].map(({ id }) => id));
       const data: PlaygroundData = {
-        origin: new URL(absolute(options, exchange, "/")).origin,
+        origin: readers.originFor(exchange),
         apiKey: options.publicKeys[0] ?? "",
         tokens: await play.tokens(),
         marketIds: [...ids].slice(0, 2),

@@ -32,6 +32,7 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
   return {
     method: streamOperation.method,
     path: streamOperation.path,
+    operation: "streamEvents",
     forBrowsers: true,
     async answer(exchange) {
       const { method } = streamOperation;

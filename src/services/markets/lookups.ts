@@ -21,7 +21,7 @@ export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
       if (!refusal)
         throw new Fault(
           "NOT_FOUND",
-          "This process remembers no refused request with this id; it keeps the last 10,000",
+          "This process remembers no refused request with this id; it keeps the last 10,000 changes and 1,000 user tokens",
         );
       return refusal;
     },

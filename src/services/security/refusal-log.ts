@@ -2,36 +2,46 @@ import type { Output } from "../../contract/operations.ts";
 
 export type Refusal = Output<"getRefusal">;
 
+/** The largest numbers of refusals, of about a kilobyte each. */
+const LIMITS = { changes: 10_000, tokens: 1_000 };
+
 /**
- * The last refused changes, in this process's memory: `pmctl why` finds them by the request id that the caller
- * received. Storing them in the database would let refused callers cause writes.
+ * The last refused changes and user tokens, in this process's memory: `pmctl why` finds them by the request id that the
+ * caller received. Storing them in the database would let refused callers cause writes.
  */
 export class RefusalLog {
-  readonly #byRequest = new Map<string, Refusal>();
-  readonly #limit: number;
+  readonly #changes = new Map<string, Refusal>();
+  readonly #tokens = new Map<string, Refusal>();
+  readonly #limits: typeof LIMITS;
 
-  /** @param limit the largest number of refusals, of about a kilobyte each */
-  constructor(limit = 10_000) {
-    this.#limit = limit;
+  constructor(limits = LIMITS) {
+    this.#limits = limits;
   }
 
-  /** Forgets the oldest when there are too many. */
+  /** Forgets the oldest when there are too many. Anyone who reads a page has a public key: wrong tokens displace only each other. */
   remember(refusal: Refusal): void {
-    this.#byRequest.set(refusal.requestId, refusal);
-    if (this.#byRequest.size <= this.#limit) return;
+    const isToken = refusal.code === "USER_REQUIRED";
+    const kept = isToken ? this.#tokens : this.#changes;
+    kept.set(refusal.requestId, refusal);
+    if (kept.size <= (isToken ? this.#limits.tokens : this.#limits.changes)) return;
     // A Map keeps the order of insertion.
-    const [oldest = ""] = this.#byRequest.keys();
-    this.#byRequest.delete(oldest);
+    const [oldest = ""] = kept.keys();
+    kept.delete(oldest);
   }
 
   find(requestId: string): Refusal | undefined {
-    return this.#byRequest.get(requestId);
+    return this.#changes.get(requestId) ?? this.#tokens.get(requestId);
   }
 
   /** Those whose request's id begins so, newest first. */
   beginningWith(text: string, limit: number): Refusal[] {
-    const found = [...this.#byRequest.values()].filter(({ requestId }) => requestId.startsWith(text));
-    return found.reverse().slice(0, limit);
+    const found = [...this.#changes.values(), ...this.#tokens.values()].filter(({ requestId }) =>
+      requestId.startsWith(text),
+    );
+    return found
+      .reverse()
+      .sort((a, b) => b.ts - a.ts)
+      .slice(0, limit);
   }
 }
 

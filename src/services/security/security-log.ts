@@ -24,7 +24,7 @@ export type SecurityEntry = Omit<SecurityRow, "id" | "event"> & { event: Securit
 
 export interface SecurityListener {
   /** Called for each event. */
-  noted?(event: SecurityEvent, reason: string, times: number): void;
+  noted?(event: SecurityEvent, reason: string): void;
   /** Called for each new entry, and again with its final count. */
   entry?(entry: SecurityEntry): void;
   /** Called with the number of events that were dropped because the database was away for too long. */
@@ -47,7 +47,7 @@ interface Held {
 }
 
 /**
- * Security events of the server: one entry per event, reason, address and minute, and for uses of an admin key one per
+ * Security events of the server: one entry per event, reason, detail, address and minute, and for uses of an admin key one per
  * key, address and hour. Noting an event costs a lookup in a map; rows are written in the background, a bounded number
  * at a time, and no request waits for them. They are not in the audit chain: an attack must not make the tenant's one
  * ordered log grow.
@@ -78,15 +78,15 @@ export class SecurityLog {
     return this.#held.size;
   }
 
-  /** @param times how often it happened */
-  note(event: SecurityEvent, reason: string, origin: Origin, times = 1): void {
+  /** @param detail what the reason leaves open: a word of a closed list, since each one makes an entry of its own */
+  note(event: SecurityEvent, reason: string, origin: Origin, detail: string | null = null): void {
     const now = this.#now();
-    const held = this.#find(event, reason, origin, now);
+    const held = this.#find({ event, reason, detail }, origin, now);
     const isUse = event === "key.used";
     if (isUse && held.entry.count > 0) return;
-    held.entry.count += times;
-    held.unwritten += times;
-    this.#listener.noted?.(event, reason, times);
+    held.entry.count += 1;
+    held.unwritten += 1;
+    this.#listener.noted?.(event, reason);
     this.#writeSoon();
   }
 
@@ -106,11 +106,13 @@ export class SecurityLog {
     await withinDeadline(this.flush(), STOP_TIMEOUT_MS).catch(() => {});
   }
 
-  #find(event: SecurityEvent, reason: string, origin: Origin, now: number): Held {
+  #find(what: Pick<SecurityEntry, "event" | "reason" | "detail">, origin: Origin, now: number): Held {
+    const { event, reason, detail } = what;
     const window = event === "key.used" ? HOUR_MS : MINUTE_MS;
     const startsAt = now - (now % window);
     const subject = event === "key.used" ? origin.fingerprint : null;
-    const keyOf = (address: string | null) => JSON.stringify([startsAt, event, reason, address, subject]);
+    const keyOf = (address: string | null) =>
+      JSON.stringify([startsAt, event, reason, address, subject, ...(detail === null ? [] : [detail])]);
     const known = this.#held.get(keyOf(origin.address));
     if (known) return known;
     const hasRoom = this.#takeRoom(`${event} ${reason}`, now);
@@ -118,7 +120,7 @@ export class SecurityLog {
     const key = keyOf(seen.address);
     const others = this.#held.get(key);
     if (others) return others;
-    const entry = { ts: now, event, reason, ...seen, count: 0 };
+    const entry = { ts: now, ...what, ...seen, count: 0 };
     const held = { entry, window, endsAt: startsAt + window, unwritten: 0, isWritten: false, told: 0 };
     this.#held.set(key, held);
     if (this.#held.size > MAX_ENTRIES) this.#dropOldest();

@@ -27,12 +27,15 @@ export interface Division extends JournalConnections {
 
 export const FEWEST_CONNECTIONS = 4;
 export const USUAL_CONNECTIONS = 16;
-/** Of a command, which asks for little at a time. */
-export const COMMAND_CONNECTIONS = 8;
-
 const FEWEST: Division = {
   ...{ writers: 1, loaders: 0, turns: 0, reads: 1, snapshots: 1, publicReads: 0, background: 0, checks: 1 },
 };
+
+/**
+ * Of a command, which asks for little at a time: all its reads have one connection, and all its writes. A connection costs the
+ * database more than most commands do with it.
+ */
+export const OF_A_COMMAND: Division = { ...FEWEST, reads: 0, turns: 1 };
 
 /** Of a tenant whose connections are lent: what is quiet gives its own back, so there is no need to do without a kind. */
 const LENT: Division = { ...FEWEST, loaders: 1, turns: 1, publicReads: 1 };
@@ -80,9 +83,16 @@ const GRACE_MS = 5_000;
 export function openConnections(
   connection: Connection,
   terms: DatabaseTerms & { isSealed: IsSealed },
-  { lender, connections: many }: { lender?: TenantLender | undefined; connections?: number | undefined },
+  {
+    lender,
+    connections: many = USUAL_CONNECTIONS,
+  }: {
+    lender?: TenantLender | undefined;
+    connections?: number | Division | undefined;
+  },
 ): TenantConnections {
-  const division = lender ? LENT : divideConnections(many ?? USUAL_CONNECTIONS);
+  const own = typeof many === "number" ? divideConnections(many) : many;
+  const division = lender ? LENT : own;
   const groups: Semaphore[] = [];
   const group = (connections: number) => {
     const places = new Semaphore(connections);

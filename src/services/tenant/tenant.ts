@@ -32,7 +32,7 @@ import type { AllHandlers } from "../invoke.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { VIEW_BYTES, Views } from "../views/views.ts";
-import { type DatabaseTerms, openConnections } from "./connections.ts";
+import { type DatabaseTerms, type Division, openConnections } from "./connections.ts";
 import { DurabilityWatch } from "./durability-watch.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./identifiers.ts";
@@ -52,8 +52,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   oracle?: OracleSetup | undefined;
   /** Standbys without which changes are refused; none unless given. */
   requiredStandbys?: number;
-  /** The most connections to the database that these services have at a time, from 4 on. */
-  connections?: number | undefined;
+  /** The most connections to the database that these services have at a time, from 4 on, or those for each use. */
+  connections?: number | Division | undefined;
   /** Lends the connections in their place, where one process serves many tenants. */
   lender?: TenantLender | undefined;
   /** Bytes of answers kept in memory for repeated reads; 0 for a process that asks little and ends soon. */

@@ -16,6 +16,7 @@ const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
   [/^market create$/, "it asks on a terminal"],
   [/^db shell\b/, "it hands its streams on to psql"],
   [/^audit accept-finding\b/, "the log of the examples holds nothing that the engine would not have decided"],
+  [/^init (bern|zoe)\b/, "what it writes would be among the files of other examples"],
   [/^db restore monday/, "the handbook's restore, of an encrypted backup, is run"],
 ];
 
@@ -24,15 +25,28 @@ export function reasonNotToRun(line: string): string | undefined {
   return NOT_RUN.find(([which]) => which.test(line))?.[1];
 }
 
+/** Blocks of a shell: those without a language are too. */
+const SHELL = /^( *)```(?:sh|console[^\n]*)?\n([\s\S]*?)^\1```$/gm;
+const ANY_BLOCK = /^( *)```[^\n]*\n[\s\S]*?^\1```$/gm;
+
 /**
- * The examples of a page: its lines that begin with `pmctl`, without what explains them. What goes back to an earlier
- * state or forbids changes comes last, for the others to run as they stand.
+ * The examples of a page: the calls of `pmctl` in its blocks of a shell, without what explains them. What goes back to an
+ * earlier state, forbids changes or adds a tenant comes last, for the others to run as they stand.
  */
 export function examplesOfPage(text: string): string[] {
-  const blocks = text.match(/^```\n[\s\S]*?^```$/gm) ?? [];
+  const blocks = [...text.matchAll(ANY_BLOCK)].flatMap(([block]) =>
+    [...block.matchAll(SHELL)].map(([, , lines = ""]) => lines),
+  );
   const lines = blocks.join("\n").replaceAll("\\\n", " ").split("\n");
-  const examples = lines.flatMap((line) => /^pmctl (.*?)\s*(?:# .*)?$/.exec(line)?.[1] ?? []);
-  const rank = (line: string) => ["rollback", "freeze"].findIndex((words) => line.startsWith(words));
+  const calls = lines.flatMap((line) =>
+    line
+      .replace(/\s+# .*$/, "")
+      .trim()
+      .replace(/^\$ /, "")
+      .split(" && "),
+  );
+  const examples = calls.flatMap((call) => /^(?:npx )?pmctl (.*)$/.exec(call)?.[1]?.trim() ?? []);
+  const rank = (line: string) => ["rollback", "freeze", "init"].findIndex((words) => line.startsWith(words));
   return examples.toSorted((one, other) => rank(one) - rank(other));
 }
 
@@ -62,6 +76,9 @@ network: { allowPrivate: [127.0.0.0/8] }
 embed: { allowedOrigins: [https://news.example] }
 `;
 
+/** What stands for each word of an example, by the line that has the word. */
+type Names = Readonly<Record<string, (line: string) => Promise<string>>>;
+
 /**
  * The tenant that the examples of help and pages speak of: `acme`, served, with the market `rain`, the users `alice` and
  * `bob`, a receiver `crm` that does not answer, two applies, and a tenant `zoe` beside it. Examples run in their order.
@@ -71,14 +88,9 @@ export class ExampleTenant {
   readonly #server: ServerProcess;
   readonly #emptyDatabase: () => Promise<string>;
   /** What stands in examples for what only this tenant knows, found when it is needed. */
-  readonly #names: Readonly<Record<string, () => Promise<string>>>;
+  readonly #names: Names;
 
-  private constructor(
-    operator: Operator,
-    server: ServerProcess,
-    names: Readonly<Record<string, () => Promise<string>>>,
-    emptyDatabase: () => Promise<string>,
-  ) {
+  private constructor(operator: Operator, server: ServerProcess, names: Names, emptyDatabase: () => Promise<string>) {
     this.#operator = operator;
     this.#server = server;
     this.#names = names;
@@ -128,7 +140,7 @@ export class ExampleTenant {
     await writeFile(join(directory, "key.txt"), `${identity}\n`);
     const recipient = await identityToRecipient(identity);
     const { ACME_WEBHOOK_SECRET = "" } = await operator.secrets();
-    const names = {
+    const names: Names = {
       41: async () => String(first.seq),
       57: async () => String(second.seq),
       trd_90ab12: async () => tradeId,
@@ -136,8 +148,9 @@ export class ExampleTenant {
       "req_…": async () => requestId,
       "mkt_…": async () => "@last",
       "age1…": async () => recipient,
-      FILE: async () => {
-        const { file, error } = await ask(`db backup --encrypt-to ${recipient}`);
+      FILE: async (line) => {
+        const isEncrypted = line.includes("--identity");
+        const { file, error } = await ask(`db backup${isEncrypted ? ` --encrypt-to ${recipient}` : ""}`);
         if (file === undefined) throw new Error(error);
         return file;
       },
@@ -158,7 +171,7 @@ export class ExampleTenant {
     // A restore replaces the database, which nothing may be using.
     if (line.startsWith("db restore")) await this.#server.kill("SIGTERM");
     const words = [];
-    for (const word of wordsOf(line)) words.push((await this.#names[word]?.()) ?? word);
+    for (const word of wordsOf(line)) words.push((await this.#names[word]?.(line)) ?? word);
     const env = { ...process.env, PMCTL_TENANT: "acme", ACME_NEW_URL: "" };
     if (words.includes("ACME_NEW_URL")) env.ACME_NEW_URL = await this.#emptyDatabase();
     const format = words.includes("-o") || line.includes(" > ") ? [] : ["-o", "json"];

@@ -1,5 +1,5 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accessibilityProblems, openBrowser, openPage } from "../../support/browser.ts";
 import { PUBLIC_KEY } from "../support/harness.ts";
 import { type ServedTenant, serveTenant } from "../support/tenant.ts";
@@ -49,10 +49,49 @@ test("with scripts the widget takes the card's place and may trade, and nothing 
   expect(await page.locator(".card [data-pm=chance]").isVisible()).toBe(false);
   expect(await page.locator("iframe").getAttribute("src")).toContain(`host=${encodeURIComponent(tenant.url)}`);
   expect(await frame.getByRole("button", { name: /sign in/i }).count()).toBe(1);
+  const refusal = frame.locator("[data-pm=refusal]");
+  expect(await refusal.innerText()).toContain("Here you can only look. You can trade on the site of Acme.");
+  const link = refusal.getByRole("link", { name: "Acme" });
+  const stated = await Promise.all(["href", "target", "rel"].map((name) => link.getAttribute(name)));
+  expect(stated).toEqual(["https://news.example", "_blank", "noopener"]);
   expect(await accessibilityProblems(page)).toEqual([]);
   // Browsers remark on frames of one's own origin; the frame is our own document.
   expect(complaints.filter((text) => !text.includes("allow-same-origin"))).toEqual([]);
   await close();
+});
+
+describe("a tenant without a page that takes trades", () => {
+  const baseUrl = "https://predict.acme.example";
+  let alone: ServedTenant;
+  beforeAll(async () => {
+    alone = await serveTenant({ embed: { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [], baseUrl } });
+    await alone.openMarket("mkt_a");
+  });
+  afterAll(() => alone?.close());
+
+  test("has no sign-in on its market pages, and the widget there promises no site", async () => {
+    const { page, complaints, close } = await openPage(browser, { viewport: { width: 800, height: 900 } });
+    await page.goto(`${alone.url}/m/mkt_a`);
+    const frame = page.frameLocator("iframe");
+    await frame.locator("[data-pm=refusal]").waitFor();
+    expect(await frame.locator("[data-pm=refusal]").innerText()).toBe("Here you can only look.");
+    expect(await frame.locator("[data-pm=way-out], [data-pm=refusal] a").count()).toBe(0);
+    expect(complaints.filter((text) => !text.includes("allow-same-origin"))).toEqual([]);
+    await close();
+  });
+
+  test("is linked to from pages of other sites by its own address, and never from its own pages", async () => {
+    const linked = async (host: string) => {
+      const query = new URLSearchParams({ marketId: "mkt_a", host });
+      const data = (await (await fetch(`${alone.url}/embed/data/market?${query}`)).json()) as {
+        tradeAt: string | null;
+      };
+      return data.tradeAt;
+    };
+    expect(await linked("https://blog.example")).toBe(baseUrl);
+    expect(await linked(baseUrl)).toBe(null);
+    expect(await linked(alone.url)).toBe(null);
+  });
 });
 
 test.each([

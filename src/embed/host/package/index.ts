@@ -71,8 +71,8 @@ export interface Kept {
 
 const EVERY_OPTION: { [Name in keyof Required<EmbedOptions>]: undefined } = {
   ...{ view: undefined, theme: undefined, height: undefined, marketId: undefined, marketIds: undefined },
-  ...{ autoHeight: undefined, locale: undefined, loading: undefined, consent: undefined, brand: undefined },
-  ...{ getToken: undefined, onEvent: undefined, onAction: undefined },
+  ...{ autoHeight: undefined, locale: undefined, loading: undefined, consent: undefined, signIn: undefined },
+  ...{ brand: undefined, getToken: undefined, onEvent: undefined, onAction: undefined },
 };
 
 /**

@@ -19,7 +19,7 @@ input{flex:1 1 12rem;min-width:0}button{cursor:pointer;color:var(--pm-onAccent);
 @media print{.place{min-height:0}.place .widget{display:none}.live .place .card{position:static;width:auto;height:auto;clip-path:none}.live .place .card p{display:block}}`;
 
 /** Mounts the widget in the place that names it, and shows it instead of the card once it has contents. */
-export const SCRIPT = `const place=document.querySelector(".widget");PredictionMarkets.embed(place,{...place.dataset,autoHeight:true,onEvent({name}){if(name==="ready")document.documentElement.classList.add("live");if(name==="signin"&&place.dataset.signIn)location.assign(place.dataset.signIn)}})`;
+export const SCRIPT = `const place=document.querySelector(".widget");PredictionMarkets.embed(place,{...place.dataset,signIn:false,autoHeight:true,onEvent({name}){if(name==="ready")document.documentElement.classList.add("live");if(name==="signin"&&place.dataset.signIn)location.assign(place.dataset.signIn)}})`;
 
 /** How a tenant's pages look. */
 export interface PageLook {

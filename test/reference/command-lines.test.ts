@@ -1,0 +1,86 @@
+import { globSync, readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { completeProgram } from "../../src/cli/program.ts";
+import { FAULT_CODES, faultFacts } from "../../src/domain/fault.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const program = await completeProgram();
+const flagsOf = (command: Command) => command.options.flatMap(({ long, short }) => [long, short]);
+const known = (command: Command) => [...flagsOf(program), ...flagsOf(command), "--help", "-h"];
+
+/** A global option before the command, with its value. */
+const GLOBAL = new RegExp(
+  ` (?:${program.options.flatMap(({ long, short, required }) => [long, short].filter(Boolean).map((flag) => (required ? `${flag} \\S+` : flag))).join("|")})(?=\\s|$)`,
+  "g",
+);
+
+/** What is wrong with a call of `pmctl`, as far as its words tell; undefined for one that is right. */
+function problemOf(call: string): string | undefined {
+  const words = call
+    .replaceAll(/'[^']*'|"[^"]*"|\$\(.*/g, "TEXT")
+    .replaceAll(GLOBAL, "")
+    .split(/\s+/)
+    .slice(1);
+  let command = program;
+  for (const word of words) {
+    const verb = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+    if (verb) command = verb;
+    else if (/^[a-z]/.test(word) && command.commands.length > 0 && command.registeredArguments.length === 0)
+      return `there is no command ${word}`;
+    else break;
+  }
+  const wrong = words.find(
+    (word) => /^--?[a-z]/.test(word) && !known(command).includes(word.replace(/[=,.;)].*$/, "")),
+  );
+  return wrong && `there is no option ${wrong}`;
+}
+
+/** The calls that a page names in its text and in its blocks, each on a line of its own. */
+function callsOf(text: string): string[] {
+  const blocks = [...text.matchAll(/^( *)```[^\n]*\n([\s\S]*?)^\1```$/gm)].map(([, , lines = ""]) => lines);
+  const inline = [...text.matchAll(/`(pmctl [^`\n]+)`/g)].map(([, call = ""]) => call);
+  const lines = [...blocks, ...inline].flatMap((block) => block.replaceAll("\\\n", " ").split("\n"));
+  const parts = lines.flatMap((line) =>
+    line
+      .trim()
+      .replace(/^(?:\$ |npx )*/, "")
+      .split(/ && |\s+# | \| |; /),
+  );
+  return parts.filter((part) => part.startsWith("pmctl ")).flatMap(eachVerb);
+}
+
+/** `pmctl db backup|restore` stands for two calls. */
+function eachVerb(call: string): string[] {
+  const [verbs = ""] = / [a-z]+(?:\|[a-z]+)+(?=\s|$)/.exec(call) ?? [];
+  return verbs === ""
+    ? [call]
+    : verbs
+        .trim()
+        .split("|")
+        .map((verb) => call.replace(verbs, ` ${verb}`));
+}
+
+const documents = globSync(["*.md", "docs/**/*.md"], { cwd: ROOT }).toSorted();
+
+test("every call of pmctl that a document names has a command and options that there are", () => {
+  const calls = documents.flatMap((file) => callsOf(readFileSync(ROOT + file, "utf8")).map((call) => ({ file, call })));
+  expect(calls.length).toBeGreaterThan(400);
+  const wrong = calls.flatMap(({ file, call }) => {
+    const problem = problemOf(call);
+    return problem === undefined ? [] : [`${file}: ${call}: ${problem}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("every next step of an error code is a command that there is", () => {
+  const steps = FAULT_CODES.flatMap((code) => faultFacts(code).next?.split("; ") ?? []);
+  expect(steps.flatMap((step) => problemOf(step) ?? [])).toEqual([]);
+});
+
+test("a word or an option that there is not is found", () => {
+  expect(problemOf("pmctl market pay mkt_1")).toBe("there is no command pay");
+  expect(problemOf("pmctl reconcil")).toBe("there is no command reconcil");
+  expect(problemOf("pmctl apply acme --force")).toBe("there is no option --force");
+  expect(problemOf("pmctl -t acme market settle mkt_1 --outcome yes")).toBeUndefined();
+});
