@@ -1,6 +1,7 @@
 import { Agent } from "node:http";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ownTime } from "../support/patience.ts";
 import {
   closeAll,
   closingMarket,
@@ -108,7 +109,7 @@ describe("many tenants in one process", () => {
     // Its database takes no more connections, and what it has hangs.
     await inDatabase("zeta", (sql) => sql`alter database acme connection limit 0`);
     try {
-      const startedAt = performance.now();
+      const elapsed = ownTime();
       const [, neighbour] = await Promise.all([
         vi.waitFor(
           async () => expect(await ask(hostOf("acme"))).toMatchObject({ status: 500, code: "DATABASE_UNAVAILABLE" }),
@@ -116,7 +117,7 @@ describe("many tenants in one process", () => {
         ),
         ask(hostOf("zeta"), "/health", { agent }),
       ]);
-      expect(performance.now() - startedAt).toBeLessThan(10_000);
+      expect(elapsed()).toBeLessThan(10_000);
       expect(neighbour).toMatchObject({ status: 200 });
       expect((await tenants()).find(({ tenant }) => tenant === "acme")).toMatchObject({ state: "failed" });
     } finally {
