@@ -52,11 +52,11 @@ export default defineConfig({
       // starting one costs. The directory outlives the run, because processes still write there while it ends.
       NODE_COMPILE_CACHE: join(TESTS, "output/compile-cache"),
     },
-    // Bounds for what hangs, not for what is slow: a busy machine may take ten times what a quiet one does.
-    testTimeout: 180_000,
-    hookTimeout: 300_000,
+    // Bounds for what hangs, not for what is slow: a busy machine may take twenty times what a quiet one does.
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
     teardownTimeout: 60_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 180_000 } },
     projects: [
       {
         extends: true,

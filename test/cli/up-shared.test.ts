@@ -1,6 +1,7 @@
 import { Agent } from "node:http";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ownTime } from "../support/patience.ts";
 import {
   closeAll,
   closingMarket,
@@ -25,7 +26,7 @@ describe("many tenants in one process", () => {
 
   test("each request belongs to the tenant of its host, and a tenant is closed when it is not asked for", async () => {
     const shared = await open("--idle-seconds", "1");
-    const { ask, ops, tenants, child, printed } = shared;
+    const { answers, ask, ops, tenants, child, printed } = shared;
     expect(printed).toEqual({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       opsUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
@@ -44,6 +45,7 @@ describe("many tenants in one process", () => {
     ]);
     expect(await ops("/readyz?tenant=broken")).toMatchObject([503, { ok: false, state: "failed" }]);
 
+    await answers(hostOf("acme"));
     for (const host of [hostOf("acme"), "PREDICT.acme.example.:8080"])
       expect(await ask(host)).toMatchObject({ status: 200, body: { ok: true } });
     const unknown = await ask("nobody.test", "/health", { headers: { "x-forwarded-host": hostOf("acme") } });
@@ -55,7 +57,7 @@ describe("many tenants in one process", () => {
     expect(await ask("nobody.test", `http://${hostOf("acme")}/health`)).toMatchObject({ status: 200 });
     expect(await ops("/readyz?tenant=acme")).toMatchObject([200, { ok: true, tenant: "acme", writes: true }]);
     const [, metrics] = await ops("/metrics");
-    expect(metrics).toContain('pmctl_http_requests_total{tenant="acme",route="/health",method="GET",status="200"} 3\n');
+    expect(metrics).toContain('pmctl_http_requests_total{tenant="acme",route="/health",method="GET",status="200"} 4\n');
     expect(metrics).toContain('pmctl_tenants{state="failed"} 1\n');
     expect(String(metrics).match(/^# TYPE pmctl_http_requests_total /gm)).toHaveLength(1);
 
@@ -94,7 +96,7 @@ describe("many tenants in one process", () => {
   });
 
   test("a tenant whose file is mended or that had its first apply is served; one whose database hangs is failed, its neighbours answer", async () => {
-    const { ask, tenants, said, child } = await open();
+    const { ask, answers, tenants, said, child } = await open();
     const late = () => ask(hostOf("broken"));
     expect(await late()).toMatchObject({ status: 404, code: "UNKNOWN_HOST" });
     await operator.edit("broken", (file) => file.replace("version: 2", "version: 1"));
@@ -104,11 +106,11 @@ describe("many tenants in one process", () => {
     await vi.waitFor(async () => expect(await late()).toMatchObject({ status: 200 }), { timeout: 60_000 });
 
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    expect(await ask(hostOf("zeta"), "/health", { agent })).toMatchObject({ status: 200 });
+    await answers(hostOf("zeta"), agent);
     // Its database takes no more connections, and what it has hangs.
     await inDatabase("zeta", (sql) => sql`alter database acme connection limit 0`);
     try {
-      const startedAt = performance.now();
+      const elapsed = ownTime();
       const [, neighbour] = await Promise.all([
         vi.waitFor(
           async () => expect(await ask(hostOf("acme"))).toMatchObject({ status: 500, code: "DATABASE_UNAVAILABLE" }),
@@ -116,14 +118,14 @@ describe("many tenants in one process", () => {
         ),
         ask(hostOf("zeta"), "/health", { agent }),
       ]);
-      expect(performance.now() - startedAt).toBeLessThan(10_000);
+      expect(elapsed()).toBeLessThan(10_000);
       expect(neighbour).toMatchObject({ status: 200 });
       expect((await tenants()).find(({ tenant }) => tenant === "acme")).toMatchObject({ state: "failed" });
     } finally {
       await inDatabase("zeta", (sql) => sql`alter database acme connection limit -1`);
       agent.destroy();
     }
-    await vi.waitFor(async () => expect(await ask(hostOf("acme"))).toMatchObject({ status: 200 }), { timeout: 60_000 });
+    await answers(hostOf("acme"));
     expect(await ended(child)).toBe(0);
   });
 
@@ -142,7 +144,10 @@ describe("many tenants in one process", () => {
         });
         socket.once("error", reject);
       });
-    expect(await secure(hostOf("acme"))).toEqual([expect.stringContaining(`DNS:${hostOf("acme")}`), "HTTP/1.1 200 OK"]);
+    // A tenant that is still being opened answers 503 on a busy machine.
+    await expect
+      .poll(() => secure(hostOf("acme")))
+      .toEqual([expect.stringContaining(`DNS:${hostOf("acme")}`), "HTTP/1.1 200 OK"]);
     expect(await secure("nobody.test")).toEqual([expect.stringContaining("DNS:localhost"), "HTTP/1.1 404 Not Found"]);
     expect(await ended(child)).toBe(0);
   });

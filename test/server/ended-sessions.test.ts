@@ -4,6 +4,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import type { Pool } from "../../src/postgres/pool.ts";
 import { EndedSessions, type RecordEnd } from "../../src/server/access/ended-sessions.ts";
 import type { RunningServer } from "../../src/server/server.ts";
+import { ownTime } from "../support/patience.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, insertKey, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
@@ -37,12 +38,12 @@ const newUser = () => {
   return `user-${nextUser}`;
 };
 
-/** Within the second that is promised, and a little for this machine. */
+/** Within the second that is promised. */
 async function expectEnded(url: string, credentials: Record<string, string>): Promise<void> {
-  const until = performance.now() + 1000;
+  const elapsed = ownTime();
   for (;;) {
     const response = await wallet(url, credentials);
-    if (response.status === 401 || performance.now() > until) {
+    if (response.status === 401 || elapsed() > 1000) {
       await expectRefusal(response, 401, "USER_REQUIRED");
       return;
     }
@@ -167,10 +168,10 @@ test.each([
   );
   const bystander = await call(tenant.url, "GET", "/v1/stream", bearer(await userToken({ sub: newUser() })));
   await delay(200);
-  const startedAt = performance.now();
+  const elapsed = ownTime();
   expect((await end(token, sub)).status).toBe(200);
   const texts = await Promise.all(streams.map((stream) => stream.text()));
-  expect(performance.now() - startedAt).toBeLessThan(2000);
+  expect(elapsed()).toBeLessThan(2000);
   for (const text of texts) expect(text).toContain('{"reason":"credentials"}');
   const reader = bystander.body?.getReader();
   const [read] = [await reader?.read()];
@@ -186,10 +187,10 @@ test("the streams of a key that is revoked end within the second or so, here and
   const streams = await Promise.all([tenant.url, other.url].map((url) => watch(url, gone)));
   const bystander = await watch(tenant.url, kept);
   expect([...streams, bystander].map(({ status }) => status)).toEqual([200, 200, 200]);
-  const startedAt = performance.now();
+  const elapsed = ownTime();
   await localApi(tenant.services.handlers, { actor: "cli:test" }).revokeKey({ name: "gone" });
   const texts = await Promise.all(streams.map((stream) => stream.text()));
-  expect(performance.now() - startedAt).toBeLessThan(2500);
+  expect(elapsed()).toBeLessThan(2500);
   for (const text of texts) expect(text).toContain('{"reason":"credentials"}');
   const reader = bystander.body?.getReader();
   expect((await reader?.read())?.done).toBe(false);
@@ -244,7 +245,6 @@ test("what SQL does to rows and entries brings no revoked session back", async (
   const fresh = bearer(await userToken({ sub: broken, iat: seconds(Date.now()) + 10 }));
   await expectRefusal(await wallet(later.url, fresh), 401, "USER_REQUIRED");
   await revoke(broken);
-  await delay(1000);
-  expect((await wallet(later.url, fresh)).status).toBe(200);
+  await expect.poll(async () => (await wallet(later.url, fresh)).status).toBe(200);
   await later.close();
 });

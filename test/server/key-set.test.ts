@@ -259,10 +259,8 @@ describe("over real sockets", () => {
     const url = await listen(createServer((_req, res) => answer(res, "{}")));
     const outgoing = new OutgoingHttp({ allowPrivate: ["127.0.0.1/32"] });
     cleanups.push(() => outgoing.close());
-    const startedAt = performance.now();
     const keySet = new KeySet(keySetLoader({ url }, outgoing));
     await keySet.ready();
-    expect(performance.now() - startedAt).toBeLessThan(60_000);
     expect(keySet.generation).toBe(0);
   });
 });

@@ -32,6 +32,8 @@ interface Shared {
   /** What it has said on stderr so far. */
   said(): string;
   ask(host: string, path?: string, asked?: Asked): Promise<Answered>;
+  /** Resolves once a tenant's health is answered 200: while it is being opened on a busy machine it may be refused. */
+  answers(host: string, agent?: Agent): Promise<void>;
   /** Status and body of a page of the operations listener. */
   ops(path: string): Promise<[number, unknown]>;
   tenants(): Promise<{ tenant: string; hosts: string[]; state: string; problem: string | null; inTurn: boolean }[]>;
@@ -76,21 +78,25 @@ export async function open(...flags: string[]): Promise<Shared> {
     const body = await answer.text();
     return [answer.status, path === "/metrics" ? body : JSON.parse(body)];
   };
+  const ask: Shared["ask"] = (host, path = "/health", { method = "GET", headers = {}, agent } = {}) =>
+    new Promise((resolve, reject) => {
+      const asked = request({
+        ...{ host: "127.0.0.1", port, path, method, agent: agent ?? false, headers: { host, ...headers } },
+      });
+      asked.once("error", reject).once("response", async (answer) => {
+        const { statusCode: status = 0, headers: head } = answer;
+        const body = JSON.parse(await text(answer)) as Answered["body"];
+        resolve({ status, code: head["error-code"], body, retryAfter: head["retry-after"] });
+      });
+      asked.end();
+    });
   return {
-    ...{ child, printed, port, ops },
+    ...{ child, printed, port, ops, ask },
     said: () => said,
-    ask: (host, path = "/health", { method = "GET", headers = {}, agent } = {}) =>
-      new Promise((resolve, reject) => {
-        const asked = request({
-          ...{ host: "127.0.0.1", port, path, method, agent: agent ?? false, headers: { host, ...headers } },
-        });
-        asked.once("error", reject).once("response", async (answer) => {
-          const { statusCode: status = 0, headers: head } = answer;
-          const body = JSON.parse(await text(answer)) as Answered["body"];
-          resolve({ status, code: head["error-code"], body, retryAfter: head["retry-after"] });
-        });
-        asked.end();
-      }),
+    answers: (host, agent) =>
+      expect
+        .poll(() => ask(host, "/health", agent ? { agent } : {}), { interval: 250 })
+        .toMatchObject({ status: 200, body: { ok: true } }),
     tenants: async () => (await ops("/tenants"))[1] as Awaited<ReturnType<Shared["tenants"]>>,
   };
 }
