@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isMapping } from "../domain/json/mapping.ts";
 import { editDistance } from "../domain/nearest.ts";
+import { describeMistake } from "./issue-sentence.ts";
 
 /** The object behind a schema that may leave it out. */
 function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {
@@ -61,6 +62,21 @@ export function misplacedField(
 function pathsOf(schema: z.core.$ZodType, path = ""): string[] {
   const fields = Object.entries(objectIn(schema)?.shape ?? {});
   return fields.flatMap(([name, field]) => [path + name, ...pathsOf(field, `${path}${name}.`)]);
+}
+
+/** The sentence about a wrong input. Where a field lacks, it names the one that reads like it: `amountUsd` for `amount`. */
+export function mistakeIn(schema: z.core.$ZodType, value: unknown, error: z.ZodError): string {
+  const said = describeMistake(error);
+  const shape = objectIn(schema)?.shape;
+  const lacking = Object.keys(shape ?? {}).find((name) => said === `${name}: is required`);
+  if (!shape || lacking === undefined || !isMapping(value)) return said;
+  const given = Object.keys(value).find((name) => !Object.hasOwn(shape, name) && readsLike(name, lacking));
+  return given === undefined ? said : `${given.slice(0, 200)}: is unknown; did you mean ${lacking}?`;
+}
+
+function readsLike(name: string, other: string): boolean {
+  const [one, another] = [name, other].map((each) => plain(each).replace(/usd$/, ""));
+  return editDistance(one ?? "", another ?? "") <= 1;
 }
 
 const plain = (name: string) => name.slice(0, 64).toLowerCase().replaceAll(/[-_]/g, "");

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { InboundScheme } from "../contract/resources/webhooks.ts";
+import type { SignatureFault } from "../domain/access/signature-faults.ts";
 import { messageKey, type SignedHeaders } from "../outgoing/sign.ts";
 import { isMac, isTimely, verifySignature } from "./signature.ts";
 
@@ -20,39 +21,45 @@ const SECONDS = /^\d{1,12}$/;
 const SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * Whether a generic webhook was signed with one of the endpoint's secrets. Of one with a `webhook-signature` only that
- * counts: it covers the time, while an `x-signature` beside it would let the time be changed.
+ * What is wrong with the signature of a generic webhook; undefined for one that was signed with one of the endpoint's
+ * secrets. Of one with a `webhook-signature` only that counts: it covers the time, while an `x-signature` beside it would
+ * let the time be changed.
  */
-export function verifyInbound(
+export function inboundFault(
   rawBody: Uint8Array,
   header: Header,
   { secrets, scheme }: EndpointSecrets,
   nowMs: number,
-): boolean {
-  if (scheme === "v2" || header("webhook-signature") !== undefined)
-    return verifyMessage(rawBody, header, secrets, nowMs);
-  const authentic = verifySignature(rawBody, header("x-signature"), secrets);
-  return isTimely(header("x-timestamp"), nowMs) && authentic;
+): SignatureFault | undefined {
+  if (secrets.length === 0) return "no-secret";
+  if (header("webhook-signature") !== undefined) return messageFault(rawBody, header, secrets, nowMs);
+  if (header("x-signature") === undefined) return "signature-missing";
+  if (scheme === "v2") return "scheme-old";
+  if (!verifySignature(rawBody, header("x-signature"), secrets)) return "signature-wrong";
+  return isTimely(header("x-timestamp"), nowMs) ? undefined : "time-off";
 }
 
 /**
  * The scheme of Standard Webhooks, over the bytes that arrived: its library would decode them as text first.
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-function verifyMessage(rawBody: Uint8Array, header: Header, secrets: readonly string[], nowMs: number): boolean {
+function messageFault(
+  rawBody: Uint8Array,
+  header: Header,
+  secrets: readonly string[],
+  nowMs: number,
+): SignatureFault | undefined {
   const id = header("webhook-id") ?? "";
   const time = header("webhook-timestamp") ?? "";
+  if (!ID.test(id)) return "id-invalid";
+  if (!SECONDS.test(time)) return "time-invalid";
   const given = (header("webhook-signature") ?? "").split(" ").flatMap((each) => {
     const [, base64] = SIGNATURE.exec(each) ?? [];
     return base64 === undefined ? [] : [Buffer.from(base64, "base64")];
   });
-  const authentic = isMac(messageOf(id, time, rawBody), given, secrets.map(messageKey));
-  return authentic && ID.test(id) && isRecent(time, nowMs);
-}
-
-/** Compares whole seconds, as the scheme's libraries do. */
-function isRecent(time: string, nowMs: number): boolean {
-  return SECONDS.test(time) && Math.abs(Math.floor(nowMs / 1000) - Number(time)) <= TOLERANCE_SEC;
+  if (!isMac(messageOf(id, time, rawBody), given, secrets.map(messageKey))) return "signature-wrong";
+  // Compared in whole seconds, as the scheme's libraries do.
+  return Math.abs(Math.floor(nowMs / 1000) - Number(time)) <= TOLERANCE_SEC ? undefined : "time-off";
 }
 
 /** The bytes that the scheme signs. */

@@ -4,10 +4,11 @@ import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { InboundEndpoint } from "../contract/resources/webhooks.ts";
 import type { OperationScope } from "../domain/access/scopes.ts";
+import type { SignatureFault } from "../domain/access/signature-faults.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { wallClockMs } from "../domain/time/clock.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
-import { type EndpointSecrets, verifyInbound } from "../providers/endpoint.ts";
+import { type EndpointSecrets, inboundFault } from "../providers/endpoint.ts";
 import type { InboundProvider, KycFinding } from "../providers/kyc.ts";
 import { verifyStripeSignature } from "../providers/stripe/verify.ts";
 import { keepNews } from "../services/inbound.ts";
@@ -59,25 +60,32 @@ export interface RouteServices {
 
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
 
-/** Whether a webhook's signature verifies over the bytes that arrived. */
-type Verify = (exchange: Exchange, body: Buffer, services: RouteServices) => boolean | Promise<boolean>;
+/** What is wrong with a webhook's signature over the bytes that arrived; undefined where it verifies. */
+type Verify = (
+  exchange: Exchange,
+  body: Buffer,
+  services: RouteServices,
+) => SignatureFault | undefined | Promise<SignatureFault | undefined>;
 
 const generic =
   (endpoint: InboundEndpoint): Verify =>
   (exchange, body, { webhookSecrets }) => {
     const secrets = webhookSecrets[endpoint];
-    return secrets !== undefined && verifyInbound(body, (name) => exchange.header(name), secrets, wallClockMs());
+    return secrets ? inboundFault(body, (name) => exchange.header(name), secrets, wallClockMs()) : "no-secret";
   };
 const verifyGenericKyc = generic("kyc");
-const verifyStripe: Verify = (exchange, body, { stripeSecrets }) =>
-  verifyStripeSignature(body, exchange.header("stripe-signature"), stripeSecrets, wallClockMs());
+const verifyStripe: Verify = async (exchange, body, { stripeSecrets }) => {
+  const signature = exchange.header("stripe-signature");
+  if (await verifyStripeSignature(body, signature, stripeSecrets, wallClockMs())) return undefined;
+  if (stripeSecrets.length === 0) return "no-secret";
+  return signature === undefined ? "signature-missing" : "provider-signature";
+};
 
 /** A provider with a scheme of its own is recognised by its header; every other webhook must use the generic scheme. */
 const verifyKyc: Verify = (exchange, body, services) => {
   const provider = ownScheme(exchange, services);
-  return provider
-    ? provider.verify(body, (name) => exchange.header(name), wallClockMs())
-    : verifyGenericKyc(exchange, body, services);
+  if (!provider) return verifyGenericKyc(exchange, body, services);
+  return provider.verify(body, (name) => exchange.header(name), wallClockMs()) ? undefined : "provider-signature";
 };
 
 function ownScheme(exchange: Exchange, { kycProvider }: RouteServices): InboundProvider | undefined {
@@ -196,14 +204,18 @@ function webhookRoute(
       requireExactPath(exchange);
       let body: Buffer | undefined;
       let signed = false;
+      let fault: SignatureFault | undefined;
       try {
         body = await readBody(exchange.req, WEBHOOK_LIMIT_BYTES);
         // Checked before anything reads the body; a webhook for another tenant is answered like a bad signature.
-        signed = (await verify(exchange, body, services)) && exchange.params.tenantId === tenantId;
+        fault = await verify(exchange, body, services);
+        if (exchange.params.tenantId !== tenantId) fault = "other-tenant";
+        signed = fault === undefined;
       } finally {
         await countWebhook?.(exchange, signed);
       }
-      if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
+      // Only the detail says what is wrong, and no caller sees that: a forger learns nothing.
+      if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature", { detail: { fault } });
       requireJson(exchange.header("content-type"));
       const parsed = parseJsonObject(body, JSON.parse);
       const said = read?.(exchange, parsed, services);

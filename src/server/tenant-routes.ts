@@ -44,7 +44,7 @@ export function tenantRoutes(options: TenantOptions, services: RouteServices, st
   return [
     ...served.flatMap((id) => (isOwn(id) ? [] : (operationRoute(id, services) ?? []))),
     ...own,
-    openApiRoute({ served, baseUrl, tenantId, stream: stream !== undefined }),
+    openApiRoute({ served, tenantId, stream: stream !== undefined }, readers),
     ...docsRoutes({ readers, tenantId }),
     ...readerRoutes(options, services, stream, readers),
   ];

@@ -1,4 +1,5 @@
-import { describeMistake, jsonSentence } from "../contract/issue-sentence.ts";
+import { mistakeIn } from "../contract/decode.ts";
+import { jsonSentence } from "../contract/issue-sentence.ts";
 import type { Input, Result } from "../contract/operations.ts";
 import { Deposit } from "../contract/resources/inbound.ts";
 import { text, UserId } from "../contract/scalars.ts";
@@ -102,7 +103,7 @@ async function receivePayment(
     return RECEIVED;
   }
   const parsed = Deposit.safeParse(event, { error: jsonSentence });
-  if (!parsed.success) throw new Fault("BAD_REQUEST", describeMistake(parsed.error));
+  if (!parsed.success) throw new Fault("BAD_REQUEST", mistakeIn(Deposit, event, parsed.error));
   const { userId, amountUsd, txRef } = parsed.data;
   await sequencer.submit({
     command: {

@@ -1,6 +1,6 @@
 import { compiledDecoder } from "../contract/compiled.ts";
-import { misplacedField, withoutNulls } from "../contract/decode.ts";
-import { describeMistake, jsonSentence } from "../contract/issue-sentence.ts";
+import { misplacedField, mistakeIn, withoutNulls } from "../contract/decode.ts";
+import { jsonSentence } from "../contract/issue-sentence.ts";
 import type { Operation } from "../contract/operation.ts";
 import {
   type Input,
@@ -186,7 +186,7 @@ export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Inp
   const stated = scope === "keys" || scope === "config" ? input : withoutNulls(schema, input);
   const parsed = compiledDecoder(schema).safeParse(stated, { error: jsonSentence });
   if (parsed.success) return parsed.data as Input<Id>;
-  throw new Fault("BAD_REQUEST", describeMistake(parsed.error));
+  throw new Fault("BAD_REQUEST", mistakeIn(schema, stated, parsed.error));
 }
 
 const encodedResults = new WeakMap<object, Wire<unknown>>();

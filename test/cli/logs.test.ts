@@ -140,6 +140,11 @@ test("the line of a refused user token says what is wrong with it", () => {
     errorCode: "USER_REQUIRED",
     message: "exp is missing (A valid user token is required)",
   });
+  const signature = new Fault("SIGNATURE_INVALID", "Invalid signature", { detail: { fault: "time-off" } });
+  expect(JSON.parse(accessLine(exchange, 401, 0, signature))).toMatchObject({
+    errorCode: "SIGNATURE_INVALID",
+    message: "the time is more than five minutes off (Invalid signature)",
+  });
 });
 
 test("of what a server logs beside requests neither headers nor stacks are kept", () => {

@@ -35,6 +35,18 @@ const market = (change: object) => ({
   ...change,
 });
 
+describe("a field that lacks", () => {
+  test.each([
+    ["/v1/withdrawals", { amountUsd: 5 }, "amountUsd: is unknown; did you mean amount?"],
+    ["/v1/withdrawals", { Amount: 5 }, "Amount: is unknown; did you mean amount?"],
+    ["/v1/withdrawals", { sum: 5 }, "amount: is required"],
+  ])("is named by the one that reads like it: %s %o", async (path, body, said) => {
+    const response = await trade(path, body);
+    await expectRefusal(response.clone() as Response, 400, "BAD_REQUEST");
+    expect(((await response.json()) as { error: string }).error).toBe(said);
+  });
+});
+
 describe("a trade, an order and a quote", () => {
   const buy = { marketId: "mkt_a", selection: { side: "yes" }, amount: 2 };
 

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { WireInput, WireResult } from "../../contract/operations.ts";
+import { credentialFaultSentence, isCredentialFault } from "../../domain/access/credential-faults.ts";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
-import { isTokenFault, tokenFaultSentence } from "../../domain/access/token-faults.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, CommandModule, Globals, Io } from "../command.ts";
 import { defineCommand, verbs } from "../define-command.ts";
@@ -74,15 +74,15 @@ export const auditSecurity = defineCommand({
   empty: "Nothing was noticed.",
   after: (page, io) => {
     noteOlder(page, io);
-    noteTokenFaults(page, io);
+    noteFaults(page, io);
   },
 });
 
-/** What is wrong with the refused tokens, and what their issuer does about it: once for each fault */
-function noteTokenFaults({ entries }: WireResult<"listSecurityEvents">, { output }: Io): void {
+/** What is wrong with refused tokens and signatures, and what their issuer does about it: once for each fault */
+function noteFaults({ entries }: WireResult<"listSecurityEvents">, { output }: Io): void {
   if (output.format !== "table") return;
   for (const fault of new Set(entries.map(({ detail }) => detail)))
-    if (isTokenFault(fault)) output.note(`${fault}: ${tokenFaultSentence(fault)}`);
+    if (isCredentialFault(fault)) output.note(`${fault}: ${credentialFaultSentence(fault)}`);
 }
 
 const acceptRollback: CommandModule = {

@@ -1,5 +1,5 @@
 import type { WireResult } from "../../contract/operations.ts";
-import { isTokenFault, tokenFaultSentence } from "../../domain/access/token-faults.ts";
+import { credentialFaultSentence, isCredentialFault } from "../../domain/access/credential-faults.ts";
 import { type FaultCode, isFaultCode } from "../../domain/fault.ts";
 import { LIMIT_FIELDS } from "../../domain/policy/fields.ts";
 import type { Origin } from "./origin.ts";
@@ -36,7 +36,8 @@ const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
         : value !== "unknown"
           ? `the policy lists jurisdictions, and ${value}, which the KYC event or the claim of the user's token named, is not a code of ISO 3166`
           : "the user's jurisdiction is not on record, and the policy lists jurisdictions: the KYC event's `jurisdiction`, or the claim of the user's token, names it",
-  USER_REQUIRED: ({ fault }) => (isTokenFault(fault) ? tokenFaultSentence(fault) : "the request named no user"),
+  USER_REQUIRED: ({ fault }) =>
+    isCredentialFault(fault) ? credentialFaultSentence(fault) : "the request named no user",
   MARKET_CLOSED: ({ closeAt }) => `the market closed at ${closeAt}`,
   MARKET_SUSPENDED: () => "the market was suspended by an operator: pmctl audit list --type market.suspended says who",
 };

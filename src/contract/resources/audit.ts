@@ -1,12 +1,16 @@
 import { z } from "zod";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
+import { SIGNATURE_FAULTS } from "../../domain/access/signature-faults.ts";
 import { TOKEN_FAULTS } from "../../domain/access/token-faults.ts";
 import { INTEGRITY_PROBLEMS } from "../../domain/audit/audit-link.ts";
 import { AUDIT_TYPES } from "../../domain/audit/sentence.ts";
 import { operationsUnder } from "../operation.ts";
 import { MarketId, paging, queryInteger, Timestamp, text, UserId } from "../scalars.ts";
 
-const listed = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
+const listed = (faults: object): string =>
+  Object.keys(faults)
+    .map((word) => `\`${word}\``)
+    .join(", ");
 
 export const AuditEntry = z
   .object({
@@ -111,7 +115,7 @@ export const SecurityEntry = z
       .string()
       .nullable()
       .meta({
-        description: `What is wrong with a user token, where \`reason\` is \`token\`: one of ${listed(TOKEN_FAULTS)}. It names the claim and never its value.`,
+        description: `What is wrong with a user token, where \`reason\` is \`token\`: one of ${listed(TOKEN_FAULTS)}. What is wrong with a webhook, where it is \`signature\`: one of ${listed(SIGNATURE_FAULTS)}. It never holds a value.`,
         examples: [null],
       }),
     address: z

@@ -30,7 +30,7 @@ const OrderFilled = z
     question: Question,
     side,
     outcome: NumericOutcome,
-    action: action.describe("Present on sales only."),
+    action: action.describe("Whether shares were bought or sold."),
     amount,
     fee,
     shares,

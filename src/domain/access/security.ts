@@ -1,4 +1,4 @@
-import { isTokenFault } from "./token-faults.ts";
+import { isCredentialFault } from "./credential-faults.ts";
 
 /** The events of the security log. */
 export const SECURITY_EVENTS = [
@@ -51,6 +51,6 @@ export function securityEventOf(
   return {
     event,
     reason: reasons.find((each) => each === detail.reason) ?? reason,
-    detail: isTokenFault(detail.fault) ? detail.fault : null,
+    detail: isCredentialFault(detail.fault) ? detail.fault : null,
   };
 }

@@ -2,7 +2,7 @@
  * What is wrong with a user token, and what its issuer does about it. Only operators learn it: the caller reads the same
  * answer whatever is wrong. A fault names a claim and never holds its value.
  */
-const FAULTS = {
+export const TOKEN_FAULTS = {
   "no-token": ["the request has no user token", "send the header Authorization: Bearer <token>"],
   "not-a-jwt": ["the header Authorization holds no JWT", "send Bearer, a space and the three parts of one signed JWT"],
   header: ["the token's header is not valid", 'send JSON with "alg", and without "crit"'],
@@ -37,22 +37,9 @@ const FAULTS = {
   "session-ended": ["the session was ended", "sign a new token, with an iat after the end"],
 } as const satisfies Record<string, readonly [says: string, remedy: string]>;
 
-export type TokenFault = keyof typeof FAULTS;
-
-export const TOKEN_FAULTS = Object.keys(FAULTS) as TokenFault[];
+export type TokenFault = keyof typeof TOKEN_FAULTS;
 
 /** Whether a text, such as a fault's detail, is one of the list. */
 export function isTokenFault(text: unknown): text is TokenFault {
-  return typeof text === "string" && Object.hasOwn(FAULTS, text);
-}
-
-/** What is wrong, as a part of a sentence. */
-export function tokenFaultText(fault: TokenFault): string {
-  return FAULTS[fault][0];
-}
-
-/** What is wrong and what to do, in one sentence without a full stop. */
-export function tokenFaultSentence(fault: TokenFault): string {
-  const [says, remedy] = FAULTS[fault];
-  return `${says}: ${remedy}`;
+  return typeof text === "string" && Object.hasOwn(TOKEN_FAULTS, text);
 }

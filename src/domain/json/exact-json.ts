@@ -58,7 +58,8 @@ export function isKeptByDouble(text: string): boolean {
 }
 
 /** Said of a number that would change silently. */
-export const NOT_KEPT = "is a number that JSON readers change: write it with at most 15 digits, or as text";
+export const NOT_KEPT =
+  "is a number that JSON readers change: write it with at most 15 digits, or in quotes where the field takes a text";
 
 /** What every number has that a double may not keep: 16 digits, an exponent, or a minus before 0. Some texts have it too. */
 const MAYBE_LOST = /(?:^|[[:,\s])(?:-0|-?[\d.]+e|-?[\d.]{16})/i;

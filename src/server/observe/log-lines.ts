@@ -1,4 +1,4 @@
-import { isTokenFault, tokenFaultText } from "../../domain/access/token-faults.ts";
+import { credentialFaultText, isCredentialFault } from "../../domain/access/credential-faults.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
@@ -22,9 +22,9 @@ export function accessLine(
   return `{"ts":"${timeOf(wallClockMs())}","level":"${level}","kind":"access","requestId":${quoted(requestId)},"method":${quoted(req.method)},"route":${quoted(route)},"status":${status},"durationMs":${durationMs},"key":${quoted(key?.name)},"userId":${quoted(userId)},"errorCode":${quoted(fault?.code)},"message":${quoted(fault && messageOf(fault))}}`;
 }
 
-/** The caller reads only that a valid token is required; the operator's log says what is wrong with the one that came. */
+/** The caller reads only that a valid token or signature is required; the operator's log says what is wrong with the one that came. */
 function messageOf({ message, detail }: Fault): string {
-  return isTokenFault(detail.fault) ? `${tokenFaultText(detail.fault)} (${message})` : message;
+  return isCredentialFault(detail.fault) ? `${credentialFaultText(detail.fault)} (${message})` : message;
 }
 
 /** What a line states about a request. */

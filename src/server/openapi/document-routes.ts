@@ -1,19 +1,27 @@
+import { BoundedCache } from "../access/bounded-cache.ts";
 import type { Exchange } from "../exchange.ts";
 import { chooseEncoding, compressed, type Encoding } from "../pages/compress.ts";
+import type { ReaderAddress } from "../pages/reader-address.ts";
 import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import type { OpenApiOptions } from "./openapi.ts";
 
+/** Readers choose the port of a loopback address, so what is kept of them is bounded. */
+const KEPT = 8;
+
 /**
- * `/openapi.json`. It is made when it is first asked for, once for each encoding: its modules and texts take 3 MB, and most
- * servers are never asked. All answers share the bytes that were made, however many clients are slow to read them.
+ * `/openapi.json`, with the address under which the reader came. It is made when it is first asked for, once for each address
+ * and encoding: its modules and texts take 3 MB, and most servers are never asked. All answers share the bytes that were
+ * made, however many clients are slow to read them.
  */
-export function openApiRoute(options: OpenApiOptions): Route {
-  const documents = new Map<Encoding | undefined, Promise<Answer>>();
+export function openApiRoute(options: Omit<OpenApiOptions, "baseUrl">, readers: ReaderAddress): Route {
+  const documents = new BoundedCache<Promise<Answer>>(KEPT);
   const answer = (exchange: Exchange): Promise<Answer> => {
+    const baseUrl = readers.originFor(exchange);
     const encoding = chooseEncoding(exchange.header("accept-encoding"));
-    const made = documents.get(encoding) ?? makeDocument(options, encoding);
-    documents.set(encoding, made);
+    const key = `${encoding} ${baseUrl}`;
+    const made = documents.get(key) ?? makeDocument({ ...options, baseUrl }, encoding);
+    documents.set(key, made);
     return made;
   };
   return { method: "GET", path: "/openapi.json", forBrowsers: true, answer };

@@ -52,17 +52,18 @@ function ask(tenant: ServedTenant, path: string, headers: Record<string, string>
   });
 }
 
-/** The address that curl examples, the snippet's script and the playground's code name. */
+/** The address that curl examples, the snippet's script, the playground's code and the OpenAPI document name. */
 async function shownAt(tenant: ServedTenant, headers: Record<string, string>, from?: string): Promise<string> {
-  const [docs, configurator, play] = await Promise.all(
-    ["/docs/markets", "/docs/embed", "/playground"].map((path) => ask(tenant, path, headers, from)),
+  const [docs, configurator, play, document] = await Promise.all(
+    ["/docs/markets", "/docs/embed", "/playground", "/openapi.json"].map((path) => ask(tenant, path, headers, from)),
   );
   const shown = new Set([
     /curl (\S+)\/v1\/markets/.exec(docs?.body ?? "")?.[1],
     /(https?:\/\/[^\s"/]+)\/assets\/v1\/embed\.js/.exec(configurator?.body ?? "")?.[1],
     JSON.parse(/id="data">(.*?)<\/script>/s.exec(play?.body ?? "")?.[1] ?? "{}").origin,
+    JSON.parse(document?.body ?? "").servers[0].url,
   ]);
-  expect([docs, configurator, play].map((page) => page?.cacheControl)).toEqual(Array(3).fill("no-store"));
+  expect([docs, configurator, play, document].map((page) => page?.cacheControl)).toEqual(Array(4).fill("no-store"));
   expect(shown.size).toBe(1);
   return String([...shown][0]);
 }
@@ -100,6 +101,8 @@ describe("pages show the address under which their reader came", () => {
     const { status, body } = await ask(local, "/docs/markets", { host });
     if (status === 200) expect(body).toContain("curl http://127.0.0.1:8080/v1/markets");
     expect(body).not.toMatch(/evil|secret|"><script>|99999/);
+    const document = await ask(local, "/openapi.json", { host });
+    if (status === 200) expect(JSON.parse(document.body).servers).toEqual([{ url: "http://127.0.0.1:8080" }]);
   });
 
   test("a listed host at a port where nothing of the tenant listens is shown as the tenant's address", async () => {
