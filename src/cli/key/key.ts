@@ -252,11 +252,12 @@ export async function runSecretRotate(
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<void> {
-  const [{ planFileRotation }, { randomSecret }] = await Promise.all([
+  const [{ planFileRotation }, { randomSecret, webhookSecret }] = await Promise.all([
     import("../../app/tenant/tenant-secrets.ts"),
     import("../../config/init.ts"),
   ]);
-  await output.print(planFileRotation(tenant, rotation, randomSecret()), rotationView);
+  const fresh = rotation.type === "webhook" ? webhookSecret(randomSecret()) : randomSecret();
+  await output.print(planFileRotation(tenant, rotation, fresh), rotationView);
   output.note("Nothing was changed yet.");
 }
 
