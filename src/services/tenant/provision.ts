@@ -3,10 +3,10 @@ import type { Fault } from "../../domain/fault.ts";
 import { GRANTS } from "../../ledger/schema.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
 import { ensureDatabase, isMissingDatabase } from "../../postgres/database.ts";
-import { requirePostgres } from "../../postgres/engine.ts";
-import { mayRead, migrate, schemaVersion } from "../../postgres/migrate.ts";
+import { SchemaMissing } from "../../postgres/empty-database.ts";
+import { migrate } from "../../postgres/migrate.ts";
 import { readDurabilityAsOwner } from "../../queries/server.ts";
-import { NotGranted, openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
+import { NotGranted, openTenant, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 /** The owner of a tenant's database, and the login that serves it. */
 export interface OwnedDatabase {
@@ -55,16 +55,11 @@ export async function openIfApplied(
 }
 
 async function openUnlessEmpty(options: TenantOptions): Promise<TenantServices | undefined> {
-  const sql = connect(options.connection, { name: "plan", max: 1, statementTimeoutMs: 10_000 });
   try {
-    await requirePostgres(sql);
-    if ((await schemaVersion(sql)) === 0) return undefined;
-    if (!(await mayRead(sql, GRANTS))) throw new NotGranted(options.tenantId);
+    return await openTenant(options);
   } catch (error) {
-    if (isMissingDatabase(error)) return undefined;
-    throw await refusalOf(options.tenantId, sql, error);
-  } finally {
-    await sql.end({ timeout: 5 });
+    const { cause } = error as Error;
+    if (isMissingDatabase(cause) || cause instanceof SchemaMissing) return undefined;
+    throw error;
   }
-  return openTenant(options);
 }

@@ -18,7 +18,7 @@ import {
 import { SchemaMissing } from "../../postgres/empty-database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import type { TenantLender } from "../../postgres/lending.ts";
-import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
+import { isBehind, mayRead, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { Evidence, guardJournal } from "../anchors/evidence.ts";
 import type { AnchorSources } from "../anchors/known-anchors.ts";
@@ -217,7 +217,7 @@ function freshId(prefix: string): string {
 /**
  * The Fault for a failed check of a database; when access is denied, it says if the schema is of an older version.
  */
-export async function refusalOf(tenantId: string, sql: Sql, error: unknown): Promise<Fault> {
+async function refusalOf(tenantId: string, sql: Sql, error: unknown): Promise<Fault> {
   const isOlder = isDenied(error) && (await isBehind(sql, GRANTS).catch(() => false));
   return isOlder ? new SchemaBehind() : unready(tenantId, error);
 }
@@ -234,6 +234,7 @@ async function checkDatabase({
     await requirePostgres(sql);
     const newer = onNewerSchema && { writes: WRITTEN_COLUMNS, onBegin: onNewerSchema };
     await requireCurrentSchema(sql, { restoring, newer });
+    if (!(await mayRead(sql, GRANTS))) throw new NotGranted(tenantId);
     // An apply may have been cut off before the search followed; the tenant works without it.
     await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql, GRANTS) };
