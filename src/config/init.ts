@@ -77,8 +77,13 @@ export function freshSecrets(tenant: string, makeSecret = randomSecret): Record<
   );
 }
 
+/** A value for a secret of the tenant file that is replaced. */
+export function freshSecret(type: "webhook" | "audit"): string {
+  return type === "webhook" ? webhookSecret(randomSecret()) : randomSecret();
+}
+
 /** A secret as the libraries of Standard Webhooks take it: base64 follows the prefix. @param secret base64url */
-export function webhookSecret(secret: string): string {
+function webhookSecret(secret: string): string {
   return `${WEBHOOK_PREFIX}${Buffer.from(secret, "base64url").toString("base64")}`;
 }
 

@@ -252,12 +252,11 @@ export async function runSecretRotate(
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<void> {
-  const [{ planFileRotation }, { randomSecret, webhookSecret }] = await Promise.all([
+  const [{ planFileRotation }, { freshSecret }] = await Promise.all([
     import("../../app/tenant/tenant-secrets.ts"),
     import("../../config/init.ts"),
   ]);
-  const fresh = rotation.type === "webhook" ? webhookSecret(randomSecret()) : randomSecret();
-  await output.print(planFileRotation(tenant, rotation, fresh), rotationView);
+  await output.print(planFileRotation(tenant, rotation, freshSecret(rotation.type)), rotationView);
   output.note("Nothing was changed yet.");
 }
 
