@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { Command, Help } from "commander";
+import { type Argument, Command, Help } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment, usualFormat } from "../config/environment.ts";
 import { packageVersion, versionLine } from "../config/package-version.ts";
 import { takeDirectory } from "../config/selection/operator-directory.ts";
@@ -268,8 +268,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
       visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : []),
       visibleOptions: (command) =>
         usualHelp.visibleOptions(command).filter((option) => showsAll() || !globals.includes(option)),
-      subcommandTerm: (command) =>
-        [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(" "),
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
     })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
@@ -283,6 +282,11 @@ function createProgram({ stdout, stderr }: Streams): Command {
   const usual = usualFormat();
   if (usual !== undefined && isFormat(usual)) program.setOptionValueWithSource("output", usual, "env");
   return program;
+}
+
+/** `[file]` may be left out, and `<file>` may not. */
+function argumentTerm(argument: Argument): string {
+  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
 }
 
 /** @throws Fault USAGE when nothing but `PMCTL_OUTPUT` says the format, and there is no such format */

@@ -45,6 +45,12 @@ test("help of a command is the command's own", async () => {
   expect(stdout).toContain("\nExit codes and error codes: pmctl help errors\n");
 });
 
+test("a list of commands shows which arguments may be left out", async () => {
+  const { stdout } = await help("db");
+  expect(stdout).toContain("backup [file]");
+  expect(stdout).toContain("restore <file>");
+});
+
 test("help alone lists the commands and the topics", async () => {
   const { stdout } = await help();
   for (const name of ["doctor", "why", "exit-codes", "environment", "formats", "yaml"]) expect(stdout).toContain(name);
