@@ -127,7 +127,7 @@ export async function buildAssets(root) {
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife", ...JSX }));
   for (const page of ["playground", "configurator", "search"])
     write(`${page}.js`, await bundle(path(`src/embed/pages/${page}.ts`), { format: "iife" }));
-  for (const page of ["playground", "configurator"])
+  for (const page of ["playground", "configurator", "documents"])
     write(`${page}.css`, await bundle(path(`src/embed/styles/${page}.css`)));
   write("reference.json", JSON.stringify(embedReference(path("src/embed"))));
   const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));

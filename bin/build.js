@@ -1,4 +1,4 @@
-// Compiles src/ to dist/, bundles what browsers load, makes the pages of /docs, and stamps the build with what it was made from.
+// Compiles src/ to dist/, bundles what browsers load, makes the pages of /docs and of dist/site, and stamps the build with what it was made from.
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -14,8 +14,9 @@ execFileSync(process.execPath, [compiler, "-p", fileURLToPath(new URL("tsconfig.
 await buildAssets(root);
 const { schemaDocument } = await import("../dist/app/schema-documents.js");
 write("openapi.json", `${JSON.stringify(await schemaDocument("openapi"))}\n`);
-const { buildDocs } = await import("./docs.js");
+const { buildDocs, buildSite } = await import("./docs.js");
 buildDocs(root);
+buildSite(root);
 write("commit", commit());
 // Last, so that an interrupted build is a stale one.
 write("fingerprint", sourceFingerprint(root));

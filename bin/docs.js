@@ -1,5 +1,9 @@
-// Makes the pages of /docs from the OpenAPI document and docs/guides/publisher.md. A server puts its own address into them.
+// Makes the pages of /docs from the OpenAPI document and docs/guides/publisher.md, into which a server puts its own address, and the site of all documents.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
+import { DocumentSite } from "../dist/app/docs/site.js";
 import { openApiDocument } from "../dist/server/openapi/openapi.js";
 import { DOCS_ADDRESS, DOCS_TENANT } from "../dist/server/pages/docs.js";
 import { embedPage } from "./docs/embed.js";
@@ -22,5 +26,18 @@ export function buildDocs(root) {
   rmSync(place, { recursive: true, force: true });
   mkdirSync(place, { recursive: true });
   for (const page of pages)
-    writeFileSync(new URL(`${page.path.slice("/docs/".length) || "index"}.html`, place), documentOf(page, reference));
+    writeFileSync(
+      new URL(`${page.path.slice("/docs/".length) || "index"}.html.br`, place),
+      brotliCompressSync(documentOf(page, reference, assets("documents.css"))),
+    );
+}
+
+/** All documents as static files in `dist/site`. */
+export function buildSite(root) {
+  const site = new DocumentSite();
+  for (const path of site.paths) {
+    const place = new URL(`dist/site/${path}`, root);
+    mkdirSync(dirname(fileURLToPath(place)), { recursive: true });
+    writeFileSync(place, site.file(path));
+  }
 }

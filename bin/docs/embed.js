@@ -1,6 +1,6 @@
 // The page for publishers, from docs/guides/publisher.md, what the types of src/embed say, and a form that a script fills.
 import { readFileSync } from "node:fs";
-import { Marked } from "marked";
+import { codeBlock, renderMarkdown } from "../../dist/app/docs/markdown.js";
 import { SNIPPET_FORMS, SNIPPET_THEMES, SNIPPET_VIEWS } from "../../dist/domain/embed/snippet.js";
 import { CATALOGUES } from "../../dist/locales/catalogues.js";
 import { DOCS_ADDRESS } from "../../dist/server/pages/docs.js";
@@ -22,25 +22,9 @@ const WORDS = {
 /** @param assets reads a file of `dist/assets` */
 export function embedPage(root, assets) {
   const reference = JSON.parse(assets("reference.json"));
-  const parts = [];
-  const markdown = new Marked({
-    renderer: {
-      heading({ tokens, depth }) {
-        const title = this.parser.parseInline(tokens);
-        const id = title
-          .toLowerCase()
-          .replace(/<[^>]*>|[^a-z ]/g, "")
-          .trim()
-          .replaceAll(/ +/g, "-");
-        if (depth === 2) parts.push({ href: `#${id}`, label: title });
-        return depth === 1 ? "" : `<h${depth} id="${id}">${title}</h${depth}>`;
-      },
-      code: ({ text: code, lang = "" }) => codeBlock(code, lang.replace(/^\S+ ?/, "")),
-    },
-  });
-  const html = markdown
-    .parse(readFileSync(new URL("docs/guides/publisher.md", root), "utf8"))
-    .replaceAll(`href="${DOCS_ADDRESS}/`, 'href="/');
+  const { html: rendered, headings } = renderMarkdown(readFileSync(new URL("docs/guides/publisher.md", root), "utf8"));
+  const parts = headings.filter(({ depth }) => depth === 2).map(({ id, title }) => ({ href: `#${id}`, label: title }));
+  const html = rendered.replaceAll(`href="${DOCS_ADDRESS}/`, 'href="/');
   const content = html.replace(/<!-- (\w+) -->/g, (_, name) =>
     name === "configurator"
       ? `<h2 id="configurator-title">Configurator</h2>${configurator()}`
@@ -56,11 +40,6 @@ export function embedPage(root, assets) {
     style: assets("configurator.css"),
     end: `<script src="/assets/v1/embed.js"></script><script>${assets("configurator.js")}</script>`,
   };
-}
-
-/** Text that a reader copies; a script adds the button. @param attributes of the block, as HTML */
-function codeBlock(content, label, attributes = "") {
-  return `<div class="code"><pre tabindex="0" role="region" aria-label="${text(label)}"${attributes && ` ${attributes}`}>${text(content)}</pre></div>`;
 }
 
 function memberTable(members) {

@@ -69,6 +69,7 @@ export const NOUNS: readonly Noun[] = [
   ["status", "who serves each tenant, and how it stands", () => import("./commands/status.ts")],
   ["inbox", "all that waits for a person, over all tenants", () => import("./commands/inbox.ts")],
   ["why", "explain a refused request, or a trade", () => import("./why/why.ts")],
+  ["docs", "all documents in a browser, with a search", () => import("./serve/docs.ts")],
   ["completion", "completion of commands for your shell", () => import("./completion/completion.ts")],
   ["help", "explain a command or a topic", () => import("./commands/help.ts")],
   ["version", "print version and commit", async () => (await import("./commands/help.ts")).version],
@@ -86,7 +87,7 @@ const GROUPS: readonly (readonly [heading: string, nouns: string])[] = [
   ["People and money:", "user suitability funding"],
   ["Reports:", "report risk hedge"],
   ["The record:", "audit story why replay reconcile webhook db"],
-  ["The command line:", "completion help version"],
+  ["The command line:", "docs completion help version"],
 ];
 
 /** The heading under which a first word stands; undefined for one that no group names. */

@@ -53,12 +53,15 @@ export interface InitResult {
   kept: string[];
 }
 
+/** What secrets of the Standard Webhooks scheme begin with. */
+const WEBHOOK_PREFIX = "whsec_";
+
 /** The variables of `.env` and what their values begin with, after the tenant's prefix. */
 const VARIABLES: Readonly<Record<string, string>> = {
   ADMIN_KEY: "sk_",
   PUBLIC_KEY: "pk_",
   JWT_SECRET: "",
-  WEBHOOK_SECRET: "",
+  WEBHOOK_SECRET: WEBHOOK_PREFIX,
   STRIPE_SECRET: "whsec_",
   AUDIT_KEY: "",
 };
@@ -67,8 +70,21 @@ const VARIABLES: Readonly<Record<string, string>> = {
 export function freshSecrets(tenant: string, makeSecret = randomSecret): Record<string, string> {
   const prefix = environmentPrefix(tenant);
   return Object.fromEntries(
-    Object.entries(VARIABLES).map(([name, start]) => [`${prefix}_${name}`, `${start}${makeSecret()}`]),
+    Object.entries(VARIABLES).map(([name, start]) => [
+      `${prefix}_${name}`,
+      start === WEBHOOK_PREFIX ? webhookSecret(makeSecret()) : `${start}${makeSecret()}`,
+    ]),
   );
+}
+
+/** A value for a secret of the tenant file that is replaced. */
+export function freshSecret(type: "webhook" | "audit"): string {
+  return type === "webhook" ? webhookSecret(randomSecret()) : randomSecret();
+}
+
+/** A secret as the libraries of Standard Webhooks take it: base64 follows the prefix. @param secret base64url */
+function webhookSecret(secret: string): string {
+  return `${WEBHOOK_PREFIX}${Buffer.from(secret, "base64url").toString("base64")}`;
 }
 
 /** 256 bits, which is what keys and HS256 secrets need. */

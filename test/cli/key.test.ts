@@ -130,7 +130,7 @@ describe("replacing a secret of the tenant file", () => {
     const io = testIo({ format: "json" });
     await runSecretRotate({ type }, operatorTenant(), io);
     const { key, yaml, steps } = JSON.parse(io.stdout.text);
-    expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(key).toMatch(type === "webhook" ? /^whsec_[A-Za-z0-9+/]{43}=$/ : /^[A-Za-z0-9_-]{43}$/);
     expect(yaml).toContain(lines);
     expect(steps.join("\n")).toContain(`${variable}=${key}`);
     expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] read: /);

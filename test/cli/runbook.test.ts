@@ -11,7 +11,7 @@ const runbook = readFileSync(new URL("docs/guides/runbook.md", ROOT), "utf8");
 
 test("every command and flag of pmctl in the runbook exists", async () => {
   const program = await completeProgram();
-  const code = [...runbook.matchAll(/```\n([^`]*)```|`([^`]*)`/g)].map(([, block, inline]) => block ?? inline ?? "");
+  const code = [...runbook.matchAll(/```sh\n([^`]*)```|`([^`]*)`/g)].map(([, block, inline]) => block ?? inline ?? "");
   const lines = [...code.join("\n").matchAll(/(?:^|&& )pmctl ((?:[\w./$-]+|"[^"]*"| )+)/gm)];
   expect(lines.length).toBeGreaterThan(40);
   const strange = lines.flatMap(([line, text = ""]) => {

@@ -108,7 +108,7 @@ describe(".env", () => {
       "ACME_WEBHOOK_SECRET",
     ]);
     for (const [name, value] of Object.entries(first ?? {})) {
-      expect(value).toMatch(/^(sk_|pk_|whsec_)?[\w-]{43}$/);
+      expect(value).toMatch(/^(?:(?:sk_|pk_)?[\w-]{43}|whsec_[A-Za-z0-9+/]{43}=)$/);
       expect(second?.[name]).not.toBe(value);
     }
     expect(statSync(join(one, ".env")).mode & 0o777).toBe(0o600);
@@ -167,8 +167,8 @@ test("a file where a folder is needed is a refusal, not a crash", () => {
 
 test("names of variables are upper case with _ for -", () => {
   expect(environmentPrefix("my-shop-2")).toBe("MY_SHOP_2");
-  expect(freshSecrets("my-shop", () => "x")).toMatchObject({
-    MY_SHOP_ADMIN_KEY: "sk_x",
-    MY_SHOP_STRIPE_SECRET: "whsec_x",
+  expect(freshSecrets("my-shop", () => "eHh4eA")).toMatchObject({
+    MY_SHOP_ADMIN_KEY: "sk_eHh4eA",
+    MY_SHOP_STRIPE_SECRET: "whsec_eHh4eA==",
   });
 });

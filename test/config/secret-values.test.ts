@@ -66,6 +66,9 @@ describe("the shape of a value", () => {
     expect(() => resolveTenant(tenant(), VALUES)).not.toThrow();
     const secrets = Object.values(freshSecrets("acme"));
     expect(new Set(secrets).size).toBe(secrets.length);
+    // The libraries of Standard Webhooks decode what follows the prefix, and refuse base64url.
+    for (let round = 0; round < 50; round++)
+      expect(freshSecrets("acme").ACME_WEBHOOK_SECRET).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(() =>
       resolveTenant(tenant(), { ...VALUES, ...freshSecrets("acme"), ACME_OUT: randomSecret() }),
     ).not.toThrow();

@@ -44,7 +44,7 @@ function commandSection({ command, path, prints }: Declared, printed: Map<string
     ...(described.length === 0 ? [] : [table(["argument or option", "what it is"], described)]),
     ...(prints === null ? [] : [onceTold(name, printedFields(name, prints), printed)]),
     ...(ends.length === 0 ? [] : [table(["exit code", "when"], ends)]),
-    ...(examples.length === 0 ? [] : [["```", ...examples, "```"].join("\n")]),
+    ...(examples.length === 0 ? [] : [["```sh", ...examples, "```"].join("\n")]),
   ].join("\n\n");
 }
 

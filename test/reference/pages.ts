@@ -40,7 +40,7 @@ function errorsPage(): string {
       "",
       `HTTP status ${status} · exit code ${exit} (${EXIT_MEANINGS[exit as keyof typeof EXIT_MEANINGS]})`,
       ...(asked.length === 0 || asked.length > MOST_ASKED ? [] : ["", `Answered by ${asked.map(code).join(", ")}.`]),
-      ...(next === undefined ? [] : ["", "```", next, "```"]),
+      ...(next === undefined ? [] : ["", "```sh", next, "```"]),
     ].join("\n");
   });
   return `# Errors\n\nEach code with its meaning, its HTTP status, its exit code, the [requests](api.md) that have it among their own errors, and the command that most likely helps. ${NOTE}\n\n${sections.join("\n\n")}\n`;

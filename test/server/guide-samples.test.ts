@@ -5,14 +5,25 @@ import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { freshSecrets } from "../../src/config/init.ts";
 import { signAnchor } from "../../src/domain/audit/anchor.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { signMessage } from "../../src/outgoing/sign.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
-import { ADMIN_KEY, AUDIT_SECRET, JWT_SECRET, PUBLIC_KEY, TENANT, WEBHOOK_SECRET } from "./support/harness.ts";
+import {
+  ADMIN_KEY,
+  AUDIT_SECRET,
+  everyEndpoint,
+  JWT_SECRET,
+  PUBLIC_KEY,
+  TENANT,
+  WEBHOOK_SECRET,
+} from "./support/harness.ts";
 
 const SAMPLES = new URL("../../docs/guides/samples/", import.meta.url).pathname;
-const tenant = tenantOfTests();
+/** As `init` and `demo` make it. */
+const MADE_SECRET = String(freshSecrets("acme").ACME_WEBHOOK_SECRET);
+const tenant = tenantOfTests({ webhookSecrets: everyEndpoint(WEBHOOK_SECRET, MADE_SECRET) });
 let directory: string;
 
 beforeAll(async () => {
@@ -30,17 +41,51 @@ const run = (program: string, args: string[], env: Record<string, string> = {}) 
   execa(program, args, {
     reject: false,
     timeout: 120_000,
-    env: { PREDICT_URL: tenant.url, PUBLIC_API_KEY: PUBLIC_KEY, JWT_SECRET, TENANT, WEBHOOK_SECRET, ...env },
+    env: {
+      PREDICT_URL: tenant.url,
+      PUBLIC_API_KEY: PUBLIC_KEY,
+      JWT_SECRET,
+      TENANT,
+      WEBHOOK_SECRET: MADE_SECRET,
+      ...env,
+    },
   });
 
 describe("the integrator's samples", () => {
   test("report a check and a deposit; a repeat of both changes nothing", async ({ skip }) => {
     skip(!python, NO_PYTHON);
-    for (const _ of ["first", "repeat"]) {
-      const { stdout, exitCode } = await run("python3", [`${SAMPLES}webhook-in.py`, "alice", "tx_1"]);
+    const text = "a provider's secret of 32 bytes or more, and no base64";
+    for (const env of [{}, {}, { SCHEME: "v1" }, { SCHEME: "v1", WEBHOOK_SECRET }]) {
+      const { stdout, exitCode } = await run("python3", [`${SAMPLES}webhook-in.py`, "alice", "tx_1"], env);
       expect([exitCode, stdout.match(/200 {"received":true}/g)]).toEqual([0, Array(2).fill('200 {"received":true}')]);
     }
     expect(await tenant.balance("wallet:alice")).toBe(100_000_000n);
+    const refused = await run("python3", [`${SAMPLES}webhook-in.py`, "alice", "tx_1"], { WEBHOOK_SECRET: text });
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^\/kyc\/inbound\/acme 401 SIGNATURE_INVALID: Invalid signature \(req_/),
+    ]);
+  });
+
+  test("ask the address of the guide's demo, and say in one line that no server is there or a setting lacks", async ({
+    skip,
+  }) => {
+    skip(!python, NO_PYTHON);
+    const samples = [
+      ["python3", "webhook-in.py"],
+      ["python3", "sign-in.py"],
+      ["node", "sign-in.mjs"],
+    ] as const;
+    for (const [program, file] of samples) {
+      expect(await readFile(SAMPLES + file, "utf8")).toContain('"http://127.0.0.1:4873"');
+      const away = await run(program, [SAMPLES + file, "alice", "tx_1"], { PREDICT_URL: "http://127.0.0.1:9" });
+      expect([away.exitCode, away.stderr]).toEqual([
+        1,
+        expect.stringMatching(/^http:\/\/127\.0\.0\.1:9 does not answer: .*$/),
+      ]);
+      const unset = await run(program, [SAMPLES + file, "alice", "tx_1"], { JWT_SECRET: "", WEBHOOK_SECRET: "" });
+      expect([unset.exitCode, unset.stderr]).toEqual([1, expect.stringMatching(/^Set .*$/)]);
+    }
   });
 
   const samples: [program: string, args: string[], there: boolean][] = [
@@ -69,31 +114,40 @@ describe("the integrator's samples", () => {
   }
 });
 
-describe("the receiver of events", () => {
+describe.each([
+  [process.execPath, "webhook-out.mjs", true],
+  ["python3", "webhook-out.py", python],
+] as const)("the receiver of events (%s %s)", (program, file, there) => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
-  let child: ChildProcess;
-  let lines: AsyncIterator<string>;
-  let port: string;
-  beforeAll(async () => {
-    const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: "0" };
-    child = spawn(process.execPath, [`${SAMPLES}webhook-out.mjs`], { env, stdio: ["ignore", "pipe", "inherit"] });
-    lines = createInterface(child.stdout as NodeJS.ReadableStream)[Symbol.asyncIterator]();
-    port = String((await lines.next()).value).split(" ")[1] ?? "";
-  });
+  let child: ChildProcess | undefined;
   afterAll(async () => {
+    if (!child) return;
     child.kill();
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   });
 
-  test("takes a signed event once, and answers 401 to one whose body was changed", async () => {
+  test("takes a signed event once, and answers 401 to one whose body or time was changed", async ({ skip }) => {
+    skip(!there, NO_PYTHON);
+    const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: "0" };
+    child = spawn(program, [SAMPLES + file], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const lines = createInterface(child.stdout as NodeJS.ReadableStream)[Symbol.asyncIterator]();
+    const port = String((await lines.next()).value).split(" ")[1] ?? "";
     const body = JSON.stringify({ type: "market.settled", data: { sequence: 7 } });
+    const post = async (text: string, headers: Record<string, string>) =>
+      (await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers, body: text })).status;
     const headers = signMessage("evt_7", body, Date.now(), [secret]);
-    const post = (text: string) => fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers, body: text });
-    const statuses = [await post(body), await post(body), await post(body.replace("7", "8"))].map(
-      ({ status }) => status,
-    );
-    expect(statuses).toEqual([204, 204, 401]);
+    const other = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
+    expect(await post(body, headers)).toBe(204);
+    expect(await post(body, signMessage("evt_7", body, Date.now(), [other, secret]))).toBe(204);
+    expect(await post(body.replace("7", "8"), headers)).toBe(401);
+    expect(await post(body, { ...headers, "webhook-timestamp": "1" })).toBe(401);
+    expect(await post(body, signMessage("evt_8", body, Date.now() - 400_000, [secret]))).toBe(401);
+    expect(await post(body, signMessage("evt_8", body, Date.now(), [other]))).toBe(401);
+    expect(await post(body, {})).toBe(401);
+    const anchor = JSON.stringify({ type: "audit.anchored", data: { seq: 8 } });
+    expect(await post(anchor, signMessage("anc_8", anchor, Date.now(), [secret]))).toBe(204);
     expect((await lines.next()).value).toBe("market.settled 7");
+    expect((await lines.next()).value).toMatch(/^audit\.anchored/);
   });
 });
 

@@ -2,7 +2,12 @@
 import { createHmac, randomUUID } from "node:crypto";
 
 const { PREDICT_URL = "http://127.0.0.1:4873", PUBLIC_API_KEY, JWT_SECRET } = process.env;
-if (!PUBLIC_API_KEY || !JWT_SECRET) throw new Error("Set PUBLIC_API_KEY and JWT_SECRET");
+if (!PUBLIC_API_KEY || !JWT_SECRET) fail("Set PUBLIC_API_KEY and JWT_SECRET");
+
+function fail(problem) {
+  console.error(problem);
+  process.exit(1);
+}
 
 function userToken(user, lifeSeconds = 600) {
   const now = Math.floor(Date.now() / 1000);
@@ -19,12 +24,11 @@ async function call(method, path, body, headers = {}) {
     headers: { "x-api-key": PUBLIC_API_KEY, "content-type": "application/json", ...headers },
     body: body && JSON.stringify(body),
     signal: AbortSignal.timeout(10_000),
-  });
+  }).catch((error) => fail(`${PREDICT_URL} does not answer: ${error.cause?.message ?? error.message}`));
   const answer = await response.json();
   if (response.ok) return answer;
   const [code, request] = ["error-code", "request-id"].map((name) => response.headers.get(name));
-  console.error(`${response.status} ${code}: ${answer.error} (${request})`);
-  process.exit(1);
+  fail(`${response.status} ${code}: ${answer.error} (${request})`);
 }
 
 const user = process.argv[2] ?? "alice";

@@ -2,8 +2,9 @@
 import base64, hashlib, hmac, json, os, sys, time, urllib.error, urllib.request, uuid
 
 URL = os.environ.get("PREDICT_URL", "http://127.0.0.1:4873")
-PUBLIC_KEY = os.environ["PUBLIC_API_KEY"]
-JWT_SECRET = os.environ["JWT_SECRET"]
+PUBLIC_KEY, JWT_SECRET = os.environ.get("PUBLIC_API_KEY"), os.environ.get("JWT_SECRET")
+if not PUBLIC_KEY or not JWT_SECRET:
+    sys.exit("Set PUBLIC_API_KEY and JWT_SECRET")
 
 
 def base64url(data: bytes) -> str:
@@ -30,6 +31,8 @@ def call(method: str, path: str, body=None, **headers):
     except urllib.error.HTTPError as error:
         text = json.load(error)["error"]
         sys.exit(f"{error.code} {error.headers['Error-Code']}: {text} ({error.headers['Request-Id']})")
+    except OSError as error:
+        sys.exit(f"{URL} does not answer: {error}")
 
 
 user = sys.argv[1] if len(sys.argv) > 1 else "alice"

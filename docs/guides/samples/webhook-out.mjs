@@ -12,7 +12,7 @@ const server = createServer(async (request, response) => {
     // The signature covers the bytes that arrived: verify before parsing. A time over five minutes away is an error.
     const event = webhook.verify(Buffer.concat(chunks).toString(), request.headers);
     const id = request.headers["webhook-id"];
-    if (!seen.has(id)) console.log(event.type, event.data.sequence);
+    if (!seen.has(id)) console.log(event.type, event.data.sequence ?? "");
     seen.add(id);
     response.writeHead(204).end();
   } catch {

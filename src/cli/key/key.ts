@@ -252,11 +252,11 @@ export async function runSecretRotate(
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<void> {
-  const [{ planFileRotation }, { randomSecret }] = await Promise.all([
+  const [{ planFileRotation }, { freshSecret }] = await Promise.all([
     import("../../app/tenant/tenant-secrets.ts"),
     import("../../config/init.ts"),
   ]);
-  await output.print(planFileRotation(tenant, rotation, randomSecret()), rotationView);
+  await output.print(planFileRotation(tenant, rotation, freshSecret(rotation.type)), rotationView);
   output.note("Nothing was changed yet.");
 }
 

@@ -1,4 +1,4 @@
-/** The search of `/docs`: shows what fits `?q=` in place of the overview. */
+/** The search of `/docs` and of the site of all documents: shows what fits `?q=` in place of the page. */
 
 interface Entry {
   title: string;
@@ -15,7 +15,8 @@ const query = new URLSearchParams(location.search).get("q")?.trim() ?? "";
 if (query !== "") show(query);
 
 function show(asked: string): void {
-  const index = JSON.parse(document.getElementById("index")?.textContent ?? "[]") as Entry[];
+  const { pmctlIndex } = globalThis as { pmctlIndex?: Entry[] };
+  const index = pmctlIndex ?? (JSON.parse(document.getElementById("index")?.textContent ?? "[]") as Entry[]);
   const words = asked.toLowerCase().split(/\s+/);
   const hits = index
     .map((entry) => ({ entry, score: scoreOf(entry, words) }))
@@ -27,7 +28,7 @@ function show(asked: string): void {
   const count = hits.length === 0 ? "Nothing was found" : `${hits.length} found`;
   const more = hits.length > MAX_HITS ? `, the first ${MAX_HITS} are shown` : "";
   const found = element("div", { class: "hits" }, ...hits.slice(0, MAX_HITS).map(({ entry }) => hit(entry)));
-  const all = element("a", { href: "/docs" }, "All operations");
+  const all = main.querySelector("[data-all]") ?? element("a", { href: "/docs" }, "All operations");
   main.replaceChildren(
     form,
     element("h1", {}, "Search"),

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
 import { TAGS } from "../../contract/operation.ts";
 import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
@@ -7,7 +8,7 @@ import { chooseEncoding, compressed } from "./compress.ts";
 import { escapeHtml, hashSource, pagePolicy } from "./html.ts";
 import type { ReaderAddress } from "./reader-address.ts";
 
-/** Where `bin/docs.js` puts the pages; this file finds them from src/ and from dist/. */
+/** Where `bin/docs.js` puts the pages, compressed so that the package stays small; this file finds them from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/docs");
 
 /** What the built pages say in place of a tenant's address and name. */
@@ -39,7 +40,9 @@ function docsRoute(name: string, { readers, tenantId }: DocsOptions): Route {
     forBrowsers: false,
     bucket: "embed",
     answer(exchange) {
-      html ??= readFileSync(join(PLACE, `${name}.html`), "utf8").replaceAll(DOCS_TENANT, escapeHtml(tenantId));
+      html ??= brotliDecompressSync(readFileSync(join(PLACE, `${name}.html.br`)))
+        .toString()
+        .replaceAll(DOCS_TENANT, escapeHtml(tenantId));
       const address = readers.originFor(exchange);
       const isShared = readers.isOwn(address);
       const encoding = chooseEncoding(exchange.header("accept-encoding"));

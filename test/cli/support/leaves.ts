@@ -10,7 +10,7 @@ const VALUES: Record<string, string> = {
 };
 
 /** These serve until they are told to stop, which is what they are for. */
-export const LONG_RUNNING = ["serve", "up", "demo", "market watch"];
+export const LONG_RUNNING = ["serve", "up", "demo", "docs", "market watch"];
 
 /** These hand the process's own streams on to a program. */
 export const NEEDS_STREAMS = ["db shell"];

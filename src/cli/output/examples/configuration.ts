@@ -58,6 +58,9 @@ render acme -o csv --fields path,value,origin
 explain tenant.policy.feeBps
 explain fleet.waves -o json
 
+docs
+docs first-market --port 8088
+
 schema tenant
 schema openapi > openapi.json
 
