@@ -6,7 +6,7 @@ import { type CommandContext, type CommandModule, type Host, type Io, withSessio
 import { NOT_CONFIRMED } from "./errors.ts";
 import { knownUser } from "./input/names.ts";
 import { DEFAULT_LIMIT, limitOption } from "./input/paging.ts";
-import { declined, mustAsk } from "./input/prompts.ts";
+import { askReason, declined, mustAsk } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
 import type { View } from "./output/output.ts";
 import type { Column, Field } from "./output/table.ts";
@@ -22,6 +22,8 @@ interface Call<Id extends OperationId, Options extends object> {
   operation: Id;
   /** Refuses a command line before the tenant is opened. */
   check?: (context: CommandContext<Options>) => void;
+  /** What needs a reason in the audit log, as the subject of a sentence; a terminal is asked for a lacking one. */
+  reasonFor?: string;
   /** The operation's input, which the operator may have to choose from what the tenant has; empty unless given. */
   input?: (
     context: CommandContext<Options>,
@@ -116,7 +118,7 @@ export function defineList<Id extends PagedId, Options extends object>(
 
 /** The command on the line, and the work behind it. */
 function tied<Id extends OperationId, Options extends object>(
-  { name, summary, takes, check, input, onBehalfOf, ofKnownUser, asks }: Call<Id, Options>,
+  { name, summary, takes, check, reasonFor, input, onBehalfOf, ofKnownUser, asks }: Call<Id, Options>,
   prints: Prints,
   work: (input: WireInput<Id>, api: Api, io: Io) => Promise<void>,
 ): DefinedCommand<Id> {
@@ -130,9 +132,12 @@ function tied<Id extends OperationId, Options extends object>(
     if (summary !== undefined) command.description(summary);
     takes?.(command);
     const told: Prints = asks ? { ...prints, ends: { 3: NOT_CONFIRMED, ...prints.ends } } : prints;
-    host.add<Options>(command, told, async (context) => {
-      check?.(context);
-      const { options, args, io } = context;
+    host.add<Options>(command, told, async (given) => {
+      check?.(given);
+      const { args, io } = given;
+      const reason = reasonFor && (await askReason(given.options, io.prompts, reasonFor));
+      const options = reason ? { ...given.options, reason } : given.options;
+      const context = { ...given, options };
       const ask = asks !== undefined && mustAsk(options, io.prompts);
       return withSession(options, io, async (session) => {
         const user = onBehalfOf?.(options, args);

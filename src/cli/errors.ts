@@ -101,7 +101,8 @@ const ASK_FOR_HELP = [
 function usageFailure({ exitCode, code, message }: CommanderError): Failure {
   if (exitCode === 0) return { exit: EXIT.ok, code, message: undefined };
   const said = code === "commander.help";
-  const hint = ASK_FOR_HELP.includes(code) ? "; --help shows the usage" : "";
+  const tenant = code === "commander.excessArguments" ? " A tenant is named by -t TENANT" : "";
+  const hint = tenant + (ASK_FOR_HELP.includes(code) ? "; --help shows the usage" : "");
   return { exit: EXIT.usage, code: "USAGE", message: said ? undefined : message.replace(/^error: /, "") + hint };
 }
 

@@ -83,6 +83,11 @@ test("pages fit a screen of 320 px in the dark, and axe finds nothing", async ()
     expect([path, await page.evaluate<number>("document.documentElement.scrollWidth")]).toEqual([path, NARROW.width]);
     await page.screenshot({ path: `${OUTPUT}site${path.replaceAll("/", "-")}-narrow.png` });
   }
+  const wide = page.locator(".wide").first();
+  await wide.scrollIntoViewIfNeeded();
+  expect(await wide.locator("thead th").first().isVisible()).toBe(true);
+  expect(await accessibilityProblems(page, ".wide")).toEqual([]);
+  await page.screenshot({ path: `${OUTPUT}site-wide-table.png` });
   await page.goto(new URL("/docs/start/go-live.html", url).href);
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(complaints).toEqual([]);

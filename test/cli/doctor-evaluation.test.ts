@@ -25,7 +25,7 @@ test("a held market is a warning with the reason and the way out", () => {
     found:
       "1 market left to a person by the oracle, mkt_1 longest, since 2030-01-01T00:00:00.000Z: feed down, no answer",
     remedy:
-      "Look: pmctl oracle check -t acme; or decide it by hand: pmctl market settle mkt_1 --outcome yes|no -t acme",
+      "Look: pmctl oracle check -t acme; or decide it by hand: pmctl market settle mkt_1 --outcome yes -t acme, or --outcome no",
   });
 });
 

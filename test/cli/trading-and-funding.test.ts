@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
 import {
   fundingApprove,
   fundingCredit,
@@ -8,6 +9,7 @@ import {
 } from "../../src/cli/commands/funding.ts";
 import { tradeBuy, tradeInput, tradeQuote, tradeSell } from "../../src/cli/commands/trade.ts";
 import { userRelease, userRestrict, userShow } from "../../src/cli/commands/user.ts";
+import { askReason } from "../../src/cli/input/prompts.ts";
 import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { openHttpDoor, type TestDoor } from "./support/doors.ts";
@@ -17,6 +19,15 @@ async function table(run: Run): Promise<string> {
   const io = testIo({ format: "table" });
   return (await end(io, () => run(io))).stdout;
 }
+
+test("a terminal is asked for the reason that a line lacks; without one, or with --yes, the option is named", async () => {
+  const io = testIo({ answers: ["the user called"] });
+  expect(await askReason({}, io.prompts, "The decision")).toBe("the user called");
+  expect(io.questions).toEqual(["The decision needs a reason in the audit log"]);
+  expect(await askReason({ reason: "known" }, io.prompts, "It")).toBe("known");
+  await expect(askReason({ yes: true }, io.prompts, "It")).rejects.toThrow("add --reason");
+  await expect(askReason({}, testIo().prompts, "It")).rejects.toThrow("add --reason");
+});
 
 describe("trading and funding", () => {
   let door: TestDoor;

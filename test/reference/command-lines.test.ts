@@ -20,6 +20,8 @@ function problemOf(call: string): string | undefined {
   const words = call
     .replaceAll(/'[^']*'|"[^"]*"|\$\(.*/g, "TEXT")
     .replaceAll(GLOBAL, "")
+    .replaceAll(/<[a-z ]+>/g, "TEXT")
+    .replace(/ {3,}.*/, "")
     .split(/\s+/)
     .slice(1);
   let command = program;
@@ -33,7 +35,24 @@ function problemOf(call: string): string | undefined {
   const wrong = words.find(
     (word) => /^--?[a-z]/.test(word) && !known(command).includes(word.replace(/[=,.;)].*$/, "")),
   );
-  return wrong && `there is no option ${wrong}`;
+  return wrong ? `there is no option ${wrong}` : surplusOf(command, words);
+}
+
+/** A word behind those that the command takes, or a tenant in the place of a file; values of options count as none. */
+function surplusOf(command: Command, words: readonly string[]): string | undefined {
+  const takes = command.registeredArguments;
+  if (command.commands.length > 0 || takes.some(({ variadic }) => variadic)) return undefined;
+  const valued = [...program.options, ...command.options].filter(({ required }) => required);
+  const flags = valued.flatMap(({ long, short }) => [long, short]);
+  const end = words.findIndex((word) => /^(?:\d?[<>].*|\[.*|&|)$/.test(word));
+  const given = words
+    .slice(0, end < 0 ? words.length : end)
+    .filter((word, at) => !word.startsWith("-") && (at === 0 || !flags.includes(words[at - 1])))
+    .slice(command.parent === program ? 1 : 2);
+  const surplus = given[takes.length];
+  if (surplus) return `${surplus} is one word too many`;
+  const tenant = given.find((word, at) => takes[at]?.name() === "file" && /^[a-z]+$/.test(word));
+  return tenant && `${tenant} is no file`;
 }
 
 /** The calls that a page names in its text and in its blocks, each on a line of its own. */
@@ -78,9 +97,29 @@ test("every next step of an error code is a command that there is", () => {
   expect(steps.flatMap((step) => problemOf(step) ?? [])).toEqual([]);
 });
 
+/** Calls within the texts that the sources print, with a word in place of each value. */
+function offeredIn(source: string): string[] {
+  const texts = [...source.matchAll(/`[^`\n]*pmctl [^`\n]*`/g)].map(([text]) => text.replaceAll(/\$\{[^}]*\}/g, "x"));
+  return texts.flatMap((text) => text.match(/pmctl(?: [a-z][\w-]*| --?[a-z][\w-]*| [\w=.|]+)+/g) ?? []);
+}
+
+test("no command that a check or the inbox offers has an unknown option, a choice or a word to replace", () => {
+  const sources = globSync("src/app/checks/*.ts", { cwd: ROOT }).map((file) => readFileSync(ROOT + file, "utf8"));
+  const offered = sources.flatMap(offeredIn);
+  expect(offered.length).toBeGreaterThan(25);
+  const wrong = offered.filter(
+    (call) => problemOf(call)?.startsWith("there is no option") || /\|| [A-Z]{3,}|=[A-Z]{3,}/.test(call),
+  );
+  expect(wrong).toEqual([]);
+});
+
 test("a word or an option that there is not is found", () => {
   expect(problemOf("pmctl market pay mkt_1")).toBe("there is no command pay");
   expect(problemOf("pmctl reconcil")).toBe("there is no command reconcil");
   expect(problemOf("pmctl apply acme --force")).toBe("there is no option --force");
+  expect(problemOf("pmctl db status acme")).toBe("acme is one word too many");
+  expect(problemOf("pmctl audit verify acme --anchor FILE")).toBe("acme is one word too many");
+  expect(problemOf("pmctl db backup acme")).toBe("acme is no file");
+  expect(problemOf("pmctl db status -t acme")).toBeUndefined();
   expect(problemOf("pmctl -t acme market settle mkt_1 --outcome yes")).toBeUndefined();
 });

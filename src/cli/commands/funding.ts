@@ -39,7 +39,7 @@ const decision = (
     summary: `${summary}; --reason says why`,
     takes: (command) => command.argument("<id>", "the withdrawal, or the beginning of its id", identifier),
     operation,
-    check: ({ options }) => void requireReason(options, "The decision on a withdrawal"),
+    reasonFor: "The decision on a withdrawal",
     input: async ({ args: [id = ""] }, api, session) => ({ id: await resolveId("withdrawal", id, api, session) }),
     asks: async ({ id }, api) => `${await withdrawalText(id, api)}: ${done}?`,
     fields: ({ withdrawalId, userId, amount, status, createdAt }) => [
@@ -106,8 +106,8 @@ export const fundingCredit = defineCommand({
   summary: "put money into a user's wallet by hand; --reason says why",
   takes: (command) => moneyByHand(command).option("--new-user", "also a user whom the tenant has never seen"),
   operation: "creditWallet",
-  check: ({ options }: CommandContext<CreditOptions>) => void inputByHand(options, "credit"),
-  input: async ({ options }, api) => {
+  reasonFor: "A credit by hand",
+  input: async ({ options }: CommandContext<CreditOptions>, api) => {
     if (!options.newUser) await knownUser(options.user, api, "a new one needs --new-user");
     return inputByHand(options, "credit");
   },
@@ -121,8 +121,8 @@ const fundingDebit = defineCommand({
   summary: "take back what was credited by hand, at most what the wallet holds; --reason says why",
   takes: moneyByHand,
   operation: "debitWallet",
-  check: ({ options }: CommandContext<MoneyOptions>) => void inputByHand(options, "debit"),
-  input: async ({ options }, api) => {
+  reasonFor: "A debit by hand",
+  input: async ({ options }: CommandContext<MoneyOptions>, api) => {
     await knownUser(options.user, api);
     return inputByHand(options, "debit");
   },

@@ -70,6 +70,11 @@ export function registerBackup(noun: Command, host: Host): void {
       const { openBackupTarget, newBackupFile } = await import("../../app/backup/backup-tenant.ts");
       const { encryptTo, out } = options;
       const { directory, known, target } = await openBackupTarget(options.tenant);
+      if (argument === target.tenant)
+        throw new Fault(
+          "USAGE",
+          `${argument} is the tenant, not a file: pmctl db backup -t ${argument} (--out takes any name)`,
+        );
       const isEncrypted = encryptTo !== undefined;
       const file = argument ?? out ?? (await newBackupFile({ id: target.tenant, directory }, isEncrypted));
       return runDbBackup({ ...target, directory, file, encryptTo, known }, io);

@@ -144,3 +144,19 @@ export function requireReason({ reason }: { reason?: string | undefined }, what:
     throw new Fault("USAGE", `${what} needs a reason in the audit log: add --reason`);
   return reason;
 }
+
+/**
+ * The reason that the line gives, or else the one that the operator types.
+ * @param what is done, as the subject of a sentence
+ * @throws Fault USAGE where none is given and there is no terminal to ask on, or `--yes` forbids questions
+ */
+export async function askReason(
+  options: { reason?: string | undefined; yes?: boolean | undefined },
+  prompts: Prompts,
+  what: string,
+): Promise<string> {
+  if (options.reason !== undefined || options.yes || !prompts.available) return requireReason(options, what);
+  return prompts.ask(`${what} needs a reason in the audit log`, {
+    problem: (answer) => (answer === "" ? "Type why you do it" : undefined),
+  });
+}

@@ -4,7 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
 import { NOT_CONFIRMED } from "../errors.ts";
 import { decimal, wholeNumber } from "../input/parsers.ts";
-import { mustAsk, requireReason } from "../input/prompts.ts";
+import { askReason, mustAsk } from "../input/prompts.ts";
 import { instant, price, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { marketArgument } from "./market-choice.ts";
@@ -40,12 +40,11 @@ export const marketSettle: CommandModule = {
         .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
         .option("--early", "with --yes: also before it closes, or when its price expects the other outcome"),
       { operation: "settleMarket", ends: { 3: NOT_CONFIRMED } },
-      async ({ options, args, io }) => {
+      async ({ options: given, args, io }) => {
         theMarket.check({ args, io });
-        if (!options.preview) {
-          requireReason(options, "A settlement");
-          mustAsk(options, io.prompts);
-        }
+        const { preview } = given;
+        const options = preview ? given : { ...given, reason: await askReason(given, io.prompts, "A settlement") };
+        if (!preview) mustAsk(options, io.prompts);
         return withSession(options, io, async (session) => {
           const api = session.api();
           const { id } = await theMarket.input({ args, io }, api, session);
