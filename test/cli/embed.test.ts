@@ -166,6 +166,19 @@ describe("embed check", () => {
     expect(resultsOf(finished)).toMatchObject({ script: "ok", "may trade": "fail", "frame-ancestors": "fail" });
   });
 
+  test("a site that only the file lists may not trade yet: the running server has to be started anew", async () => {
+    const file = join(directory.cwd, "tenants/acme/tenant.yaml");
+    const fresh = "https://fresh.example";
+    writeFileSync(file, tenantFile(`embed: { allowedOrigins: ["${SITE}", "${fresh}"] }`));
+    const finished = await run("check", "--url", tenant.url, "--origin", fresh, "-o", "json");
+    writeFileSync(file, tenantFile(`embed: { allowedOrigins: ["${SITE}"] }`));
+    expect(finished.code).toBe(7);
+    const { detail } = JSON.parse(finished.stdout).checks.find(({ check }: { check: string }) => check === "may trade");
+    expect(detail).toBe(
+      `the tenant file lists ${fresh}, and the running server does not: restart it with the new file`,
+    );
+  });
+
   test("a server that is no pmctl, or none at all, fails without a stack", async () => {
     const other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
     await once(other, "listening");

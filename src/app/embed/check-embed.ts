@@ -46,7 +46,7 @@ export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: C
     checkAddress(url, baseUrl, frame),
     ...(origin === undefined
       ? []
-      : [checkOrigin(origin, baseUrl, embed.allowedOrigins), checkAncestors(origin, frame)]),
+      : [checkOrigin(origin, { baseUrl, allowedOrigins: embed.allowedOrigins, frame }), checkAncestors(origin, frame)]),
   ];
 }
 
@@ -142,28 +142,43 @@ function checkAddress(url: string, baseUrl: string, answer: Fetched | string): C
     : { check: "baseUrl", result: "warn", detail: `asked ${asked}, and the tenant file says ${own}` };
 }
 
-function checkOrigin(origin: string, baseUrl: string, allowedOrigins: readonly string[]): Check {
-  const check = "may trade";
-  if (allowedOrigins.includes(origin) || origin === new URL(baseUrl).origin)
-    return { check, result: "ok", detail: `${origin} may trade` };
-  const listed = allowedOrigins.join(", ") || "no site, so that any page may show it read-only";
-  return { check, result: "fail", detail: `${origin} is not in embed.allowedOrigins, which names ${listed}` };
+interface OriginTerms {
+  baseUrl: string;
+  /** Those of the tenant file. */
+  allowedOrigins: readonly string[];
+  /** What the server answers for a frame on that site. */
+  frame: Fetched | string;
 }
 
-/** The server's own list, which may be older than the file's. */
+/** A site may trade when the running server lists it; the file alone is what the next start reads. */
+function checkOrigin(origin: string, { baseUrl, allowedOrigins, frame }: OriginTerms): Check {
+  const check = "may trade";
+  const fail = (detail: string): Check => ({ check, result: "fail", detail });
+  if (origin === new URL(baseUrl).origin) return { check, result: "ok", detail: `${origin} may trade` };
+  if (!allowedOrigins.includes(origin)) {
+    const listed = allowedOrigins.join(", ") || "no site, so that any page may show it read-only";
+    return fail(`${origin} is not in embed.allowedOrigins, which names ${listed}`);
+  }
+  if (typeof frame === "string") return fail(frame);
+  return ancestorsOf(frame).includes(origin)
+    ? { check, result: "ok", detail: `${origin} may trade` }
+    : fail(`the tenant file lists ${origin}, and the running server does not: restart it with the new file`);
+}
+
 function checkAncestors(origin: string, answer: Fetched | string): Check {
   const check = "frame-ancestors";
   if (typeof answer === "string") return { check, result: "fail", detail: answer };
-  const sources = /frame-ancestors ([^;]*)/.exec(answer.headers.get("content-security-policy") ?? "")?.[1] ?? "";
-  const list = sources.split(" ");
-  const allowed = list.includes("*") || list.includes(origin);
-  return {
-    check,
-    result: allowed ? "ok" : "fail",
-    detail: allowed
-      ? sources
-      : `${sources ? `the server lets only ${sources}` : "the server lets no site"} show it: is it running with the new file?`,
-  };
+  const list = ancestorsOf(answer);
+  const sources = list.join(" ");
+  if (list.includes("*") || list.includes(origin)) return { check, result: "ok", detail: sources };
+  const lets = sources === "" ? "the server lets no site" : `the server lets only ${sources}`;
+  return { check, result: "fail", detail: `${lets} show it: is it running with the new file?` };
+}
+
+/** The sites that the running server lets show its frames; its list may be older than the file's. */
+function ancestorsOf({ headers }: Fetched): readonly string[] {
+  const sources = /frame-ancestors ([^;]*)/.exec(headers.get("content-security-policy") ?? "")?.[1] ?? "";
+  return sources.split(" ").filter((source) => source !== "");
 }
 
 /**

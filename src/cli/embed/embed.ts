@@ -43,14 +43,9 @@ const snippetView: View<Snippet, Snippet> = {
 };
 
 const checkView: View<{ checks: Check[] }, Check> = {
-  kind: "list",
-  rows: ({ checks }) => checks,
-  columns: [
-    { title: "CHECK", cell: ({ check }) => check, whole: true },
-    { title: "RESULT", cell: ({ result }) => result, whole: true },
-    { title: "DETAIL", cell: ({ detail }) => detail },
-  ],
-  empty: "",
+  kind: "record",
+  lines: ({ checks }) => checks.map((check) => ({ ...check })),
+  fields: ({ checks }) => checks.map(({ check, result, detail }) => [`${result.padEnd(4)}  ${check}`, detail]),
 };
 
 export function register(noun: Command, host: Host): void {
