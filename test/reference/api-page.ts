@@ -15,7 +15,19 @@ interface ApiOperation {
   operationId: string;
   summary?: string;
   parameters?: Parameter[];
+  security?: Record<string, unknown>[];
+  requestBody?: { content: Record<string, { schema: BodySchema }> };
   responses: Record<string, { description: string }>;
+}
+
+interface BodySchema {
+  properties?: Record<string, { description?: string; $ref?: string }>;
+  required?: string[];
+}
+
+interface Components {
+  schemas: Record<string, { description?: string }>;
+  securitySchemes: Record<string, { name?: string; description?: string }>;
 }
 
 type Described = ApiOperation & { request: string };
@@ -24,12 +36,17 @@ type Described = ApiOperation & { request: string };
 const COMMON = 5;
 
 export async function apiPage(): Promise<string> {
-  const { paths } = (await schemaDocument("openapi")) as unknown as {
+  const { paths, components } = (await schemaDocument("openapi")) as unknown as {
     paths: Record<string, Record<string, ApiOperation>>;
+    components: Components;
   };
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
-      ([method, operation]): Described => ({ ...operation, request: `${method.toUpperCase()} ${path}` }),
+      ([method, operation]): Described => ({
+        ...operation,
+        parameters: [...(operation.parameters ?? []), ...signedParts(operation, components)],
+        request: `${method.toUpperCase()} ${path}`,
+      }),
     ),
   );
   const uses = Map.groupBy(
@@ -50,6 +67,22 @@ export async function apiPage(): Promise<string> {
     "Each request lists its [error codes](errors.md). Of several reasons to refuse, the first of the list is told. A code is in the header `Error-Code`.",
     ...sections,
   ].join("\n\n")}\n`;
+}
+
+/** Of a webhook that its sender signs: the headers of the signature and the fields of the body, of which programs make both. */
+function signedParts(
+  { security = [], requestBody }: ApiOperation,
+  { schemas, securitySchemes }: Components,
+): Parameter[] {
+  const schemes = security.flatMap((each) => Object.keys(each)).filter((name) => /signature/i.test(name));
+  if (schemes.length === 0) return [];
+  const headers = schemes.map((name) => ({ name: "", ...securitySchemes[name], in: "header" }));
+  const { properties = {}, required = [] } = requestBody?.content["application/json"]?.schema ?? {};
+  const fields = Object.entries(properties).map(([name, { description, $ref = "" }]) => {
+    const told = description ?? schemas[$ref.slice($ref.lastIndexOf("/") + 1)]?.description ?? "";
+    return { name, in: required.includes(name) ? "body, required" : "body", description: told };
+  });
+  return [...headers, ...fields];
 }
 
 function operationSection(

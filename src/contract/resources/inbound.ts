@@ -5,14 +5,25 @@ import { PlaceCode } from "./policy.ts";
 
 export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
 
+const tenantId = z.string().describe("The tenant's name, as its folder is called.");
+
+/** A field of `deposit.completed`, as the description says it; other events may hold anything there. */
+const ofDeposit = (type: "string" | "number", description: string) =>
+  z
+    .unknown()
+    .optional()
+    .meta({ type, description: `${description} Required of \`deposit.completed\`.` });
+
 /** A KYC result. A `status` that is neither passed nor a word of refusal is on record and stops trading, unless the policy says otherwise. */
 export const KycEvent = z
   .object({
-    tenantId: z.string(),
+    tenantId,
     userId: UserId,
-    status: text(64),
-    provider: line(64),
-    verifiedAt: Timestamp,
+    status: text(64).describe("`passed`, or a word of refusal such as `failed`; any other word asks for a review."),
+    provider: line(64).describe("The name of the identity provider."),
+    verifiedAt: Timestamp.describe(
+      "When the provider decided; an older result than the one on record changes nothing.",
+    ),
     jurisdiction: PlaceCode.optional(),
   })
   .meta({
@@ -22,7 +33,13 @@ export const KycEvent = z
 
 /** A payment event. Only `deposit.completed` moves money; the fields it needs are checked when it does. */
 export const PaymentEvent = z
-  .object({ tenantId: z.string(), event: text(64) })
+  .object({
+    tenantId,
+    event: text(64).describe("Only `deposit.completed` moves money; others are kept."),
+    userId: ofDeposit("string", "The user whose wallet is credited."),
+    amountUsd: ofDeposit("number", "US dollars, at most six decimals, 0.01 to 1e9."),
+    txRef: ofDeposit("string", "Your reference of the payment, 1 to 255 characters: it is credited once."),
+  })
   .loose()
   .meta({
     id: "PaymentEvent",
@@ -32,9 +49,9 @@ export const PaymentEvent = z
 /** A Stripe event. Only `type` and `data.object` are read; each type has its own checks of `data.object`. */
 export const StripeEvent = z
   .object({
-    tenantId: z.string(),
-    id: text(255),
-    type: text(255),
+    tenantId,
+    id: text(255).describe("The event's id at Stripe."),
+    type: text(255).describe("What happened at Stripe."),
     data: z.object({ object: z.looseObject({}) }).loose(),
   })
   .loose()
