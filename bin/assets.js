@@ -4,7 +4,6 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { embedReference } from "./embed-reference.js";
 
 /** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
 const keepLocale = {
@@ -129,7 +128,6 @@ export async function buildAssets(root) {
     write(`${page}.js`, await bundle(path(`src/embed/pages/${page}.ts`), { format: "iife" }));
   for (const page of ["playground", "configurator", "documents"])
     write(`${page}.css`, await bundle(path(`src/embed/styles/${page}.css`)));
-  write("reference.json", JSON.stringify(embedReference(path("src/embed"))));
   const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
   write("LICENSES.txt", licenses.join("\n"));
 }

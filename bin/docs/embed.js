@@ -1,10 +1,10 @@
-// The page for publishers, from docs/guides/publisher.md, what the types of src/embed say, and a form that a script fills.
+// The page for publishers, from docs/guides/publisher.md and a form that a script fills.
 import { readFileSync } from "node:fs";
 import { codeBlock, renderMarkdown } from "../../dist/app/docs/markdown.js";
 import { SNIPPET_FORMS, SNIPPET_THEMES, SNIPPET_VIEWS } from "../../dist/domain/embed/snippet.js";
 import { CATALOGUES } from "../../dist/locales/catalogues.js";
 import { DOCS_ADDRESS } from "../../dist/server/pages/docs.js";
-import { prose, table, text } from "./html.js";
+import { text } from "./html.js";
 
 /** What each view and form is called where it is chosen. */
 const WORDS = {
@@ -21,16 +21,12 @@ const WORDS = {
 
 /** @param assets reads a file of `dist/assets` */
 export function embedPage(root, assets) {
-  const reference = JSON.parse(assets("reference.json"));
   const { html: rendered, headings } = renderMarkdown(readFileSync(new URL("docs/guides/publisher.md", root), "utf8"));
   const parts = headings.filter(({ depth }) => depth === 2).map(({ id, title }) => ({ href: `#${id}`, label: title }));
   const html = rendered.replaceAll(`href="${DOCS_ADDRESS}/`, 'href="/');
-  const content = html.replace(/<!-- (\w+) -->/g, (_, name) =>
-    name === "configurator"
-      ? `<h2 id="configurator-title">Configurator</h2>${configurator()}`
-      : name === "events"
-        ? eventTable(reference.events)
-        : memberTable(reference[name]),
+  const content = html.replace(
+    "<!-- configurator -->",
+    () => `<h2 id="configurator-title">Configurator</h2>${configurator()}`,
   );
   return {
     path: "/docs/embed",
@@ -40,25 +36,6 @@ export function embedPage(root, assets) {
     style: assets("configurator.css"),
     end: `<script src="/assets/v1/embed.js"></script><script>${assets("configurator.js")}</script>`,
   };
-}
-
-function memberTable(members) {
-  return table(
-    ["Name", "Type", "Meaning"],
-    members.map((each) => [`<code>${text(each.name)}</code>`, `<code>${text(each.type)}</code>`, prose(each.text)]),
-  );
-}
-
-function eventTable(events) {
-  const fieldOf = ({ name, isOptional, type }) => `<code>${name}${isOptional ? "?" : ""}: ${text(type)}</code>`;
-  return table(
-    ["Event", "Detail", "When"],
-    events.map(({ name, fields, text: words }) => [
-      `<code>${name}</code>`,
-      fields.map(fieldOf).join("<br>"),
-      prose(words),
-    ]),
-  );
 }
 
 function configurator() {

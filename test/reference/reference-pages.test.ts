@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { referencePages } from "./pages.ts";
+import { publisherPage } from "./publisher-page.ts";
 
 const PLACE = new URL("../../docs/reference/", import.meta.url).pathname;
 const pages = await referencePages();
@@ -12,6 +13,12 @@ test.each(Object.keys(pages))(
     await expect(pages[name]).toMatchFileSnapshot(`${PLACE}${name}`);
   },
 );
+
+test("the lists of docs/guides/publisher.md are what the types of the widget say", async () => {
+  await expect(publisherPage()).toMatchFileSnapshot(
+    new URL("../../docs/guides/publisher.md", import.meta.url).pathname,
+  );
+});
 
 test("docs/reference holds these pages alone, and each error code has an anchor", () => {
   expect(readdirSync(PLACE).toSorted()).toEqual(Object.keys(pages).toSorted());
