@@ -47,7 +47,7 @@ describe("in bash", () => {
   }
 
   test.each<[string, string[], string[]]>([
-    ["nouns", ["doc"], ["doctor"]],
+    ["nouns", ["doc"], ["doctor", "docs"]],
     ["verbs", ["market", "set"], ["settle"]],
     ["verbs after a global option and its value", ["-t", "acme", "market", "su"], ["suspend"]],
     ["options of the command", ["market", "create", "--liq"], ["--liquidity"]],

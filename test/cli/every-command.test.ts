@@ -73,7 +73,7 @@ describe("help", () => {
   test("a noun without its verb shows what there is, on stderr, and ends with 6", async () => {
     const { streams, text } = buffers();
     expect(await main(["market"], streams)).toBe(6);
-    expect(text()).toEqual({ stdout: "", stderr: expect.stringContaining("settle <id>") });
+    expect(text()).toEqual({ stdout: "", stderr: expect.stringContaining("settle [id]") });
   });
 
   test("--version loads neither schemas nor drivers nor prompts, because it must be quick", () => {

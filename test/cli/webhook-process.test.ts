@@ -125,7 +125,8 @@ describe("pmctl webhook", () => {
     expect(() => new Webhook(PAYMENTS_SECRET).verify(BODY, headers)).not.toThrow();
     const fixed = ["--id", "msg_1", "--timestamp", "1798761600"];
     const { headers: stated } = JSON.parse((await sign("--endpoint", "kyc", ...fixed)).stdout);
-    const expected = createHmac("sha256", secret).update(`msg_1.1798761600.${BODY}`).digest("base64");
+    const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+    const expected = createHmac("sha256", key).update(`msg_1.1798761600.${BODY}`).digest("base64");
     expect(stated).toEqual({
       "webhook-id": "msg_1",
       "webhook-timestamp": "1798761600",

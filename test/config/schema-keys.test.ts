@@ -32,6 +32,16 @@ test("a field of the policy has its default, and the direction in which a change
   expect(findKey("tenant.policy.suitabilityRequired")).toMatchObject({ default: false, loosens: "false" });
 });
 
+test.each([
+  ["server", "did you mean tenant.server?"],
+  ["policy.feeBps", "did you mean tenant.policy.feeBps?"],
+  ["tennant", "did you mean tenant?"],
+  ["tenant.policy.feeBp", "did you mean tenant.policy.feeBps?"],
+  ["nonsense", "there are: tenant, market, case, fleet, pmctl"],
+])("an unknown key %s is answered with %s", (path, hint) => {
+  expect(() => findKey(path)).toThrow(hint);
+});
+
 test("a key that two forms of a section have says what it is in both", () => {
   expect(findKey("tenant.auth.jwt.algorithm")).toMatchObject({
     type: '"HS256" or ES256 | EdDSA | RS256',

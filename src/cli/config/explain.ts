@@ -35,8 +35,8 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .argument(
-        "<key>",
-        "dotted, from tenant, market, case, fleet or pmctl on, such as tenant.policy.feeBps",
+        "[key]",
+        "dotted, from tenant, market, case, fleet or pmctl on, such as tenant.policy.feeBps; without one, the keys of a tenant file",
         identifier,
       )
       .description("print what a key of a file means: type, default, example, and which change of it loosens a limit"),
@@ -46,7 +46,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** @throws Fault NOT_FOUND with the nearest key */
-async function runExplain({ args: [path = ""], io }: CommandContext<object>): Promise<void> {
+async function runExplain({ args: [path = "tenant"], io }: CommandContext<object>): Promise<void> {
   const { findKey } = await import("../../config/schema/schema-keys.ts");
   const { keys, ...own } = findKey(path);
   await io.output.print({ ...own, keys: keys.map(({ keys: _, ...key }) => key) }, view);

@@ -43,9 +43,15 @@ const snippetView: View<Snippet, Snippet> = {
 };
 
 const checkView: View<{ checks: Check[] }, Check> = {
-  kind: "record",
-  lines: ({ checks }) => checks.map((check) => ({ ...check })),
-  fields: ({ checks }) => checks.map(({ check, result, detail }) => [`${result.padEnd(4)}  ${check}`, detail]),
+  kind: "list",
+  rows: ({ checks }) => checks,
+  columns: [
+    { title: "CHECK", cell: ({ check }) => check, whole: true },
+    { title: "RESULT", cell: ({ result }) => result, whole: true },
+    // Its end is the remedy: where it has no room, each check is a record of its own.
+    { title: "DETAIL", cell: ({ detail }) => detail, whole: true },
+  ],
+  empty: "",
 };
 
 export function register(noun: Command, host: Host): void {

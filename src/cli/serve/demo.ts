@@ -159,9 +159,9 @@ async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], 
       `curl -s -X POST ${url}/v1/reconcile -H 'x-api-key: ${adminKey}'`,
     ],
     tryNext: [
-      "pmctl market list",
-      `pmctl trade buy --market ${marketId} --side yes --amount 5 --user ${userId}`,
-      "pmctl doctor",
+      `pmctl market list -t ${stage.tenant.id}`,
+      `pmctl trade buy -t ${stage.tenant.id} --market ${marketId} --side yes --amount 5 --user ${userId}`,
+      `pmctl doctor ${stage.tenant.id}`,
     ],
   };
 }

@@ -33,8 +33,12 @@ export const FILES: Readonly<Record<string, FileKind>> = {
 export function keysOf(file: string): FileKey {
   const kind = FILES[file];
   if (kind === undefined) throw unknownKey(file, Object.keys(FILES));
-  return keysOfSchema(jsonSchemaOf(kind), file);
+  const keys = made.get(kind) ?? keysOfSchema(jsonSchemaOf(kind), file);
+  made.set(kind, keys);
+  return keys;
 }
+
+const made = new Map<FileKind, FileKey>();
 
 /** Every key of what a schema describes. @param path what the keys' paths begin with; nothing where it is empty */
 export function keysOfSchema(schema: JsonSchema, path: string): FileKey {
@@ -47,6 +51,7 @@ export function keysOfSchema(schema: JsonSchema, path: string): FileKey {
  */
 export function findKey(path: string): FileKey {
   const [file = "", ...names] = path.split(".");
+  if (!(file in FILES)) throw unknownKey(path, [...Object.keys(FILES), ...withFile(path)]);
   let found = keysOf(file);
   for (const name of names) {
     const inside = found.keys.filter((key) => key.path.startsWith(found.path));
@@ -61,10 +66,18 @@ export function findKey(path: string): FileKey {
   return found;
 }
 
+/** The keys that a path is without the word of its file. */
+function withFile(path: string): string[] {
+  const [name] = path.split(".");
+  return Object.keys(FILES).flatMap((file) =>
+    keysOf(file).keys.some((key) => lastName(key.path) === name) ? [`${file}.${path}`] : [],
+  );
+}
+
 const lastName = (path: string): string => path.slice(path.lastIndexOf(".") + 1).replace(/(\[\])+$/, "");
 
 function unknownKey(path: string, known: readonly string[]): Fault {
-  const meant = nearest(path, known);
+  const meant = known.find((each) => each.endsWith(`.${path}`)) ?? nearest(path, known);
   const hint = meant === undefined ? `there are: ${known.join(", ")}` : `did you mean ${meant}?`;
   return new Fault("NOT_FOUND", `There is no key ${path}; ${hint}`);
 }

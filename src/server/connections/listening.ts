@@ -120,7 +120,10 @@ function open(server: Server, where: { host: string; port: number; reusePort?: b
   const { host, port } = where;
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException): void => {
-      const reason = cause.code === "EADDRINUSE" ? "it is in use" : (cause.code ?? cause.message);
+      const reason =
+        cause.code === "EADDRINUSE"
+          ? "it is in use; --port and --ops-port choose others, and pmctl status shows who serves"
+          : (cause.code ?? cause.message);
       reject(new Fault("USAGE", `Cannot listen on ${host} port ${port}: ${reason}`, { cause }));
     };
     server.once("error", onError).listen({ ...where, backlog: BACKLOG }, () => {
