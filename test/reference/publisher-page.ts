@@ -15,10 +15,11 @@ export function publisherPage(): string {
     ),
   };
   const guide = readFileSync(new URL("docs/guides/publisher.md", ROOT), "utf8");
-  return guide.replace(
-    /(<!-- (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, begin: string, name: string, end: string) => `${begin}\n${lists[name]}\n\n${end}`,
-  );
+  return Object.entries(lists).reduce((text, [name, list]) => {
+    const place = new RegExp(`(<!-- ${name} -->\n)(?:(?!<!-- )[\\s\\S])*(<!-- end -->)`);
+    if (!place.test(text)) throw new Error(`docs/guides/publisher.md has no place for ${name}`);
+    return text.replace(place, (_, begin: string, end: string) => `${begin}\n${list}\n\n${end}`);
+  }, guide);
 }
 
 const fieldOf = ({ name, isOptional, type }: Member) => code(`${name}${isOptional ? "?" : ""}: ${type}`);
