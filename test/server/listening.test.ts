@@ -5,7 +5,8 @@ import { type Listening, listen, SOCKETS } from "../../src/server/connections/li
 
 const HOST = "127.0.0.1";
 const isLinux = process.platform === "linux";
-const IN_USE = /^Cannot listen on 127\.0\.0\.1 port \d+: it is in use; --port and --ops-port choose others, and pmctl status shows who serves$/;
+const IN_USE =
+  /^Cannot listen on 127\.0\.0\.1 port \d+: it is in use; --port and --ops-port choose others, and pmctl status shows who serves$/;
 
 async function start(port = 0, server: Server = createServer()): Promise<{ server: Server; listening: Listening }> {
   const listening = await listen(server, HOST, port, () => {});
