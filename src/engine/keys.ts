@@ -220,7 +220,7 @@ export function isLive({ expiresAt }: Pick<ApiKey, "expiresAt">, now: number): b
 
 function liveKeys(keyring: readonly ApiKey[], { name, keyType }: NamedKey, now: number): ApiKey[] {
   const live = keyring.filter((key) => key.name === name && isLive(key, now));
-  if (live.length === 0) throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
+  if (live.length === 0) throw new Fault("NOT_FOUND", `There is no valid key ${name}`);
   if (keyType !== undefined && live.some(({ type }) => type !== keyType))
     throw new Fault("NOT_FOUND", `The key ${name} is no ${keyType} key`);
   return live;

@@ -122,7 +122,7 @@ export async function loadTenantRecord(sql: ReadSql, isSealed: IsSealed): Promis
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** The tenant's row; one that cannot be read is as good as none. */
+/** The tenant's row; undefined too for a row that cannot be read. */
 export async function readTenant(sql: ReadSql): Promise<Tenant | undefined> {
   const [stored] = await sql`select ${sql.unsafe(TABLES.tenant.selected())} from tenant`;
   try {

@@ -38,7 +38,7 @@ export function documentOf(
       allowHosts: sorted(network.allowHosts),
     },
     // Settings that came later stand here only where a file states another value than the usual one, so that a plan after
-    // an upgrade has nothing to say of them.
+    // an upgrade does not list them.
     embed: {
       ...unusual({ ...embed, theme: { ...embed.theme, overridable: sorted(embed.theme.overridable) } }, USUAL_EMBED),
       allowedOrigins: sorted(embed.allowedOrigins),

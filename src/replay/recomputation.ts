@@ -49,7 +49,7 @@ export class Recomputation {
   at = 0;
   #findings: Finding[] = [];
   #end: ChainPoint = GENESIS;
-  /** The digests of the trades that are complete, by range, and the one that goes on. */
+  /** The digests of complete ranges of trades, and below the range in progress. */
   readonly #trades = new Map<bigint, string>();
   #running: { range: bigint; hash: Hash } | undefined;
   /** Provider payments: who was credited with what, and what was taken back. */

@@ -10,7 +10,7 @@ const ABOUT = `Every command with its arguments, options, output fields, exit co
 
 ## Output
 
-\`-o\` chooses the format: table, json, yaml, csv, tsv, ndjson or markdown. \`--fields\` picks among the fields of a command, which are listed with it. A field that is optional is absent where it has nothing to say. In a list each item has the fields.
+\`-o\` chooses the format: table, json, yaml, csv, tsv, ndjson or markdown. \`--fields\` picks among the fields of a command, which are listed with it. An optional field without a value is absent. In a list each item has the fields.
 
 ## Exit codes
 

@@ -22,7 +22,7 @@ export class Interrupts {
     this.#process = process;
   }
 
-  /** What a command ends with that runs until it is stopped: 130 by Ctrl-C, 0 by a supervisor's SIGTERM. */
+  /** Exit code of a long-running command: 130 after Ctrl-C, 0 after a supervisor's SIGTERM. */
   get exitCode(): ExitCode {
     return this.#exitCode;
   }

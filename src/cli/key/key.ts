@@ -268,8 +268,7 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
   const { name, type } = options;
   if (mustAsk(options, io.prompts)) {
     const active = (await api.listKeys({})).filter((key) => key.active);
-    if (!active.some((key) => key.name === name))
-      throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
+    if (!active.some((key) => key.name === name)) throw new Fault("NOT_FOUND", `There is no valid key ${name}`);
     const isLastAdmin = active.every((key) => key.type !== "admin" || key.name === name);
     if (isLastAdmin && active.some((key) => key.type === "admin"))
       io.output.note(`${name} is the last admin key: without it the API accepts no operator.`);

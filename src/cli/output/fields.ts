@@ -60,7 +60,7 @@ export function requireFields(prints: Prints, fields: readonly string[], each?: 
   throw new Fault("USAGE", `There is no field ${wrong}; there are: ${fieldsOf(prints, each).join(", ")}`);
 }
 
-/** What stands inside of a field that a command declares by its name alone is not known before it is printed. */
+/** The inner fields of a field that a command declares by name alone are unknown before it is printed. */
 function mayPrint(prints: Prints, path: readonly string[]): boolean {
   const [first = ""] = path;
   if ("names" in prints) return prints.names.split(" ").includes(first);

@@ -89,7 +89,7 @@ const { operatorRead, operatorChange } = operationsUnder("money", { extension: t
 export const userOperations = {
   listUsers: operatorRead({
     path: "/v1/users",
-    summary: "List users by id, all or those of a standing, a place, a score or an exposure.",
+    summary: "List users by id, filtered by status, jurisdiction, score or exposure.",
     input: UserFilter,
     output: z.array(UserItem),
     paged: true,

@@ -9,7 +9,7 @@ export interface QuoteLinesProps {
   quote: Estimate;
   side: Side;
   action: "buy" | "sell";
-  /** USD that the shares of a purchase pay when they are sold again at once, after the fee. */
+  /** What the bought shares would pay if sold now, in USD after the fee. */
   resaleUsd: number | undefined;
   /** From this movement of the chance on, the reader is warned. */
   warnImpact: number;
