@@ -21,9 +21,9 @@ const WORDS = {
 
 /** @param assets reads a file of `dist/assets` */
 export function embedPage(root, assets) {
-  const { html: rendered, headings } = renderMarkdown(readFileSync(new URL("docs/guides/publisher.md", root), "utf8"));
+  const guide = readFileSync(new URL("docs/guides/publisher.md", root), "utf8");
+  const { html, headings } = renderMarkdown(guide, placeAtServer);
   const parts = headings.filter(({ depth }) => depth === 2).map(({ id, title }) => ({ href: `#${id}`, label: title }));
-  const html = rendered.replaceAll(`href="${DOCS_ADDRESS}/`, 'href="/');
   const content = html.replace(
     "<!-- configurator -->",
     () => `<h2 id="configurator-title">Configurator</h2>${configurator()}`,
@@ -36,6 +36,12 @@ export function embedPage(root, assets) {
     style: assets("configurator.css"),
     end: `<script src="/assets/v1/embed.js"></script><script>${assets("configurator.js")}</script>`,
   };
+}
+
+/** A server has its own pages and the guide's own headings; the project's other documents are not there. */
+function placeAtServer(href) {
+  if (href.startsWith(`${DOCS_ADDRESS}/`)) return href.slice(DOCS_ADDRESS.length);
+  return href.startsWith("#") ? href : undefined;
 }
 
 function configurator() {
