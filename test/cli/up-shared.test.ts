@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import {
   closeAll,
   closingMarket,

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadTenant, loadTenantFile } from "../../src/config/tenant-file.ts";
-import { workTime } from "../support/patience.ts";
+import { workTime } from "../support/own-time.ts";
 import { configErrorOf, directoryWith, tenantText } from "./support.ts";
 
 const MARKET = `question: "Will it rain?"

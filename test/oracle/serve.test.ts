@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { marketThatCloses, newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import { withRateLimit } from "../support/tenant-text.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ConnectionLender, type Loan } from "../../src/postgres/lending.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 
 /** A client that keeps a list of what happens to its connections. */
 function client(lender: ConnectionLender, { size = 1, isUrgent = (): boolean => false } = {}) {

@@ -5,7 +5,7 @@ import { connectionLimits } from "../../src/domain/access/connection-limits.ts";
 import { ClientAddresses } from "../../src/server/client-address.ts";
 import { ConnectionGroup } from "../../src/server/connections/connection-group.ts";
 import { descriptorLimit } from "../../src/server/connections/descriptors.ts";
-import { workTime } from "../support/patience.ts";
+import { workTime } from "../support/own-time.ts";
 
 const ADDRESSES = ["a", "b", "c", "d"];
 type Step = { do: "add" | "remove" | "busy" | "idle"; address: string; which: number };

@@ -4,7 +4,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import type { Pool } from "../../src/postgres/pool.ts";
 import { EndedSessions, type RecordEnd } from "../../src/server/access/ended-sessions.ts";
 import type { RunningServer } from "../../src/server/server.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, insertKey, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";

@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
 import type { SecurityEvent } from "../../src/domain/access/security.ts";
 import { forgetOldSecurityEvents } from "../../src/ledger/unchained/forget.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import { configInput } from "./support/config-input.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, type TokenClaims, userToken } from "./support/harness.ts";

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Metrics } from "../../src/server/observe/metrics.ts";
 import { Answered, type Caller, type Handlers } from "../../src/services/invoke.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import { backendOfTests } from "./support/during-tests.ts";
 import { ADMIN_KEY, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";

@@ -6,7 +6,7 @@ import { streamEvents } from "../../src/contract/resources/stream.ts";
 import { EventStream, formatEvent } from "../../src/server/streams/event-stream.ts";
 import { AuditTail } from "../../src/services/audit/audit-tail.ts";
 import { tradeOf, usd } from "../engine/world.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
 import { EXPIRED_KEY, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { makePair, type TestPair } from "../support/certificates.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import { type Backend, openBackend, serve } from "./support/harness.ts";
 import { exchangeRaw, expectCommonHeaders, expectRefusal, parseRaw, receiveAll } from "./support/requests.ts";
 

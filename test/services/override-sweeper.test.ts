@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSweeper, sweepOverrides } from "../../src/services/background/sweepers.ts";
-import { ownTime } from "../support/patience.ts";
+import { ownTime } from "../support/own-time.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;

@@ -1,6 +1,3 @@
-/** A bound for a wait that hangs, not for one that is slow: a busy machine may take twenty times what a quiet one does. */
-export const PATIENCE = { timeout: 180_000, interval: 50 };
-
 const BEAT_MS = 10;
 
 /**
