@@ -35,6 +35,8 @@ test("a field of the policy has its default, and the direction in which a change
 test.each([
   ["server", "did you mean tenant.server?"],
   ["policy.feeBps", "did you mean tenant.policy.feeBps?"],
+  ["server.prt", "There is no key tenant.server.prt; did you mean tenant.server.port?"],
+  ["constructor", "there are: tenant, market"],
   ["tennant", "did you mean tenant?"],
   ["tenant.policy.feeBp", "did you mean tenant.policy.feeBps?"],
   ["nonsense", "there are: tenant, market, case, fleet, pmctl"],

@@ -51,7 +51,7 @@ export function keysOfSchema(schema: JsonSchema, path: string): FileKey {
  */
 export function findKey(path: string): FileKey {
   const [file = "", ...names] = path.split(".");
-  if (!(file in FILES)) throw unknownKey(path, [...Object.keys(FILES), ...withFile(path)]);
+  if (!Object.hasOwn(FILES, file)) throw unknownKey(path, withFile(path) ?? Object.keys(FILES));
   let found = keysOf(file);
   for (const name of names) {
     const inside = found.keys.filter((key) => key.path.startsWith(found.path));
@@ -66,12 +66,14 @@ export function findKey(path: string): FileKey {
   return found;
 }
 
-/** The keys that a path is without the word of its file. */
-function withFile(path: string): string[] {
+/**
+ * The key that a path names without the word of its file; undefined where its first name is in no file.
+ * @throws Fault NOT_FOUND with the nearest key, where only the names behind the first are wrong
+ */
+function withFile(path: string): [string] | undefined {
   const [name] = path.split(".");
-  return Object.keys(FILES).flatMap((file) =>
-    keysOf(file).keys.some((key) => lastName(key.path) === name) ? [`${file}.${path}`] : [],
-  );
+  const file = Object.keys(FILES).find((each) => keysOf(each).keys.some((key) => lastName(key.path) === name));
+  return file === undefined ? undefined : [findKey(`${file}.${path}`).path];
 }
 
 const lastName = (path: string): string => path.slice(path.lastIndexOf(".") + 1).replace(/(\[\])+$/, "");
