@@ -21,7 +21,7 @@ export interface QuoteDetail {
   fee: number;
   yesPriceBefore: number;
   yesPriceAfter: number;
-  /** How far the order moves the chance. */
+  /** How far the order moves the price. */
   priceImpact: number;
 }
 
@@ -39,7 +39,7 @@ export interface TradeDetail {
   ts: string;
   /** The position after the trade. */
   position: { shares: number; avgCost: number };
-  /** Of a sale: its net proceeds less what its shares had cost. */
+  /** For a sale: its net proceeds minus the cost of its shares. */
   realizedPnl?: number | undefined;
 }
 
@@ -47,40 +47,40 @@ export interface TradeDetail {
 export const ACTIONS = ["signin", "verify", "deposit", "suitability"] as const;
 export type ActionName = (typeof ACTIONS)[number];
 export interface Action {
-  /** What the user needs: to sign in, to be verified, to pay in, to answer the questions of suitability. */
+  /** What the user needs: to sign in, to be verified, to pay in, to answer the suitability questions. */
   name: ActionName;
-  /** The market that they were about to trade, if any. */
+  /** The market that the user was about to trade, if any. */
   marketId?: string;
 }
 interface ActionDetail {
   marketId?: string;
 }
 
-/** What `onEvent` is told, by name. */
+/** The detail of each event, by name. */
 export interface EventDetails {
-  /** The widget shows its contents; `mayTrade` says whether this page may let its readers trade. */
+  /** The widget shows its contents. `mayTrade` says whether readers can trade on this page. */
   ready: { view: View; mayTrade: boolean };
-  /** At first, and whenever the frame shows something else. */
+  /** The frame shows its first or another view. */
   view: { view: View; marketId?: string };
-  /** The user asks for a price, and sees what is told here. Money in dollars, prices and chances from 0 to 1. */
+  /** The user requested a quote, and sees these figures. Money in dollars, prices from 0 to 1. */
   quote: QuoteDetail;
-  /** The user asks for a trade at what was shown, or better. */
+  /** The user ordered a trade at the shown figures or better. */
   confirm: QuoteDetail;
   /** A trade was made. */
   trade: TradeDetail;
-  /** Something that the user may not do, or that cannot be done now: a code of the API, and at which stage. */
+  /** The service rejected a request of the user: the API's error code, and the stage. */
   refused: { code: string; message: string; marketId?: string; stage: "before" | "quote" | "trade" };
   /** The user wants to sign in. */
   signin: ActionDetail;
-  /** The user has to be verified first. */
+  /** The user must be verified first. */
   verify: ActionDetail;
   /** The user wants to pay money in. */
   deposit: ActionDetail;
-  /** The user has to answer the questions of suitability first. */
+  /** The user must answer the suitability questions first. */
   suitability: ActionDetail;
-  /** The widget cannot do its work; `retryInMs` says when it tries again by itself. */
+  /** The widget has failed. `retryInMs` says when it tries again by itself. */
   error: { code: string; message: string; retryInMs?: number };
-  /** CSS pixels of what the frame shows. */
+  /** The height of the frame's contents in CSS pixels. */
   height: { height: number };
 }
 export type EventName = keyof EventDetails;
@@ -91,13 +91,13 @@ export type EmbedEvent = { [Name in EventName]: { name: Name; detail: EventDetai
 export interface Brand {
   /** By token: `background`, `surface`, `text`, `muted`, `border`, `accent`, `onAccent`, `yes`, `onYes`, `no`, `onNo`. */
   colors?: Record<string, string | { light: string; dark: string }>;
-  /** The name of a font that readers have, or that the address (woff2) of the tenant's own host brings. */
+  /** The name of a font that readers have installed, or that `url` (woff2, on the tenant's own font host) provides. */
   font?: { family: string; url?: string };
-  /** CSS pixels, 0 to 32. */
+  /** The radius of corners in CSS pixels, 0 to 32. */
   radius?: number;
-  /** How closely things stand. */
+  /** The spacing of the contents. */
   density?: "comfortable" | "compact";
-  /** What Yes and No are called, or that by language. */
+  /** The words for Yes and No, as texts or by language. */
   words?: { yes?: string | Record<string, string>; no?: string | Record<string, string> };
 }
 

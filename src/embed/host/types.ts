@@ -1,59 +1,59 @@
 import type { Action, Brand, EmbedEvent, Theme, View } from "../protocol.ts";
 
-/** What a page asks for. Nothing is required. */
+/** The options of a widget. None is required. */
 export interface EmbedOptions {
-  /** `compare` with `marketIds`, `market` with `marketId`, else `markets`, unless given. */
+  /** The default is `compare` with `marketIds`, `market` with `marketId`, else `markets`. */
   view?: View | undefined;
-  /** `auto` unless given: the reader's own. */
+  /** The default, `auto`, follows the reader's system. */
   theme?: Theme | undefined;
-  /** Height in CSS pixels; with `autoHeight` the room that is reserved at first. */
+  /** Height in CSS pixels; with `autoHeight`, the height reserved at first. */
   height?: number | undefined;
-  /** Which market the `market` and `card` views show; the top trending one unless given. */
+  /** The market of the views `market` and `card`. The default is the top trending market. */
   marketId?: string | undefined;
   /** The two markets of `compare`. */
   marketIds?: readonly string[] | undefined;
-  /** Lets the frame grow and shrink with what it shows. */
+  /** Fits the frame's height to its contents. */
   autoHeight?: boolean | undefined;
-  /** A BCP 47 tag; the language of the page unless given. */
+  /** The widget's language as a BCP 47 tag. The default is the page's language. */
   locale?: string | undefined;
-  /** `lazy` unless given: the frame loads when its place comes near. */
+  /** The default, `lazy`, loads the frame when the reader scrolls near it. */
   loading?: "lazy" | "eager" | undefined;
-  /** false: nothing is stored in the browser, by the page's script or by the frame. true unless given. */
+  /** With false, neither the script nor the frame stores anything in the browser. The default is true. */
   consent?: boolean | undefined;
-  /** false: readers cannot sign in on this page, and the widget says where they can trade. true unless given. */
+  /** With false, readers cannot sign in on this page, and the widget says where they can trade. The default is true. */
   signIn?: boolean | undefined;
-  /** What the page changes of the looks, where the tenant lets it. */
+  /** The page's changes to the look, as far as the tenant allows them. */
   brand?: Brand | undefined;
-  /** A JWT of the user who is signed in here, or nothing. Asked again before the token expires. */
+  /** Returns a JWT of the user who is signed in to the page, or nothing. Called again before the token expires. */
   getToken?: (() => string | null | undefined | Promise<string | null | undefined>) | undefined;
-  /** Told what happens in the widget. */
+  /** Called with each event of the widget. */
   onEvent?: ((event: EmbedEvent) => void) | undefined;
-  /** What only the page can do for the user: sign them in, verify them, take their money, ask them questions. */
+  /** Called when the user needs the page: to sign in, to be verified, to pay in, to answer the suitability questions. */
   onAction?: ((action: Action) => void) | undefined;
 }
 
 /** One widget on the page. */
 export interface Embed {
-  /** null where there was no place for it. */
+  /** null if no element was found. */
   readonly iframe: HTMLIFrameElement | null;
   /** Changes the colours at once. */
   setTheme(theme: Theme): void;
-  /** Asks `getToken` again: a user signed in or out, or something about the signed-in user changed. */
+  /** Calls `getToken` again. Call it after a user has signed in or out, or after the user's data has changed. */
   refreshToken(): void;
-  /** Changes these options and leaves the others; one that is `undefined` goes back to its default. */
+  /** Changes these options and leaves the others. An option that is `undefined` returns to its default. */
   update(options: EmbedOptions): void;
-  /** Takes the widget out of the page, for good. */
+  /** Removes the widget from the page for good. */
   destroy(): void;
 }
 
-/** What the script puts on the page, under the name that the page chose. */
+/** The global object of the script, under the name that the page chose. */
 export interface PredictionMarkets {
-  /** Mounts a widget at the first element that matches. */
+  /** Mounts a widget in the first element that matches. */
   embed(selector: string | Element, options?: EmbedOptions): Embed;
-  /** Mounts a widget in the element; again on the same element, changes it and answers the same handle. */
+  /** Mounts a widget in the element. Called again on the same element, it changes the widget and returns the same handle. */
   mount(element: Element, options?: EmbedOptions): Embed;
-  /** Takes the widget out of the element again. @returns whether there was one */
+  /** Removes the widget from the element. @returns whether there was one */
   unmount(element: Element): boolean;
-  /** Of the service that this script came from. */
+  /** The version of the service that served this script. */
   readonly version: string;
 }
