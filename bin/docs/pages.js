@@ -1,6 +1,7 @@
 // The pages that are of no tag: the overview, the refusals, and what the search finds.
-import { faultFacts } from "../../dist/domain/fault.js";
+
 import { REMEDIES } from "../../dist/contract/fault-remedies.js";
+import { faultFacts } from "../../dist/domain/fault.js";
 import { curlOf, VARIABLES } from "./curl.js";
 import { block, pathOf, prose, sentence, table, text } from "./html.js";
 

@@ -11,7 +11,8 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
     "Send the user token as `Authorization: Bearer`, or list the page's origin under `cors.origins` of the tenant file.",
   KYC_REQUIRED: "Let the identity provider report a passed check. On a test system, send one yourself.",
   ACCOUNT_RESTRICTED: "Read who restricted the account and why. An operator lifts it: `pmctl user release`.",
-  JURISDICTION_BLOCKED: "Correct the user's place if it is wrong. `policy.jurisdictions` lists where trading is allowed.",
+  JURISDICTION_BLOCKED:
+    "Correct the user's place if it is wrong. `policy.jurisdictions` lists where trading is allowed.",
   SUITABILITY_REQUIRED: "Let the user answer the assessment: `POST /v1/suitability`.",
   BAD_REQUEST: "Correct the field that the text names. The reference of the API lists every field.",
   IDEMPOTENCY_MISMATCH: "Send a new request under a new `Idempotency-Key`, and a repeat with the same body.",
@@ -38,7 +39,8 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   KEY_IN_USE: "Send the request with another admin key, or rotate this one.",
   RATE_LIMITED: "Wait for the seconds in `Retry-After`. The operator may raise `rateLimit` of the tenant file.",
   OVERLOADED: "Wait for the seconds in `Retry-After`, and send it again.",
-  INTERNAL: "Send it again with the same `Idempotency-Key`. The operator finds the `Request-Id` in the log: `pmctl logs`.",
+  INTERNAL:
+    "Send it again with the same `Idempotency-Key`. The operator finds the `Request-Id` in the log: `pmctl logs`.",
   DATABASE_UNAVAILABLE: "Send it again after a pause. The operator brings the database back.",
   TOKEN_KEYS_UNAVAILABLE: "Send it again after `Retry-After`. The operator makes `auth.jwt.jwks` readable.",
   OUTCOME_UNKNOWN: "Send it again with the same `Idempotency-Key`: it is done once.",
@@ -53,7 +55,8 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   FROZEN: "Wait for the end of the freeze, or lift it: `pmctl freeze --off`.",
   CASE_FAILED: "Correct the tenant file, or the case's expectation.",
   STORY_CHANGED: "Ask for the page again: `pmctl story` writes it anew from the audit log.",
-  EXPECTATION_NOT_MET: "Look at the settlement before it is made: `pmctl market settle --preview`. Then state its sums.",
+  EXPECTATION_NOT_MET:
+    "Look at the settlement before it is made: `pmctl market settle --preview`. Then state its sums.",
   SETTLEMENT_UNEXPECTED: "Check the outcome, and settle with `--early` where it is right.",
   INTEGRITY: "Keep the database as it is, and follow the runbook.",
 };

@@ -132,7 +132,9 @@ describe("explain", () => {
     const code = await entry("insufficient_funds");
     expect(code).toEqual(await entry("error.INSUFFICIENT_FUNDS"));
     expect(code).toMatchObject({ path: "error.INSUFFICIENT_FUNDS", type: "error code" });
-    expect(code.description).toMatch(/^The wallet .*\n\nHTTP status 400 · exit code 7 .*\n\nNext: pmctl user show <user>$/s);
+    expect(code.description).toMatch(
+      /^The wallet .*\n\nHTTP status 400 · exit code 7 .*\n\nNext: pmctl user show <user>$/s,
+    );
     const payouts = { path: "payouts", type: "number", description: "How many winners were paid." };
     expect((await entry("audit.market.settled")).keys).toContainEqual(expect.objectContaining(payouts));
     expect((await entry("event.order.filled")).examples).toEqual([expect.objectContaining({ type: "order.filled" })]);

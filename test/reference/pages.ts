@@ -1,8 +1,8 @@
 import { EXIT_MEANINGS } from "../../src/cli/errors.ts";
 import { FILES } from "../../src/config/schema/schema-keys.ts";
+import { REMEDIES } from "../../src/contract/fault-remedies.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { FAULT_CODES, faultFacts } from "../../src/domain/fault.ts";
-import { REMEDIES } from "../../src/contract/fault-remedies.ts";
 import { apiPage } from "./api-page.ts";
 import { auditPage } from "./audit-page.ts";
 import { commandsPage } from "./commands-page.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type PackageVersion, packageVersion, versionLine } from "../../config/package-version.ts";
-import { FAULT_CODES, Fault, type FaultCode, faultFacts, isFaultCode } from "../../domain/fault.ts";
 import { REMEDIES } from "../../contract/fault-remedies.ts";
+import { FAULT_CODES, Fault, type FaultCode, faultFacts, isFaultCode } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
 import type { CommandModule, Host, Io } from "../command.ts";
 import { orDash } from "../output/cells.ts";
