@@ -180,7 +180,8 @@ describe("an issuer that is away", () => {
     const { state, verify } = issuer();
     const key = await newKey("k1");
     state.fails = true;
-    for (let n = 0; n < 10; n++) await expect(verify(await key.token())).rejects.toMatchObject({ code: "TOKEN_KEYS_UNAVAILABLE" });
+    for (let n = 0; n < 10; n++)
+      await expect(verify(await key.token())).rejects.toMatchObject({ code: "TOKEN_KEYS_UNAVAILABLE" });
     expect(state.loads).toBe(1);
     Object.assign(state, { fails: false, keys: [key.jwk], now: 6_000 });
     expect(await verify(await key.token())).toEqual({ id: "usr_1" });
