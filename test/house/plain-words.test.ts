@@ -7,7 +7,7 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const SLOW =
   /\b(?:tells? of|stands? in(?! for)|a second one|of which|by the word of|by the [a-z]+'s word|not to be had|(?<!")nobody|somebody|whoever|none other)\b/i;
 
-/** Phrases of earlier texts, each of which stopped a reader. */
+/** Phrases of earlier texts that readers had to read twice. */
 const PUZZLES = [
   "a backup whose key is lost is none",
   "the one that goes",
@@ -119,7 +119,7 @@ test("documents, help, messages, comments and titles of tests have no phrase tha
   expect(slow).toEqual([]);
 });
 
-test("documents, help, messages, comments and titles of tests have none of the phrases that stopped a reader", () => {
+test("documents, help, messages, comments and titles of tests have none of the phrases that readers had to read twice", () => {
   const found = [...documents, ...sources].flatMap((piece) => {
     const text = piece.text.replace(/\s+/g, " ").toLowerCase();
     return PUZZLES.filter((phrase) => text.includes(phrase)).map((phrase) => `${place(piece)} ${phrase}`);
