@@ -83,7 +83,9 @@ test("a market's page leads to the playground with this market, and its preview 
     .getByRole("heading", { name: /one euro/ })
     .waitFor();
   await page.goto(`${tenant.url}/docs/embed?marketId=mkt_3`);
-  await page.frameLocator("#preview iframe").getByRole("button", { name: "Sign in" }).click();
+  const preview = page.frameLocator("#preview iframe");
+  await preview.locator("[data-pm=side-no]").click();
+  await preview.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL(`${tenant.url}/playground?market=mkt_3`);
   await close();
 });
