@@ -1,4 +1,5 @@
 import { isPassing } from "./api.ts";
+import { warn } from "./host/warn.ts";
 import {
   type Brand,
   CHANNEL,
@@ -76,7 +77,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
     tell(name, detail) {
       // The page's author has to mend what does not pass by itself.
       if ("code" in detail && (name === "error" || detail.code === "USER_REQUIRED") && !isPassing(detail))
-        console.warn(`prediction-markets: ${detail.code}: ${detail.message}`);
+        warn(detail.code, detail.message);
       send({ type: "event", name, detail });
     },
     scroll(to) {
