@@ -21,7 +21,7 @@ export interface QuoteDetail {
   fee: number;
   yesPriceBefore: number;
   yesPriceAfter: number;
-  /** How far the order moves the price. */
+  /** How far the order moves the chance. */
   priceImpact: number;
 }
 
@@ -39,7 +39,7 @@ export interface TradeDetail {
   ts: string;
   /** The position after the trade. */
   position: { shares: number; avgCost: number };
-  /** For a sale: its net proceeds minus the cost of its shares. */
+  /** Of a sale: its net proceeds less what its shares had cost. */
   realizedPnl?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface TradeDetail {
 export const ACTIONS = ["signin", "verify", "deposit", "suitability"] as const;
 export type ActionName = (typeof ACTIONS)[number];
 export interface Action {
-  /** What the user needs: to sign in, to be verified, to pay in, to answer the suitability questions. */
+  /** What the user needs: to sign in, to be verified, to pay in, to answer the questions of suitability. */
   name: ActionName;
   /** The market that the user was about to trade, if any. */
   marketId?: string;
@@ -56,31 +56,31 @@ interface ActionDetail {
   marketId?: string;
 }
 
-/** The detail of each event, by name. */
+/** What `onEvent` is told, by name. */
 export interface EventDetails {
   /** The widget shows its contents. `mayTrade` says whether readers can trade on this page. */
   ready: { view: View; mayTrade: boolean };
-  /** The frame shows its first or another view. */
+  /** The frame shows its first contents, or something else than before. */
   view: { view: View; marketId?: string };
-  /** The user requested a quote, and sees these figures. Money in dollars, prices from 0 to 1. */
+  /** The user asked for a price and sees this quote. Money in dollars, prices and chances from 0 to 1. */
   quote: QuoteDetail;
-  /** The user ordered a trade at the shown figures or better. */
+  /** The user confirmed the quote. The trade executes at its terms or better. */
   confirm: QuoteDetail;
   /** A trade was made. */
   trade: TradeDetail;
-  /** The service rejected a request of the user: the API's error code, and the stage. */
+  /** The service refused something to the user: `code` of the API, and at which `stage`. */
   refused: { code: string; message: string; marketId?: string; stage: "before" | "quote" | "trade" };
   /** The user wants to sign in. */
   signin: ActionDetail;
-  /** The user must be verified first. */
+  /** The user has to be verified first. */
   verify: ActionDetail;
   /** The user wants to pay money in. */
   deposit: ActionDetail;
-  /** The user must answer the suitability questions first. */
+  /** The user has to answer the questions of suitability first. */
   suitability: ActionDetail;
-  /** The widget has failed. `retryInMs` says when it tries again by itself. */
+  /** The widget cannot do its work. `retryInMs` says when it tries again by itself. */
   error: { code: string; message: string; retryInMs?: number };
-  /** The height of the frame's contents in CSS pixels. */
+  /** The height of the contents in CSS pixels. */
   height: { height: number };
 }
 export type EventName = keyof EventDetails;
@@ -91,13 +91,13 @@ export type EmbedEvent = { [Name in EventName]: { name: Name; detail: EventDetai
 export interface Brand {
   /** By token: `background`, `surface`, `text`, `muted`, `border`, `accent`, `onAccent`, `yes`, `onYes`, `no`, `onNo`. */
   colors?: Record<string, string | { light: string; dark: string }>;
-  /** The name of a font that readers have installed, or that `url` (woff2, on the tenant's own font host) provides. */
+  /** A font that readers have, or that `url` loads: woff2, from the host of the tenant's own font. */
   font?: { family: string; url?: string };
-  /** The radius of corners in CSS pixels, 0 to 32. */
+  /** Radius of corners in CSS pixels, 0 to 32. */
   radius?: number;
-  /** The spacing of the contents. */
+  /** Space between elements. */
   density?: "comfortable" | "compact";
-  /** The words for Yes and No, as texts or by language. */
+  /** Names of Yes and No, one for all languages or one for each. */
   words?: { yes?: string | Record<string, string>; no?: string | Record<string, string> };
 }
 

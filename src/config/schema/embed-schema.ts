@@ -92,9 +92,10 @@ const Theme = z.strictObject({
     })
     .default({})
     .describe("Names of the sides; the default is those of the language."),
-  overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).describe(
-    "Parts that a page may set by the option brand.",
-  ),
+  overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).meta({
+    description: `What a page may set itself, by the option brand: ${OVERRIDABLE.join(", ")}.`,
+    examples: [["colors", "words"]],
+  }),
 });
 
 /** What the widget shows, and to whom; only servers read it, at their start. */

@@ -33,7 +33,7 @@ const Gate = z.strictObject({
     .optional()
     .meta({
       description:
-        "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; exit code 0 passes. Needs --allow-exec.",
+        "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; exit code exit code 0 passes. Needs --allow-exec.",
       examples: [["/usr/local/bin/smoke-test"]],
     }),
   commandTimeout: duration(HOUR_MS).prefault("60s").describe("How long the command may take."),

@@ -1,59 +1,59 @@
 import type { Action, Brand, EmbedEvent, Theme, View } from "../protocol.ts";
 
-/** The options of a widget. None is required. */
+/** What a page asks for. Every option is optional. */
 export interface EmbedOptions {
-  /** The default is `compare` with `marketIds`, `market` with `marketId`, else `markets`. */
+  /** Default: `compare` with `marketIds`, `market` with `marketId`, else `markets`. */
   view?: View | undefined;
-  /** The default, `auto`, follows the reader's system. */
+  /** Default: `auto`, the reader's own. */
   theme?: Theme | undefined;
-  /** Height in CSS pixels; with `autoHeight`, the height reserved at first. */
+  /** CSS pixels. With `autoHeight`, the space reserved until the widget has its contents. */
   height?: number | undefined;
-  /** The market of the views `market` and `card`. The default is the top trending market. */
+  /** The market of the views `market` and `card`. Default: the top trending one. */
   marketId?: string | undefined;
   /** The two markets of `compare`. */
   marketIds?: readonly string[] | undefined;
-  /** Fits the frame's height to its contents. */
+  /** The frame grows and shrinks with its contents. */
   autoHeight?: boolean | undefined;
-  /** The widget's language as a BCP 47 tag. The default is the page's language. */
+  /** A BCP 47 tag. Default: the language of the page. */
   locale?: string | undefined;
-  /** The default, `lazy`, loads the frame when the reader scrolls near it. */
+  /** Default: `lazy`, the frame loads when the reader comes near it. */
   loading?: "lazy" | "eager" | undefined;
-  /** With false, neither the script nor the frame stores anything in the browser. The default is true. */
+  /** false: neither the page's script nor the frame stores anything in the browser. Default: true. */
   consent?: boolean | undefined;
-  /** With false, readers cannot sign in on this page, and the widget says where they can trade. The default is true. */
+  /** false: readers cannot sign in on this page; the widget names the site where they can trade. Default: true. */
   signIn?: boolean | undefined;
-  /** The page's changes to the look, as far as the tenant allows them. */
+  /** Colours, font, corners, density and words that the page changes, where the tenant allows it. */
   brand?: Brand | undefined;
-  /** Returns a JWT of the user who is signed in to the page, or nothing. Called again before the token expires. */
+  /** Returns a JWT of the signed-in user, or nothing. Called again before the token expires. */
   getToken?: (() => string | null | undefined | Promise<string | null | undefined>) | undefined;
   /** Called with each event of the widget. */
   onEvent?: ((event: EmbedEvent) => void) | undefined;
-  /** Called when the user needs the page: to sign in, to be verified, to pay in, to answer the suitability questions. */
+  /** Called when the user needs the page: to sign in, to be verified, to pay in, to answer questions. */
   onAction?: ((action: Action) => void) | undefined;
 }
 
 /** One widget on the page. */
 export interface Embed {
-  /** null if no element was found. */
+  /** null where no element matched. */
   readonly iframe: HTMLIFrameElement | null;
   /** Changes the colours at once. */
   setTheme(theme: Theme): void;
-  /** Calls `getToken` again. Call it after a user has signed in or out, or after the user's data has changed. */
+  /** Calls `getToken` again: after a sign-in or sign-out, or when something about the user changed. */
   refreshToken(): void;
-  /** Changes these options and leaves the others. An option that is `undefined` returns to its default. */
+  /** Changes these options and keeps the others. `undefined` restores the default. */
   update(options: EmbedOptions): void;
   /** Removes the widget from the page for good. */
   destroy(): void;
 }
 
-/** The global object of the script, under the name that the page chose. */
+/** What the script puts on the page, under the name that the page chose. */
 export interface PredictionMarkets {
   /** Mounts a widget in the first element that matches. */
   embed(selector: string | Element, options?: EmbedOptions): Embed;
-  /** Mounts a widget in the element. Called again on the same element, it changes the widget and returns the same handle. */
+  /** Mounts a widget in the element. On the same element again, changes that widget and returns the same handle. */
   mount(element: Element, options?: EmbedOptions): Embed;
   /** Removes the widget from the element. @returns whether there was one */
   unmount(element: Element): boolean;
-  /** The version of the service that served this script. */
+  /** Version of the service that this script came from. */
   readonly version: string;
 }
