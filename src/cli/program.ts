@@ -265,7 +265,10 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .configureHelp({
       showGlobalOptions: true,
       // Few of them matter to a command, and they would stand above what does.
-      visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : []),
+      visibleGlobalOptions: (command) => {
+        if (command !== program && showsAll()) return globals;
+        return globals.filter(({ long }) => long === "--reason" && saysReason(command));
+      },
       visibleOptions: (command) =>
         usualHelp.visibleOptions(command).filter((option) => showsAll() || !globals.includes(option)),
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
@@ -282,6 +285,12 @@ function createProgram({ stdout, stderr }: Streams): Command {
   const usual = usualFormat();
   if (usual !== undefined && isFormat(usual)) program.setOptionValueWithSource("output", usual, "env");
   return program;
+}
+
+/** Whether a command needs a reason, as its help says. */
+function saysReason(command: Command): boolean {
+  const texts = [command.description(), ...command.options.map(({ description }) => description)];
+  return texts.some((text) => text.includes("--reason"));
 }
 
 /** `[file]` may be left out, and `<file>` may not. */

@@ -135,7 +135,6 @@ export function register(noun: Command, host: Host): void {
       const { overlap: overlapSeconds, expires: expiresAt, idempotencyKey } = options;
       const rotate = { name: keyName(args[0], options), type, overlapSeconds, leaked, expiresAt, idempotencyKey };
       await withSession(options, io, (session) => runKeyRotate(rotate, session, io));
-      if (leaked) io.output.note(`What the old value did is on record: pmctl audit list --actor admin:${rotate.name}`);
     },
   );
   host.add<Flags & { type?: KeyType }>(
@@ -226,7 +225,7 @@ export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Pr
 
 export async function runKeyRotate(
   { name, type, overlapSeconds, leaked, expiresAt, idempotencyKey }: RotateOptions,
-  { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
+  { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "id" | "config"> },
   io: Io,
 ): Promise<void> {
   const rotated = requireValue(
@@ -235,6 +234,9 @@ export async function runKeyRotate(
   );
   await io.output.print(rotated, rotatedView);
   noteValue(rotated, io);
+  // A public key acts for users, who are the actors on record.
+  if (leaked && rotated.type === "admin")
+    io.output.note(`What the old value did is on record: pmctl audit list --actor admin:${name} -t ${tenant.id}`);
   if (rotated.key === null) return;
   const { keys, source } = tenant.config;
   const index = keys[rotated.type].findIndex((key) => key.name === name);
