@@ -138,12 +138,12 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
   test("a table says held of what the inbox calls held, also where all unsettled markets are listed", async () => {
     const io = testIo({ format: "table" });
     await marketList.run({ status: "unsettled" }, api, io);
-    expect(io.stdout.text.match(/ (open|suspended|closed|held) /g)?.toSorted()).toEqual([
-      " closed ",
-      " closed ",
-      " held ",
-      " open ",
-      " suspended ",
+    expect(io.stdout.text.match(/ {2}(open|suspended|closed|held) /g)?.toSorted()).toEqual([
+      "  closed ",
+      "  closed ",
+      "  held ",
+      "  open ",
+      "  suspended ",
     ]);
   });
 
