@@ -6,7 +6,7 @@ import { takeDirectory } from "../config/selection/operator-directory.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode, isUnknownCommand, type Subject, unknownCommand } from "./errors.ts";
-import { globalOptions } from "./input/global-options.ts";
+import { globalOptions, namedOptions } from "./input/global-options.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { relativeTimesOf } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
@@ -265,10 +265,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .configureHelp({
       showGlobalOptions: true,
       // Few of them matter to a command, and they would stand above what does.
-      visibleGlobalOptions: (command) => {
-        if (command !== program && showsAll()) return globals;
-        return globals.filter(({ long }) => long === "--reason" && saysReason(command));
-      },
+      visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : namedOptions(command, globals)),
       visibleOptions: (command) =>
         usualHelp.visibleOptions(command).filter((option) => showsAll() || !globals.includes(option)),
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
@@ -285,12 +282,6 @@ function createProgram({ stdout, stderr }: Streams): Command {
   const usual = usualFormat();
   if (usual !== undefined && isFormat(usual)) program.setOptionValueWithSource("output", usual, "env");
   return program;
-}
-
-/** Whether a command needs a reason, as its help says. */
-function saysReason(command: Command): boolean {
-  const texts = [command.description(), ...command.options.map(({ description }) => description)];
-  return texts.some((text) => text.includes("--reason"));
 }
 
 /** `[file]` may be left out, and `<file>` may not. */

@@ -38,7 +38,7 @@ export async function resolveId(
 
 /** @throws Fault MARKET_NOT_FOUND naming the nearest key, where one of the likely markets has one */
 async function refuseNearKey(text: string, api: Api): Promise<void> {
-  // Whoever may not list them is refused by the operation, without a hint.
+  // A key that may not list them gets the error of the operation, without a hint.
   const { items } = await api.listMarkets({ status: "all", limit: LIKELY }).catch(() => ({ items: [] }));
   const meant = nearest(
     text,

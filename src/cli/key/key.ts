@@ -209,16 +209,8 @@ export async function runKeyList(
 
 export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<void> {
   const { name, type, scopes, from, expiresAt } = options;
-  const created = requireValue(
-    await api.createKey({
-      name,
-      type,
-      ...(scopes && { scopes }),
-      ...(from && { from }),
-      ...(expiresAt && { expiresAt }),
-    }),
-    options,
-  );
+  const stated = { ...(scopes && { scopes }), ...(from && { from }), ...(expiresAt && { expiresAt }) };
+  const created = requireValue(await api.createKey({ name, type, ...stated }), options);
   await io.output.print(created, createdView);
   noteValue(created, io);
 }
