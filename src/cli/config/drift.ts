@@ -49,16 +49,16 @@ const view: View<readonly Row[], Row> = {
 export function register(noun: Command, host: Host): void {
   host.add<DriftOptions>(
     noun
-      .argument("[tenants...]", "the tenants; the only one unless given; * and ? match")
+      .argument("[tenants...]", "tenants to look at (default: the only one); * and ? match")
       .addOption(selectorOption())
-      .option("--write", "put the live values into the files; comments stay")
-      .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any"),
+      .option("--write", "write the live values into the files; comments stay")
+      .description("list values changed live since the last apply, and by whom; ends with 3 when there are any"),
     {
       names: `tenant ${ITEM_FIELDS}`,
       ends: {
         ...ASKS_TENANT,
         3: "a value was changed live, or with `--write` could not be written back",
-        10: "some tenants were looked at only",
+        10: "only some tenants were looked at",
       },
       annotates: true,
     },
@@ -111,12 +111,12 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
   );
 }
 
-/** Values that were changed live, those among them that an apply was told to keep. */
+/** Values that were changed live, including those that an earlier apply was told to keep. */
 export function driftIn({ items }: Plan): PlanItem[] {
   return items.filter((item) => item.kind !== "change" && item.problem === undefined && !isNaming(item));
 }
 
-/** Returns what could not be written: values of keys, and fields that were changed in the file too. */
+/** Returns the items that could not be written: values of keys, and fields that were changed in the file too. */
 async function writeBack(
   items: readonly PlanItem[],
   files: ConfigSession,

@@ -5,7 +5,7 @@ import { identifier } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { wrap } from "../output/text-width.ts";
 
-/** A key as it is printed: of the keys below it their own alone. */
+/** A key as it is printed; the keys below it are printed without those below them. */
 interface Explained extends Omit<FileKey, "keys"> {
   keys: Omit<FileKey, "keys">[];
 }
@@ -36,16 +36,16 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument(
         "[key]",
-        "dotted, from tenant, market, case, fleet or pmctl on, such as tenant.policy.feeBps; without one, the keys of a tenant file",
+        "a dotted path that begins with tenant, market, case, fleet or pmctl, such as tenant.policy.feeBps (default: tenant)",
         identifier,
       )
-      .description("print what a key of a file means: type, default, example, and which change of it loosens a limit"),
+      .description("explain a key of a file: type, default, example, and which change of it loosens a limit"),
     { names: "path type description default examples required loosens keys", ends: { 5: "there is no such key" } },
     runExplain,
   );
 }
 
-/** @throws Fault NOT_FOUND with the nearest key */
+/** @throws Fault NOT_FOUND naming the nearest key */
 async function runExplain({ args: [path = "tenant"], io }: CommandContext<object>): Promise<void> {
   const { findKey } = await import("../../config/schema/schema-keys.ts");
   const { keys, ...own } = findKey(path);

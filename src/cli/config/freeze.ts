@@ -36,7 +36,7 @@ export function register(noun: Command, host: Host): void {
         `2d, 2030-01-31T18:00:00Z or friday 18:00 Europe/Berlin; at most ${MAX_FREEZE_DAYS} days; needs --reason`,
         timeAhead,
       )
-      .option("--off", "lift it now")
+      .option("--off", "lift the freeze now")
       .description(
         "block apply and rollback until a time; without options, show the freeze. Live changes, such as policy set, go on",
       ),
@@ -56,14 +56,14 @@ async function runFreeze({ options, args, io }: CommandContext<FreezeOptions>): 
   );
 }
 
-/** Before the tenant is opened. The database's clock decides in the end. */
+/** Runs before the tenant is opened. The database's clock decides in the end. */
 function check({ until, off, reason }: CommandContext<FreezeOptions>["options"]): void {
   if (until === undefined) return;
   if (off) throw new Fault("USAGE", "--until and --off contradict each other");
   if ((reason ?? "").trim() === "") throw new Fault("USAGE", "--until needs --reason TEXT");
   const ahead = Date.parse(until) - wallClockMs();
-  if (ahead <= 0) throw new Fault("USAGE", `--until must be in the future, and ${until} is not`);
-  if (ahead > MAX_FREEZE_MS) throw new Fault("USAGE", `--until is at most ${MAX_FREEZE_DAYS} days ahead`);
+  if (ahead <= 0) throw new Fault("USAGE", `--until must be in the future (got ${until})`);
+  if (ahead > MAX_FREEZE_MS) throw new Fault("USAGE", `--until must be at most ${MAX_FREEZE_DAYS} days ahead`);
 }
 
 function changed(api: Api, { until, off }: FreezeOptions): Promise<Freeze> {

@@ -29,9 +29,9 @@ export function register(noun: Command, host: Host): void {
   policyShow.register(noun, host);
   host.add<{ ttl?: number; acceptLoosening?: boolean }>(
     takeAnswers(noun.command("set"), "acceptLoosening")
-      .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
+      .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the other fields stay")
       .argument("<key=value...>", "a field and its new value; several at once are one change")
-      .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan),
+      .option("--ttl <span>", "go back to the old value after this time, such as 2h; at most 30d", timeSpan),
     { operation: "updatePolicy", ends: { 3: "a loosening was not accepted, or not confirmed: nothing was done" } },
     async ({ options, args, io }) => {
       const { policyPatch } = await import("./policy-assignments.ts");
@@ -39,7 +39,7 @@ export function register(noun: Command, host: Host): void {
       const set = { patch: policyPatch(args), yes, acceptLoosening, reason };
       const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
       if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
-        throw new Fault("USAGE", "--ttl is at most 30d: put what holds longer into the tenant file");
+        throw new Fault("USAGE", "--ttl is at most 30d: put a lasting value into the tenant file");
       mustAsk(set, io.prompts);
       return withSession(options, io, (session) => runPolicySet(set, session.api(undefined, { policyTtlSec }), io));
     },
@@ -75,7 +75,7 @@ function thresholdCells(field: PolicyField, { blockBelow, tiers }: SuitabilityTh
 
 export const policyShow = defineCommand({
   name: "show",
-  summary: "the policy in force",
+  summary: "show the policy in force",
   operation: "getPolicy",
   fields: fieldsOf,
 });
@@ -86,10 +86,10 @@ const updatedView: View<Updated, Updated> = {
 };
 
 /**
- * Changes the given fields, after showing what they are now. Loosening a limit needs a reason, and `--accept-loosening` or
- * the yes to a question that names it.
- * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask at, or no reason; REFUSED for a loosening
- * that no one accepts
+ * Changes the given fields, after showing their present values. Loosening a limit needs a reason, and
+ * `--accept-loosening` or a yes to a question that names the limit.
+ * @throws Fault USAGE without a reason, or when there is neither `--yes` nor a terminal to ask at; REFUSED for a
+ *   loosening that was not accepted
  */
 export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<void> {
   const { patch, acceptLoosening } = options;
@@ -106,7 +106,7 @@ export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promi
   await io.output.print(await api.updatePolicy(patch), updatedView);
 }
 
-/** The fields whose new value lets through what the present one stops. */
+/** The fields whose new value allows something that the present value stops. */
 function loosenedFields(policy: Policy, patch: PolicyPatch): PolicyField[] {
   const changes = statedFields(patch, mergePolicy(policy, patch));
   return changes.flatMap(([field, to]) =>
