@@ -281,9 +281,7 @@ waves:
       ...["fleet", "apply", "--yes", "--allow-exec", "--on-drift", "overwrite", "--accept-loosening", "-o", "markdown"],
     );
     expect(done.exitCode, done.stderr).toBe(0);
-    expect(done.stderr).toMatch(
-      /^Continuing the run .*\ncanary: applying 1 tenant, 1 at a time\ncanary: lab applied/,
-    );
+    expect(done.stderr).toMatch(/^Continuing the run .*\ncanary: applying 1 tenant, 1 at a time\ncanary: lab applied/);
     expect(done.stdout).toMatch(/\| rest \| acme-eu \| unchanged \| \d+ \| - \|\n\| rest \| acme-us \| applied \|/);
     expect(await readFile(summary, "utf8")).toContain("### Fleet: done");
     expect(await feeOf("lab")).toBe(90);
