@@ -250,7 +250,7 @@ describe("secrets", () => {
       );
     expect(judge(["webhooks.inbound.secrets[0]"], ["payments", "oracle"])).toMatchObject({
       status: "warn",
-      found: expect.stringContaining("payments, oracle take the shared ones"),
+      found: expect.stringContaining("payments, oracle take the shared secrets"),
       remedy: expect.stringContaining("webhooks.inbound.payments"),
     });
     expect(judge(["webhooks.inbound.secrets[0]"])?.status).toBe("ok");

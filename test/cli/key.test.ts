@@ -133,7 +133,7 @@ describe("replacing a secret of the tenant file", () => {
     expect(key).toMatch(type === "webhook" ? /^whsec_[A-Za-z0-9+/]{43}=$/ : /^[A-Za-z0-9_-]{43}$/);
     expect(yaml).toContain(lines);
     expect(steps.join("\n")).toContain(`${variable}=${key}`);
-    expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] read: /);
+    expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] to: /);
     expect(io.stderr.text).toBe("Nothing was changed yet.\n");
   });
 });
@@ -150,8 +150,8 @@ test("the audit key's lines are told one by one, each where it stands, and nothi
   const { steps, yaml } = JSON.parse(io.stdout.text);
   expect(steps[1]).toContain("First let every server read it: put { env: ACME_AUDIT_KEY_2 } into `previous`");
   expect(steps.slice(2, 4)).toEqual([
-    expect.stringContaining(`tenant.yaml:${from + 2} read: key: { env: ACME_AUDIT_KEY_2 }`),
-    expect.stringContaining(`tenant.yaml:${from + 5} read: previous: [{ env: ACME_AUDIT_KEY }, { env: ACME_OLD }]`),
+    expect.stringContaining(`tenant.yaml:${from + 2} to: key: { env: ACME_AUDIT_KEY_2 }`),
+    expect.stringContaining(`tenant.yaml:${from + 5} to: previous: [{ env: ACME_AUDIT_KEY }, { env: ACME_OLD }]`),
   ]);
   expect(yaml).not.toContain("audit:");
 });

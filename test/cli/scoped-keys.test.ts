@@ -54,7 +54,7 @@ describe("a pipeline that holds a key of scope read and no other secret", () => 
     const [plan] = JSON.parse(planned.stdout);
     expect(plan).toMatchObject({ tenant: "acme", empty: true, items: [] });
     expect(plan.warnings).toEqual([
-      expect.stringMatching(/taken to be the live ones: keys\..*keys\.deploy, keys\.builder, keys\.far/),
+      expect.stringMatching(/count as the live ones: keys\..*keys\.deploy, keys\.builder, keys\.far/),
     ]);
     expect(await ci("drift")).toMatchObject({ code: 0 });
     const history = await ci("history");

@@ -112,12 +112,12 @@ function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint |
           `${unfit.join(" and ")} cannot stay beside it: no server starts with a secret of this form, so the new value replaces it at once`,
         ]
       : []),
-    `Let ${file}:${line} read: ${yaml}`,
+    `Change ${file}:${line} to: ${yaml}`,
     `Run ${APPLY}`,
     ...(usable.length > 0
       ? [
           "Start the servers again, one after the other: from then on they accept the old value and the new one.",
-          "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
+          "Give the new value to the providers. When they sign with it, remove the old reference from the file.",
         ]
       : [
           "Give the new value to the providers, and start the servers: until a provider signs with it, its webhooks are answered 401, and it has to send them again.",
