@@ -84,7 +84,7 @@ describe("`import` in a market file", () => {
   });
 
   test("is a conflict for an id that is unknown, or of a settled market", () => {
-    expect(refusalOf(() => tenant.apply(files({ ...rain, import: "mkt_0" })))).toContain("no market mkt_0");
+    expect(refusalOf(() => tenant.apply(files({ ...rain, import: "mkt_0" })))).toContain("no unsettled market mkt_0");
     tenant.world.run({ type: "settleMarket", marketId: ID, outcome: "yes" });
     expect(refusalOf(() => tenant.apply(files(rain)))).toContain(`no unsettled market ${ID}`);
   });
