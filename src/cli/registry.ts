@@ -17,7 +17,7 @@ export const NOUNS: readonly Noun[] = [
   ],
   [
     "explain",
-    "explain a key of a file: its type, its default and what loosens a limit",
+    "explain a key of a file, an error code, an audit type, an event or a metric",
     () => import("./config/explain.ts"),
   ],
   ["plan", "show what an apply would do", () => import("./config/plan.ts")],
