@@ -129,8 +129,8 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
 }
 
 /**
- * The whole ids of markets. A text that can be a whole id or only a prefix is kept where the tenant cannot be asked.
- * @throws the errors of opening the tenant, and of `resolveId`
+ * The whole ids of markets. A text that cannot be a key counts as an id where the tenant cannot be asked.
+ * @throws the errors of opening the tenant and of `resolveId`; Fault MARKET_NOT_FOUND
  */
 async function findMarkets(
   given: readonly string[],
@@ -141,10 +141,12 @@ async function findMarkets(
   try {
     return await withSession(options, io, (session) => {
       const api = session.api();
-      return Promise.all(given.map((text) => resolveId("market", text, api, session)));
+      return Promise.all(
+        given.map(async (text) => (await api.getMarket({ id: await resolveId("market", text, api, session) })).id),
+      );
     });
   } catch (error) {
-    const isDecided = !(error instanceof Fault) || error.code === "AMBIGUOUS" || error.code === "NOT_FOUND";
+    const isDecided = !(error instanceof Fault) || ["AMBIGUOUS", "NOT_FOUND", "MARKET_NOT_FOUND"].includes(error.code);
     if (isDecided || given.some((text) => MarketKey.safeParse(text).success || text.startsWith("@"))) throw error;
     return given;
   }
