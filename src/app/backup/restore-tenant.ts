@@ -45,13 +45,13 @@ export interface RestoredTenant extends Restored {
 /**
  * Verifies a backup, then replaces the tenant's database by it or fills an empty one with it.
  *
- * @param confirm asks the operator before a database is replaced; when it throws, nothing is replaced
+ * @param confirm asks the operator, after every check, before a database is replaced; when it throws, none is
  * @param note receives each step, and what is left out
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; nothing has been replaced then
  */
 export async function restoreTenant(
   request: RestoreRequest,
-  confirm: (manifest: BackupManifest) => Promise<void>,
+  confirm: (manifest: BackupManifest, beyond: bigint | undefined) => Promise<void>,
   note: (message: string) => void,
 ): Promise<RestoredTenant> {
   const { tenant, file, into, anchor, auditSecrets, now } = request;
@@ -72,10 +72,9 @@ export async function restoreTenant(
   };
   const told = { manifest, sha256, keyId, encrypted };
   if (into !== undefined) return { ...(await restoreInto(options)), ...told };
-  await confirm(manifest);
   await dropUnfinishedRestores(request, note);
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
-  return { ...(await restoreDatabase({ ...options, stamp })), ...told };
+  return { ...(await restoreDatabase({ ...options, stamp, confirm: (beyond) => confirm(manifest, beyond) })), ...told };
 }
 
 /** Notes what is left out of an unauthenticated file. @throws Fault INTEGRITY unless the operator accepts it */

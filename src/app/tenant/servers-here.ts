@@ -16,7 +16,7 @@ export interface ServerHere extends ServerFacts {
 
 /** The servers of a tenant that run on this machine from its directory. */
 export interface ServersHere {
-  /** Servers with the tenant's audit key, the newest process first. */
+  /** Those that serve it with its audit key, the newest first. */
   servers: ServerHere[];
   /** Servers that cannot serve the tenant now, though perhaps other tenants. */
   failing: ServerHere[];
