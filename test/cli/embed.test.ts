@@ -110,6 +110,12 @@ describe("embed snippet", () => {
     expect(stdout).not.toContain('<b>"');
   });
 
+  test("an id that no market has is refused where the tenant can be asked", async () => {
+    const { code, stdout, stderr } = await run("snippet", "--url", tenant.url, "--market", "mkt_nope");
+    expect([code, stdout]).toEqual([5, ""]);
+    expect(stderr).toContain("Market not found");
+  });
+
   test("a key is looked up, so that without a server or a database no snippet is printed for it", async () => {
     const { code, stdout } = await run("snippet", "--market", "rain");
     expect(code).not.toBe(0);
