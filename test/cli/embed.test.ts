@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PUBLIC_KEY } from "../server/support/harness.ts";
+import { ADMIN_KEY, PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
 import { type Finished, operatorDirectory, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
@@ -111,7 +111,9 @@ describe("embed snippet", () => {
   });
 
   test("an id that no market has is refused where the tenant can be asked", async () => {
-    const { code, stdout, stderr } = await run("snippet", "--url", tenant.url, "--market", "mkt_nope");
+    const args = ["embed", "snippet", "--url", tenant.url, "--market", "mkt_nope"];
+    const env = { ACME_ADMIN_KEY: ADMIN_KEY };
+    const { code, stdout, stderr } = await pmctlHere(args, { cwd: directory.cwd, env });
     expect([code, stdout]).toEqual([5, ""]);
     expect(stderr).toContain("Market not found");
   });
