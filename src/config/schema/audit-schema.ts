@@ -21,7 +21,7 @@ const TARGETS = [
       .min(1)
       .max(64)
       .meta({
-        description: "Program and arguments that take an anchor on stdin; needs --allow-exec.",
+        description: "Program and arguments that read an anchor from stdin; needs --allow-exec.",
         examples: [["/usr/local/bin/keep-anchor"]],
       }),
   }),
@@ -41,7 +41,7 @@ type AnchorTarget = z.output<typeof AnchorTarget>;
 export const AuditSection = z.strictObject({
   key: SecretReference.describe("Where the key of the audit chain is kept; outside the database."),
   previous: listOf(SecretReference, 10).describe(
-    "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
+    "Keys that sealed earlier entries: they verify those, and seal no new ones.",
   ),
   anchors: z
     // The kinds stand one by one, so that a mistake in a list yields the list's message only.
@@ -49,13 +49,13 @@ export const AuditSection = z.strictObject({
       error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
     })
     .default([])
-    .describe(
-      `Where signed anchors of the log are kept too, besides .pmctl/anchors; one place, or up to ${MOST_TARGETS}.`,
-    ),
+    .describe(`Up to ${MOST_TARGETS} places, besides .pmctl/anchors, for signed anchors of the log.`),
   anchorEvery: z
     .strictObject({
-      entries: Count.max(100_000).default(100).describe("Number of entries after which an anchor is made."),
-      minutes: Count.max(1440).default(5).describe("Minutes after which an anchor is made when there are new entries."),
+      entries: Count.max(100_000)
+        .default(100)
+        .describe("Number of new entries after which the server writes an anchor."),
+      minutes: Count.max(1440).default(5).describe("Minutes after which the server anchors new entries."),
     })
     .prefault({})
     .describe("How often the server anchors the log."),

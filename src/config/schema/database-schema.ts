@@ -10,17 +10,15 @@ const Part = z.union([text(1024), SecretReference]);
 const parameter = (description: string) => Part.optional().meta({ description });
 
 const Parameters = z.strictObject({
-  target_session_attrs: parameter(
-    "Which servers will do: any, read-write or primary. Changes need a primary in each case.",
-  ),
+  target_session_attrs: parameter("Acceptable servers: any, read-write or primary. Changes always need a primary."),
   sslmode: parameter(
-    "How connections are encrypted and whom they trust: disable, allow, prefer, require, verify-ca or verify-full.",
+    "Encryption and verification of connections: disable, allow, prefer, require, verify-ca or verify-full.",
   ),
   sslrootcert: parameter(
-    "File with the certificates that sign the servers', relative to the tenant's folder, or system for those that the machine trusts.",
+    "File with the CA certificates for the servers, relative to the tenant's folder, or system for those of the machine.",
   ),
-  connect_timeout: parameter("Seconds that a connection may take to be made; 0 for any time."),
-  application_name: parameter("Stands behind pmctl's own name in the database's list of sessions."),
+  connect_timeout: parameter("Timeout in seconds for a new connection; 0 for none."),
+  application_name: parameter("Text after pmctl's own name in the database's list of sessions."),
 });
 
 /** An address in parts, each in the file or kept as a secret. */
@@ -30,13 +28,13 @@ const DatabaseParts = z.strictObject({
     .min(1)
     .max(16)
     .meta({
-      description: "The servers, each as host:port; the primary among them is used, whichever it is.",
+      description: "The servers, each as host:port; pmctl uses the primary among them.",
       examples: [["a.example:5432", "b.example:5432"]],
     }),
   user: Part.optional().describe("The login."),
   password: SecretReference.optional().describe("Where the login's password is kept."),
   name: Part.describe("The database's name."),
-  parameters: Parameters.optional().describe("Parameters of the connection, as libpq has them."),
+  parameters: Parameters.optional().describe("Connection parameters of libpq."),
 });
 
 const DatabaseUrl = z.union([DatabaseParts, SecretReference], {
@@ -53,7 +51,7 @@ const StandbyCount = z
   .min(0)
   .max(9)
   .default(0)
-  .describe("Standbys that every acknowledged change is on.");
+  .describe("Number of standbys that store every change before it is acknowledged.");
 
 const ConnectionCount = z
   .number()
@@ -61,13 +59,13 @@ const ConnectionCount = z
   .min(4)
   .max(100)
   .default(16)
-  .describe("The most connections that one server has to this database, those that it reconnects with included.");
+  .describe("Largest number of connections of one server to this database, including reconnections.");
 
 /** What the database has to promise. */
 const DatabasePromises = z
   .strictObject({ synchronousStandbys: StandbyCount })
   .prefault({})
-  .describe("What the database has to promise: without it serve does not start, and changes are refused.");
+  .describe("Requirements of the database: if one fails, serve does not start, and the server refuses changes.");
 
 /** `writeOnly`: the likeliest mistake here is a connection string with its password. */
 export const DatabaseSection = z

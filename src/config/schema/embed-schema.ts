@@ -34,17 +34,17 @@ const ThemeColor = z.union(
 );
 
 const COLOR_USES: Record<(typeof COLOR_TOKENS)[number], string> = {
-  background: "Behind everything; controls have it too.",
-  surface: "Behind panels and cards.",
+  background: "Background of the widget and of controls.",
+  surface: "Background of panels and cards.",
   text: "Words.",
-  muted: "Words of less weight.",
+  muted: "Secondary text.",
   border: "Lines around panels and controls.",
-  accent: "Links, the focus, what is chosen.",
-  onAccent: "Words on the accent colour.",
+  accent: "Links, the focus ring, the selection.",
+  onAccent: "Text on the accent colour.",
   yes: "The side Yes, and gains.",
-  onYes: "Words on the colour of Yes.",
+  onYes: "Text on the colour of Yes.",
   no: "The side No, and losses.",
-  onNo: "Words on the colour of No.",
+  onNo: "Text on the colour of No.",
 };
 const Colors = z.strictObject(
   Object.fromEntries(COLOR_TOKENS.map((token) => [token, ThemeColor.optional().describe(COLOR_USES[token])])) as Record<
@@ -59,33 +59,31 @@ const BrowserUrl = httpUrl(2048)
   .refine((url) => URL.canParse(url) && hasPlainHost(url), "must have a host such as cdn.acme.example");
 
 const Font = z.strictObject({
-  family: line(MAX_FONT_FAMILY).describe("A family of the reader's system, or the one of the file at url."),
+  family: line(MAX_FONT_FAMILY).describe("A font family of the reader's system, or that of the file at url."),
   url: BrowserUrl.refine((url) => /\.woff2$/i.test(new URL(url).pathname), "must be the address of a .woff2 file")
     .optional()
     .meta({
-      description: "The font's file (woff2), which readers load from there.",
+      description: "Address of the font's file (woff2), which readers' browsers load.",
       examples: ["https://cdn.acme.example/acme.woff2"],
     }),
 });
 
 const Logo = z.strictObject({
   url: BrowserUrl.meta({
-    description: "The image, which readers load from there.",
+    description: "Address of the image, which readers' browsers load.",
     examples: ["https://cdn.acme.example/logo.svg"],
   }),
-  alt: line(200).describe("What it says, for readers who do not see it."),
-  href: BrowserUrl.optional().describe("Where it leads, in a new tab."),
+  alt: line(200).describe("Alternative text of the image."),
+  href: BrowserUrl.optional().describe("Link of the image, opened in a new tab."),
 });
 
 const SideWord = localised(MAX_SIDE_WORD).optional();
 
 const Theme = z.strictObject({
-  colors: Colors.default({}).describe(
-    "Colours, of both schemes or one for each; text must stand out from its ground by 4.5:1.",
-  ),
-  font: Font.default({ family: "system-ui" }).describe("The family of all words."),
-  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).describe("Of corners, in pixels."),
-  density: z.enum(DENSITIES).default("comfortable").describe("How much room there is between things."),
+  colors: Colors.default({}).describe("Colours, one for both schemes or one each; text needs a contrast of 4.5:1."),
+  font: Font.default({ family: "system-ui" }).describe("The font of all text."),
+  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).describe("Radius of corners in pixels."),
+  density: z.enum(DENSITIES).default("comfortable").describe("Spacing of the contents."),
   logo: Logo.optional().describe("An image in each widget."),
   words: z
     .strictObject({
@@ -93,16 +91,17 @@ const Theme = z.strictObject({
       no: SideWord.describe("The name of the side No, also by language."),
     })
     .default({})
-    .describe("Names of the sides; those of the language unless given."),
-  overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).describe(
-    "What a page may set itself, by the option brand.",
-  ),
+    .describe("Names of the sides; the default is those of the language."),
+  overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).meta({
+    description: `What a page may set itself, by the option brand: ${OVERRIDABLE.join(", ")}.`,
+    examples: [["colors", "words"]],
+  }),
 });
 
 /** What the widget shows, and to whom; only servers read it, at their start. */
 export const EmbedSection = z.strictObject({
   allowedOrigins: listOf(Origin, 200).meta({
-    description: "Sites that may show the widget to trade; empty: any, read-only.",
+    description: "Origins that may show the widget and trade. Empty: any origin may show it, read-only.",
     examples: [["https://news.example"]],
   }),
   theme: Theme.prefault({}).describe("The widget's looks."),
@@ -111,18 +110,18 @@ export const EmbedSection = z.strictObject({
     .min(0)
     .max(1)
     .default(0.05)
-    .describe("Traders are warned of a trade that moves the price by so much, such as 0.05."),
-  locale: Locale.default("en").describe("The language where the page around states none."),
+    .describe("Price change from which the widget warns the trader, such as 0.05."),
+  locale: Locale.default("en").describe("The language if the page states none."),
   messages: z
     .record(Locale, text(1024))
     .refine(isShort, `must name at most ${MOST_ENTRIES} languages`)
     .default({})
-    .describe("JSON files with the words of a language, by tag, relative to the tenant's folder."),
+    .describe("JSON files with the texts of a language, by language tag, relative to the tenant's folder."),
   categories: z
     .record(CategorySlug, localised(60))
     .refine(isShort, `must name at most ${MOST_ENTRIES} categories`)
     .default({})
-    .describe("Names of categories for readers, also by language."),
+    .describe("Display names of categories, also by language."),
 });
 
 export const PagesSection = z.strictObject({

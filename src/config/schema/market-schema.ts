@@ -12,12 +12,12 @@ export const MarketEntrySchema = ConfigMarketInput.extend({
   }),
   state: state.default("open").describe("Whether the market trades."),
   moved: key.optional().meta({
-    description: "The key that the market had before: it gets the new one. May stay once that is applied.",
+    description: "The market's previous key, for a rename. May stay after the apply.",
     examples: ["old-key"],
   }),
   import: MarketId.optional().meta({
     description:
-      "The id of a market without a key, which gets this one: no market is created. May stay once that is applied.",
+      "The id of an existing market without a key: it gets this key, and no market is created. May stay after the apply.",
     examples: ["mkt_019f2c3a7b"],
   }),
 })

@@ -40,19 +40,19 @@ export const PolicyBlock = Patch.extend({
 });
 
 const Rule = z.strictObject({
-  name: Name.describe("Unique; refusals and --accept-rule name it."),
+  name: Name.describe("Unique name, which errors show and --accept-rule takes."),
   expr: text(2000).meta({
-    description: "An expression in CEL that is true where everything is fine.",
+    description: "A CEL expression that must be true.",
     examples: ["feeBps <= 300", "worstCaseLoss < 0.2 * treasury"],
   }),
   effect: z
     .enum(["deny", "warn", "approve"])
     .default("deny")
-    .describe("Where it is false: deny refuses, warn says so, approve asks a person."),
+    .describe("Effect if it is false: deny fails, warn prints a warning, approve asks a person."),
   message: text(500)
     .optional()
     .meta({
-      description: "What is said where it is false; the expression unless given.",
+      description: "Message if it is false; the default is the expression.",
       examples: ["The fee is at most 3 %."],
     }),
 });

@@ -29,7 +29,7 @@ const Port = z.number().int().min(0).max(65_535);
 const Tls = z.strictObject({
   cert: text(1024).meta({
     description:
-      "File with the certificate and its chain in PEM, relative to the tenant's folder; a renewed one is taken up while serving.",
+      "File with the certificate and its chain in PEM, relative to the tenant's folder; the server loads a renewed one while it runs.",
     examples: ["server.pem"],
   }),
   key: SecretReference.describe("Where the certificate's private key is kept, in PEM."),
@@ -41,26 +41,26 @@ const Server = z.strictObject({
   opsPort: Port.default(9464).describe("Port of health checks and metrics; 0 takes any free one."),
   opsHost: text(255)
     .default("127.0.0.1")
-    .describe("Address of health checks and metrics, which ask for no key: loopback, or one of a closed network."),
+    .describe("Address of health checks and metrics, which need no key: use loopback or a closed network."),
   expected: z
     .boolean()
     .default(false)
-    .describe("Whether the tenant is to be served at all times: without a server, doctor, inbox and gates then fail."),
+    .describe("The tenant should always have a server: without one, doctor, inbox and gates fail."),
   drainSeconds: DrainSeconds,
   trustProxy: listOf(Cidr, 100).meta({
-    description: "Address ranges of your proxies: X-Forwarded-For counts from them only.",
+    description: "Address ranges of your proxies: the server trusts X-Forwarded-For only from these.",
     examples: [["10.0.0.0/8"]],
   }),
   hosts: listOf(ServedHost, 1000).meta({
     description:
-      "Names that the tenant is asked under, beside that of baseUrl; `*.` stands for one label. Under others nothing is answered. Empty: any.",
+      "Host names of the tenant besides that of baseUrl; `*.` matches one label. The server refuses other hosts. Empty: any.",
     examples: [["predict.acme.example", "*.acme.example"]],
   }),
   adminHosts: AdminHosts,
   memoryMb: MemoryMb,
-  limits: ServerLimits.prefault({}).describe("What connections may take of the server."),
+  limits: ServerLimits.prefault({}).describe("Limits of connections and streams."),
   tls: Tls.optional().describe(
-    "The certificate to serve HTTPS with. Without it the server speaks HTTP, or --https signs its own.",
+    "The certificate for HTTPS. Without it the server uses HTTP, or --https a self-signed certificate.",
   ),
 });
 
@@ -68,11 +68,11 @@ const keyFields = {
   name: Name.describe("Unique per tenant; audit entries name it."),
   secret: SecretReference.describe("Where the key's value is kept."),
   expires: Timestamp.optional().meta({
-    description: "When the key stops working; never, unless given.",
+    description: "When the key expires; by default never.",
     examples: ["2031-01-31T18:00:00Z"],
   }),
   from: KeyNetworks.default([]).meta({
-    description: "Address ranges that the key works from; anywhere, unless given.",
+    description: "Address ranges from which the key works; by default any.",
     examples: [["10.0.0.0/8"]],
   }),
 };
@@ -95,10 +95,10 @@ const Keys = z.strictObject({
 
 const issuer = text(512)
   .optional()
-  .meta({ description: "Expected iss; not checked unless given.", examples: ["https://login.acme.example"] });
+  .meta({ description: "Expected iss; by default not checked.", examples: ["https://login.acme.example"] });
 const audience = text(512)
   .optional()
-  .meta({ description: "Expected aud; not checked unless given.", examples: ["predict"] });
+  .meta({ description: "Expected aud; by default not checked.", examples: ["predict"] });
 const Jwks = z.union([
   z.strictObject({
     url: OutgoingUrl.meta({
@@ -114,7 +114,7 @@ const Jwt = z.discriminatedUnion("algorithm", [
   z.strictObject({
     algorithm: z.literal("HS256").describe("One secret shared with the issuer of the tokens."),
     secret: SecretReference.describe("Where the secret is kept; at least 32 bytes."),
-    previous: previousSecrets("tokens signed with them count"),
+    previous: previousSecrets("tokens signed with them are valid"),
     issuer,
     audience,
   }),
@@ -141,11 +141,11 @@ const ownSecrets = z.array(SecretReference).min(1).max(10).optional();
 const scheme = z
   .enum(INBOUND_SCHEMES)
   .default("any")
-  .describe("Which signatures count: any, or v2 only, which signs the time too (Standard Webhooks).");
+  .describe("Accepted signatures: any, or only v2, which also signs the time (Standard Webhooks).");
 const inboundEndpoint = (provider: string) =>
   z
     .strictObject({
-      secrets: ownSecrets.describe(`Active secrets of the ${provider} alone; without them the shared ones count.`),
+      secrets: ownSecrets.describe(`Active secrets of the ${provider}; the default is the shared ones.`),
       scheme,
     })
     .optional();
@@ -153,26 +153,24 @@ const InboundKyc = z.strictObject({
   provider: z
     .enum(KYC_PROVIDERS)
     .optional()
-    .describe("Whose own webhooks arrive at the KYC endpoint, beside the generic ones."),
+    .describe("The provider whose webhooks the KYC endpoint accepts besides generic ones."),
   secrets: ownSecrets.describe(
-    "Active secrets of the KYC endpoint alone, those of the provider where one is named; without them the shared ones count.",
+    "Active secrets of the KYC endpoint, those of the provider if one is named; the default is the shared ones.",
   ),
   genericSecrets: ownSecrets.describe(
-    "Active secrets of generic webhooks beside a provider's; without them the shared ones count.",
+    "Active secrets of generic webhooks besides a provider's; the default is the shared ones.",
   ),
   scheme,
 });
 const Inbound = z.strictObject({
-  secrets: secretList.describe(
-    "Active secrets of the endpoints that have none of their own; several while one is rotated.",
-  ),
+  secrets: secretList.describe("Active secrets for all endpoints without their own; several during a rotation."),
   stripe: secretList.describe("Active signing secrets of the Stripe endpoint."),
-  kyc: InboundKyc.optional().describe("Identity checks, also of a provider that signs in its own way."),
+  kyc: InboundKyc.optional().describe("Identity checks, including those of a provider with its own signature scheme."),
   payments: inboundEndpoint("payment provider").describe("Deposits."),
-  oracle: inboundEndpoint("price source").describe("Prices that are sent to the tenant."),
+  oracle: inboundEndpoint("price source").describe("Prices that a source sends to the tenant."),
 });
 const Webhooks = z.strictObject({
-  inbound: Inbound.prefault({}).describe("Secrets that incoming webhooks are verified with."),
+  inbound: Inbound.prefault({}).describe("Secrets that verify incoming webhooks."),
   outbound: listOf(OutboundWebhook, 50).describe("Where events are sent."),
 });
 
@@ -187,17 +185,17 @@ export const TenantFileSchema = z
       .optional()
       .meta({
         description:
-          "A file, or several, that this one builds on: mappings are merged, all else is replaced, later files win.",
+          "One or more files that this file extends: mappings are merged, other values replaced, later files win.",
         examples: ["../base.yaml"],
       }),
-    version: z.literal(1).describe("Version of this file's format."),
+    version: z.literal(1).describe("Version of the file format."),
     tenant: TenantId.meta({
-      description: "The tenant's id: its folder's name, and part of the webhook paths.",
+      description: "The tenant's id: the name of its folder, and part of the webhook paths.",
       examples: ["acme"],
     }),
     name: line(200)
       .optional()
-      .meta({ description: "Name for people; the id unless given.", examples: ["Acme Predictions"] }),
+      .meta({ description: "Display name; the default is the id.", examples: ["Acme Predictions"] }),
     labels: TenantLabels.default({}).describe(
       "Names and values by which commands and fleet.yaml select the tenant, such as region: eu.",
     ),
@@ -209,10 +207,12 @@ export const TenantFileSchema = z
     server: Server.prefault({}).describe("Where the server listens."),
     database: DatabaseSection.default("embedded").describe("The embedded PostgreSQL, or the address of your own."),
     keys: Keys.describe("API keys, by secret reference."),
-    auth: z.strictObject({ jwt: Jwt.describe("How user tokens are verified.") }).describe("Who users are."),
+    auth: z
+      .strictObject({ jwt: Jwt.describe("How user tokens are verified.") })
+      .describe("How users are authenticated."),
     kyc: z
       .strictObject({
-        required: z.boolean().default(true).describe("Users trade only after a passed identity check."),
+        required: z.boolean().default(true).describe("Users can trade only after a passed identity check."),
         provider: Name.optional().describe("Name of the identity provider."),
       })
       .prefault({})
@@ -221,7 +221,7 @@ export const TenantFileSchema = z
     audit: AuditSection.describe("The audit log."),
     treasury: z
       .strictObject({
-        capitalUsd: UsdNumber.default(100_000).describe("Opening capital; raising it later moves the difference in."),
+        capitalUsd: UsdNumber.default(100_000).describe("Opening capital; raising it later adds the difference."),
       })
       .prefault({})
       .describe("The house's money."),
@@ -229,63 +229,62 @@ export const TenantFileSchema = z
       .strictObject({
         liquidityUsd: UsdNumber.positive()
           .default(1000)
-          .describe("What the house risks on a market at most, unless the market says."),
+          .describe("The house's largest loss on a market, unless the market states its own."),
         search: z
           .string()
           .max(127)
           .regex(/^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/, "must be the name of a text search configuration")
           .default("english")
           .describe(
-            "Text search configuration of the database, such as english, german or simple: how the search of markets reduces words. Words that it drops are searched as they stand.",
+            "Text search configuration of the database, such as english, german or simple, for the search of markets. Words that it drops are searched literally.",
           ),
         files: listOf(text(512), 100).describe("Market files, relative to this folder; * matches."),
       })
       .prefault({})
       .describe("Markets."),
     policy: PolicyBlock.default({}).describe(
-      "Limits that PUT /v1/policy can change too; what is not stated here is left alone.",
+      "Limits that PUT /v1/policy can change too; an apply leaves unstated fields unchanged.",
     ),
-    rules: RulesSection.describe("Rules in CEL over this file and every plan; validate, plan and apply hold them."),
+    rules: RulesSection.describe("Rules in CEL on this file and every plan; validate, plan and apply check them."),
     rateLimit: z
       .strictObject({
         perMinute: PerMinute.default(20).describe(
-          "Requests a minute and client address; a sandbox takes 600 unless it states them.",
+          "Requests per minute and client address; the default in a sandbox is 600.",
         ),
         adminPerMinute: PerMinute.optional().describe(
-          "A bucket of its own for each valid admin key, so that traders at its address do not slow it down.",
+          "Separate limit for each valid admin key, so that traders at the same address do not use it up.",
         ),
         embedPerMinute: PerMinute.optional().describe(
-          "Reads of the widget and the market pages, of each address; 600, or perMinute where that is more.",
+          "Reads of the widget and the market pages per address; the default is 600, or perMinute if that is more.",
         ),
-        webhooksPerMinute: PerMinute.optional().describe("A bucket of their own for signed webhooks."),
+        webhooksPerMinute: PerMinute.optional().describe("Separate limit per address for signed webhooks."),
       })
       .prefault({})
       .describe("Requests a minute."),
     logs: z
       .strictObject({
         keepDays: z.number().int().min(1).max(3650).default(7).describe("Days that lines are kept."),
-        maxMb: z.number().int().min(1).max(102_400).default(256).describe("Megabytes of all lines."),
+        maxMb: z.number().int().min(1).max(102_400).default(256).describe("Largest size of all logs in megabytes."),
       })
       .prefault({})
-      .describe("What serving processes keep for pmctl logs, in .pmctl/logs."),
+      .describe("Logs of servers in .pmctl/logs, which pmctl logs reads."),
     oracle: OracleSection.prefault({}).describe("Prices that settle markets."),
     network: z
       .strictObject({
         allowPrivate: listOf(Cidr, 100).meta({
-          description:
-            "Private ranges that pmctl's own requests may reach, also by http. For tests and closed networks.",
+          description: "Private ranges that pmctl's requests may reach, also by http. For tests and closed networks.",
           examples: [["10.1.0.0/16"]],
         }),
         allowPorts: listOf(z.number().int().min(1).max(65_535), 100).describe(
-          "Ports beyond 80 and 443 that pmctl's own requests may go to; in allowPrivate all are open.",
+          "Ports besides 80 and 443 that pmctl's requests may use; ranges in allowPrivate allow all ports.",
         ),
         allowHosts: listOf(OutgoingHost, 1000).meta({
-          description: "The only hosts that pmctl's own requests may go to; `*.` stands for one label. Empty: any.",
+          description: "The only hosts that pmctl's requests may reach; `*.` matches one label. Empty: any.",
           examples: [["prices.acme.example", "*.feeds.example"]],
         }),
       })
       .prefault({})
-      .describe("What pmctl may reach."),
+      .describe("Limits of pmctl's own requests."),
     embed: EmbedSection.prefault({}).describe("The embedded widget."),
     pages: PagesSection.prefault({}).describe("The market pages."),
     cors: z

@@ -16,8 +16,7 @@ const HostName = z
 
 /** Names under which admin operations exist. */
 export const AdminHosts = listOf(HostName, 100).meta({
-  description:
-    "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
+  description: "Host names under which admin operations exist; under others they are 404. Empty: any.",
   examples: [["admin.acme.example"]],
 });
 
@@ -29,7 +28,7 @@ export const DrainSeconds = z
   .max(300)
   .default(0)
   .describe(
-    "Seconds from SIGTERM until the server stops listening; /readyz is 503 from the start. Behind a load balancer: longer than its health checks take to notice.",
+    "Seconds from SIGTERM until the server stops listening, while /readyz is 503. Behind a load balancer: longer than its health checks need to notice.",
   );
 
 /** The value that favours speed: more buys nothing. */
@@ -43,7 +42,7 @@ export const MemoryMb = z
   .max(65_536)
   .default(DEFAULT_MEMORY_MB)
   .describe(
-    "Memory that a server may take under full load, in MiB; idle it takes about 90. Less makes each trade dearer, more than 400 buys nothing. Of a smaller machine it takes half.",
+    "Memory in MiB that a server may use under full load; idle it uses about 90. Less costs more CPU time per trade, more than 400 brings nothing. On a smaller machine it uses half.",
   );
 
 const Connections = z.number().int().min(1).max(1_000_000);
@@ -53,12 +52,12 @@ const Seconds = z.number().int().min(1).max(3600);
 /** What a server allows its connections. */
 export const ServerLimits = z.strictObject({
   connections: Connections.optional().describe(
-    "Connections open at a time; 60 % of the process's descriptor limit and at most 10,000 unless given. Beyond it the longest idle connection of the address with most makes room.",
+    "Largest number of open connections; the default is 60 % of the process's descriptor limit, at most 10,000. Beyond it, the server closes the longest idle connection of the address that has most.",
   ),
   connectionsPerAddress: Connections.optional().describe(
-    "Connections of one client address; a fifth of connections and at least 32 unless given. Proxies in trustProxy are not limited.",
+    "Connections of one client address; the default is a fifth of connections, at least 32. Proxies in trustProxy are not limited.",
   ),
-  streams: Streams.optional().describe("Event streams open at a time; half of connections unless given."),
+  streams: Streams.optional().describe("Largest number of open event streams; the default is half of connections."),
   streamsPerAddress: Streams.default(DEFAULT_STREAMS.streamsPerAddress).describe(
     "Event streams of one client address.",
   ),
@@ -71,6 +70,6 @@ export const ServerLimits = z.strictObject({
     "How long a connection may wait for its next request.",
   ),
   writeSeconds: Seconds.default(DEFAULT_SECONDS.writeSeconds).describe(
-    "How long a client may take nothing of what is sent to it, event streams too.",
+    "How long a client may read nothing of what the server sends, event streams included.",
   ),
 });

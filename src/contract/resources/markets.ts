@@ -70,7 +70,7 @@ export const MarketInput = z
     resolutionRef: ResolutionRef,
     meta: Meta.default({}),
     liquidityUsd: UsdAmount.optional().describe(
-      "Extension: the liquidity that the house puts in; the tenant's default unless given.",
+      "Extension: the liquidity from the house; the default is the tenant's.",
     ),
     key: MarketKey.optional().meta({
       description:

@@ -29,7 +29,7 @@ export const FeedLine = z
     feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
     sources: z.array(z.string()).describe("Each with what it calls the instrument, the best first."),
     lacking: z.array(z.string()).describe("Sources that cannot be used, and what the tenant file would have to state."),
-    quorum: z.number().int().describe("How many sources must answer."),
+    quorum: z.number().int().describe("Number of sources that must answer."),
     maxAgeSec: z.number().describe("How old a price may be."),
   })
   .meta({ id: "FeedLine" });

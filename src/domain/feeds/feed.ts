@@ -26,7 +26,7 @@ export interface FeedDefinition {
 export interface FeedSource {
   /** The source's name. */
   use: string;
-  /** What the source calls the instrument. */
+  /** The source's name of the instrument. */
   id: string;
 }
 

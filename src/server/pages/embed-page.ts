@@ -45,8 +45,8 @@ export interface EmbedServices {
   keys: KeyRing;
   /** The tenant's own pages and the listed ones. */
   traders: Origins;
-  /** A page that takes trades: the first listed one, or the playground; undefined where none is known. */
-  tradeAt: string | undefined;
+  /** A page that takes trades: the first listed one, or the playground with this market; undefined where none is known. */
+  tradeAt(marketId: string | undefined): string | undefined;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
@@ -197,7 +197,7 @@ async function frameData(
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
     // Of the tenant's own pages none leads to another one of them.
-    tradeAt: tradeAt ?? (mayTrade ? undefined : options.baseUrl) ?? null,
+    tradeAt: tradeAt(contents.market?.detail.id) ?? (mayTrade ? undefined : options.baseUrl) ?? null,
     now: Math.floor(wallClockMs()),
     theme: options.theme,
     ...contents,
