@@ -6,7 +6,7 @@ import { takeDirectory } from "../config/selection/operator-directory.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode, isUnknownCommand, type Subject, unknownCommand } from "./errors.ts";
-import { globalOptions, namedOptions } from "./input/global-options.ts";
+import { globalOptions } from "./input/global-options.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { relativeTimesOf } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
@@ -14,7 +14,7 @@ import { asksEach, eachOptions, namedTenant } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import { examplesHelp } from "./output/examples/examples.ts";
 import type { Prints } from "./output/fields.ts";
-import { BEGIN, HELP_END, topicList } from "./output/help-topics.ts";
+import { BEGIN, HELP_END, topicList, unknownVerb } from "./output/help-topics.ts";
 import { Output, type OutputOptions } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
 import { FORMATS, isFormat } from "./output/serialise.ts";
@@ -257,6 +257,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .version(versionLine(packageVersion()), "--version", "print version and commit")
     .helpOption("-h, --help", "show help")
     .addHelpText("before", `${BEGIN}\n`)
+    .addHelpText("beforeAll", ({ command }) => unknownVerb(command))
     .addHelpText("after", topicList())
     .addHelpText("afterAll", HELP_END)
     .addHelpText("afterAll", ({ command }) => examplesHelp(pathOf(command), verbsOf(command)))
@@ -264,7 +265,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .configureHelp({
       showGlobalOptions: true,
       // Few of them matter to a command, and they would stand above what does.
-      visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : namedOptions(command, globals)),
+      visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : []),
       visibleOptions: (command) =>
         usualHelp.visibleOptions(command).filter((option) => showsAll() || !globals.includes(option)),
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),

@@ -70,6 +70,12 @@ describe("help", () => {
     });
   });
 
+  test("of a verb that there is not says so above those that there are", async () => {
+    const { streams, text } = buffers();
+    expect(await main(["market", "pay", "--help"], streams)).toBe(0);
+    expect(text().stdout).toMatch(/^pmctl market has no command pay; it has those below\.\n[\s\S]*settle \[id\]/);
+  });
+
   test("a noun without its verb shows what there is, on stderr, and ends with 6", async () => {
     const { streams, text } = buffers();
     expect(await main(["market"], streams)).toBe(6);

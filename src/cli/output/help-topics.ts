@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { FAULT_CODES, Fault, type FaultCode } from "../../domain/fault.ts";
 import { EXIT_MEANINGS } from "../errors.ts";
 import { wrap } from "./text-width.ts";
@@ -20,6 +21,13 @@ export function topicList(): string {
   const width = Math.max(...Object.keys(TOPICS).map((name) => name.length));
   const lines = Object.entries(TOPICS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n`;
+}
+
+/** The line above the help of a noun for a word that is none of its commands; empty for other help. */
+export function unknownVerb(noun: Command): string {
+  const [word = "-"] = noun.args;
+  if (word.startsWith("-") || noun.commands.length === 0 || noun.registeredArguments.length > 0) return "";
+  return `pmctl ${noun.name()} has no command ${word}; it has those below.\n`;
 }
 
 /** The last lines of every command's help. */
