@@ -55,7 +55,7 @@ export async function isUnfinished(sql: Sql): Promise<boolean> {
 export function unfinished(): Fault {
   return new Fault(
     "REFUSED",
-    "The database holds a restore that did not come to its end, and is not used: drop it, create it anew (dropdb, createdb), and restore into it again",
+    "The database contains an unfinished restore and is not used: drop it, create it again (dropdb, createdb), and repeat the restore",
   );
 }
 

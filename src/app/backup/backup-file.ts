@@ -140,7 +140,7 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   }
   const stated = Buffer.from(end);
   if (stated.readUInt32LE(0) !== expected.checksum || stated.readUInt32LE(4) !== expected.size)
-    throw damaged("something follows its end");
+    throw damaged("it has data after its end");
 }
 
 async function exists(file: string): Promise<boolean> {

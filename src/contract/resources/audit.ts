@@ -77,7 +77,7 @@ const ChainProblemFound = z
       .string()
       .optional()
       .meta({
-        description: "The key that sealed the log, where the server holds another one: the record itself may be whole.",
+        description: "The key that sealed the log, if the server holds a different key: the log itself may be intact.",
         examples: ["ak_6629839654c6"],
       }),
   })
@@ -104,7 +104,7 @@ export const SecurityEntry = z
   .object({
     ts: Timestamp.describe("The first time it happened in that minute."),
     event: z.string().meta({
-      description: "One of the values that `event` in the query takes.",
+      description: "One of the values of the query parameter `event`.",
       examples: ["auth.failed"],
     }),
     reason: z.string().meta({
@@ -115,7 +115,7 @@ export const SecurityEntry = z
       .string()
       .nullable()
       .meta({
-        description: `What is wrong with a user token, where \`reason\` is \`token\`: one of ${listed(TOKEN_FAULTS)}. What is wrong with a webhook, where it is \`signature\`: one of ${listed(SIGNATURE_FAULTS)}. It never holds a value.`,
+        description: `For the reason \`token\`, what is wrong with the user token: one of ${listed(TOKEN_FAULTS)}. For the reason \`signature\`, what is wrong with the webhook: one of ${listed(SIGNATURE_FAULTS)}. Never contains the token or the signature.`,
         examples: [null],
       }),
     address: z
@@ -174,7 +174,7 @@ export const auditOperations = {
   }),
   getAuditEntry: operatorRead({
     path: "/v1/audit/:seq",
-    summary: "Get an entry of the audit log, and what it says in words.",
+    summary: "Get an entry of the audit log with a sentence that describes it.",
     input: z.object({ seq: queryInteger(z.number().int().min(1)).describe("The entry's number.") }),
     output: AuditEntryTold,
     extension: true,

@@ -58,7 +58,7 @@ export const ConfigInput = z
     policy: PolicyWhole.describe("The fields to change; others keep their live values."),
     kycRequired: z.boolean(),
     liquidityUsd: UsdAmount,
-    capitalUsd: UsdOrNone.describe("The capital in all. It can only rise; the difference is moved into the treasury."),
+    capitalUsd: UsdOrNone.describe("The total capital. It can only rise; the difference is moved into the treasury."),
     keys: z
       .array(ConfigKeyInput)
       .max(MAX_KEYS)
@@ -73,7 +73,7 @@ export const ConfigInput = z
       .max(MAX_MARKETS)
       .default([])
       .describe(
-        "Markets that get another key than `from`, or their first one: without `from` the files take over a market that was made otherwise.",
+        "Markets that get a new key in place of `from`. Without `from`, a market that was created outside the files gets its first key, and the files manage it from then on.",
       ),
     marketStates: z
       .array(z.object({ marketId: MarketId, from: StoredState, to: StoredState }))
@@ -81,11 +81,11 @@ export const ConfigInput = z
       .describe("Markets to suspend or resume; refused when a market is not in the state `from`."),
     document: ConfigDocumentInput,
     documentSha256: Sha256.describe(
-      "SHA-256 of the operator's files, recorded as stated; the server computes that of the document itself.",
+      "SHA-256 of the operator's files, recorded as stated. The server computes the document's SHA-256 itself.",
     ),
     gitCommit: z
       .string()
-      .regex(/^[0-9a-f]{7,64}(-dirty)?$/, "must be the hash of a commit, with -dirty where a file is not the commit's")
+      .regex(/^[0-9a-f]{7,64}(-dirty)?$/, "must be the hash of a commit, with -dirty if a file differs from the commit")
       .nullable()
       .default(null)
       .meta({ examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"] }),
@@ -97,7 +97,7 @@ export const ConfigInput = z
     breakFreeze: z
       .boolean()
       .default(false)
-      .describe("Carry it out although the configuration is frozen; asks for a reason in `Audit-Reason`."),
+      .describe("Apply although the configuration is frozen; requires a reason in `Audit-Reason`."),
   })
   .check(({ value, issues }) => {
     const { keys, markets, names } = value;
@@ -109,8 +109,7 @@ export const ConfigInput = z
       ["names", "marketId", names.map(({ marketId }) => marketId)],
     ] as const) {
       const index = firstRepeated(values);
-      if (index >= 0)
-        issues.push({ code: "custom", input: value, path: [list, index, field], message: "is there a second time" });
+      if (index >= 0) issues.push({ code: "custom", input: value, path: [list, index, field], message: "is repeated" });
     }
   })
   .meta({ id: "ConfigInput" });
@@ -120,13 +119,13 @@ const { operation, operatorRead, configRead, operatorChange } = operationsUnder(
 export const configOperations = {
   getFreeze: operatorRead({
     path: "/v1/config/freeze",
-    summary: "Tell whether the configuration is frozen, by whom and why.",
+    summary: "Get the configuration freeze: who set it, why, and when it ends.",
     output: Freeze,
   }),
   freezeConfig: operatorChange("config", {
     method: "PUT",
     path: "/v1/config/freeze",
-    summary: "Freeze the configuration: applies and rollbacks are refused until then. Replaces a freeze that stands.",
+    summary: "Freeze the configuration: block applies and rollbacks until a time. Replaces an earlier freeze.",
     input: FreezeInput,
     output: Freeze,
     refusals: [],
@@ -145,7 +144,7 @@ export const configOperations = {
   }),
   listUnsettledMarkets: configRead({
     path: "/v1/config/markets",
-    summary: "List the markets that are not settled by id, with all that a file of them states.",
+    summary: "List the unsettled markets by id, with every field of their files.",
     input: z.object(paging),
     output: z.array(UnsettledMarket),
     paged: true,
@@ -180,7 +179,7 @@ export const configOperations = {
     input: ConfigInput,
     output: z.object({
       changed: z.boolean(),
-      seq: seq.nullable().describe("Of the audit entry; null when nothing changed."),
+      seq: seq.nullable().describe("The sequence number of the audit entry; null when nothing changed."),
     }),
     refusals: [
       "FROZEN",

@@ -14,7 +14,7 @@ export const Refusal = z
     error: z.string().describe("The message that the caller received."),
     actor: z.string().meta({ description: "The caller, as audit entries name it.", examples: ["user:usr_1"] }),
     userId: UserId.nullable(),
-    marketId: z.string().nullable().describe("The market id in the request."),
+    marketId: z.string().nullable().describe("The id of the market in the request."),
     detail: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
       .describe(
@@ -50,7 +50,7 @@ export const explainOperations = {
   getRefusal: operatorRead({
     path: "/v1/refusals/:requestId",
     summary:
-      "Explain why a request was refused; the server remembers its last 10,000 refused changes and 1,000 refused user tokens.",
+      "Explain why a request failed. The server remembers the last 10,000 refused changes and the last 1,000 refused user tokens.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
   }),

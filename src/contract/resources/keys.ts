@@ -23,10 +23,10 @@ const Scope = z
   .enum(SCOPES, { error: ({ input }) => (typeof input === "string" ? noScope(input) : undefined) })
   .meta({ id: "Scope", description: "What an admin key may do; `*` is everything." });
 
-/** Decoded without repeats and in one order. */
+/** Decoded scopes have no repeats and a fixed order. */
 export const KeyScopes = z.array(Scope).min(1).max(SCOPES.length).overwrite(normalScopes);
 
-/** Decoded without repeats and in one order. */
+/** Decoded networks have no repeats and a fixed order. */
 export const KeyNetworks = z
   .array(Cidr.meta({ examples: ["192.0.2.0/24"] }))
   .max(MAX_NETWORKS)
@@ -36,13 +36,12 @@ const scopes = z
   .array(Scope)
   .meta({ description: "What an admin key may do; a public key has none.", examples: [["read", "settle"]] });
 const from = z.array(z.string()).meta({
-  description: "Networks (CIDR) that the key works from; an empty list means anywhere.",
+  description: "Networks (CIDR) from which the key works; an empty list allows all.",
   examples: [["192.0.2.0/24"]],
 });
 
 const expiresAt = Timestamp.nullable().describe("When the key stops working; null for never.");
 
-/** Of a stored key. */
 const leaked = z
   .boolean()
   .describe("Whether the key was ended because its value leaked; no key is given that value again.");
@@ -72,7 +71,7 @@ export const ApiKeyItem = z
     onRecord: z
       .boolean()
       .describe(
-        "Whether an audit entry records the key's creation. A key without one is listed as stored, and every request with it is refused.",
+        "Whether an audit entry records the key's creation. A key without such an entry is listed as stored, but requests with it are refused.",
       ),
     fingerprint: Fingerprint,
     scopes,
@@ -81,7 +80,7 @@ export const ApiKeyItem = z
     expiresAt,
     leaked,
     lastUsedAt: Timestamp.nullable().describe(
-      "When a request last used the key, up to a minute late; null if none did.",
+      "When a request last used the key, updated within a minute; null if never.",
     ),
   })
   .meta({
@@ -98,10 +97,10 @@ export const KeyInput = z
       examples: [["read", "settle"]],
     }),
     from: KeyNetworks.default([]).meta({
-      description: "Networks (CIDR) that the key works from; anywhere unless given.",
+      description: "Networks (CIDR) from which the key works; all by default.",
       examples: [["192.0.2.0/24"]],
     }),
-    expiresAt: Timestamp.nullable().optional().describe("When the key stops working; never unless given."),
+    expiresAt: Timestamp.nullable().optional().describe("When the key stops working; never by default."),
   })
   .meta({ id: "KeyInput" });
 
@@ -109,8 +108,7 @@ const key = z
   .string()
   .nullable()
   .meta({
-    description:
-      "The key's value, shown only this once; null when a stored answer is repeated, because the value is never stored.",
+    description: "The key's value, which is shown only once and never stored; null when a stored answer is repeated.",
     examples: ["sk_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
   });
 
@@ -121,20 +119,20 @@ export const KeyCreated = z
 export const KeyRotation = z
   .object({
     name: KeyName,
-    type: KeyType.optional().describe("Refused when the key is of another type."),
+    type: KeyType.optional().describe("The expected type; the request is refused if the key has another type."),
     overlapSeconds: z
       .number()
       .int()
       .min(0)
       .max(30 * DAY_SECONDS)
       .default(DAY_SECONDS)
-      .meta({ description: "How long the old value still works; a day unless given.", examples: [3600] }),
+      .meta({ description: "How long the old value still works; one day by default.", examples: [3600] }),
     leaked: z
       .boolean()
       .optional()
-      .describe("Ends the old value at once, whatever `overlapSeconds`, and refuses it for ever."),
+      .describe("End the old value at once, regardless of `overlapSeconds`, and refuse it for ever."),
     expiresAt: Timestamp.optional().describe(
-      "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
+      "When the new value stops working. By default it has the old value's lifetime, counted from now.",
     ),
   })
   .meta({ id: "KeyRotation" });
@@ -145,7 +143,7 @@ export const KeyRotated = KeyCreated.extend({
 
 export const KeyRef = z.object({
   name: KeyName,
-  type: KeyType.optional().describe("Refused when the key is of another type."),
+  type: KeyType.optional().describe("The expected type; the request is refused if the key has another type."),
 });
 
 export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });
@@ -167,7 +165,7 @@ export const keyOperations = {
   }),
   rotateKey: operatorChange("keys", {
     path: "/v1/keys/:name/rotate",
-    summary: "Give an API key a new value; the old one keeps working for a while.",
+    summary: "Give an API key a new value; the old value keeps working for a while.",
     input: KeyRotation,
     output: KeyRotated,
     refusals: [],

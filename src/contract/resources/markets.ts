@@ -24,16 +24,17 @@ import {
 
 const META_BYTES = 8 * 1024;
 
-/** Why metadata is refused; undefined when it is fine. */
+/** Why metadata is refused; undefined when it is valid. */
 function metaProblem(meta: Record<string, unknown>): string | undefined {
   if (Buffer.byteLength(JSON.stringify(meta)) > META_BYTES) return `must be at most ${META_BYTES} bytes of JSON`;
-  if (!isExact(meta)) return "must hold whole numbers of at most 9007199254740991 and no -0; other numbers are texts";
+  if (!isExact(meta))
+    return "must hold whole numbers of at most 9007199254740991 and no -0; write other numbers as texts";
   return isPlain(meta)
     ? undefined
     : "must be well-formed text without control characters (but newlines and tabs in values) or marks of direction";
 }
 
-/** Larger whole numbers were rounded when the text was parsed, -0 is stored as 0, and traders would read other rules than were written. */
+/** JSON parsing rounds larger whole numbers, and -0 is stored as 0: traders would not read what the operator wrote. */
 function isExact(value: unknown): boolean {
   if (Object.is(value, -0)) return false;
   if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
@@ -47,7 +48,7 @@ function isPlain(value: unknown): boolean {
   return Object.entries(value).every(([key, item]) => PLAIN_LINE.test(key) && isPlain(item));
 }
 
-/** Arbitrary key-value data, measured in the bytes that will be stored and checked at every depth. */
+/** Arbitrary key-value data. Its size is measured in stored bytes, and its values are checked at every depth. */
 export const Meta = z
   .record(z.string(), z.json())
   .check((context) => {
@@ -70,11 +71,11 @@ export const MarketInput = z
     resolutionRef: ResolutionRef,
     meta: Meta.default({}),
     liquidityUsd: UsdAmount.optional().describe(
-      "Extension: the liquidity that the house puts in; the tenant's default unless given.",
+      "Extension: the liquidity that the house provides; the tenant's default if omitted.",
     ),
     key: MarketKey.optional().meta({
       description:
-        "Extension: a name of the market that no other has. A market that has it is answered when its terms are these, and refused otherwise.",
+        "Extension: a unique name for the market. If a market already has this key, it is returned if its terms are the same, and the request is refused otherwise.",
       examples: ["rain-bern"],
     }),
   })
@@ -98,14 +99,16 @@ export const MarketItem = z
     yesPrice: Price,
     volume24h: Usd,
     closeAt: Timestamp,
-    status: MarketStatus.optional().describe("Extension: with the query field `status` only, as the next three."),
+    status: MarketStatus.optional().describe(
+      "Extension: present only with the query field `status`, like the next three fields.",
+    ),
     outcome: Side.nullable().optional(),
     key: StoredKey.optional(),
     waitingFor: z
       .enum(WAITING_FOR)
       .optional()
       .describe(
-        "What a market that `waiting` asks for waits for: a settlement by hand, or a person's decision on what stopped the oracle.",
+        "With `waiting`, what the market needs: a manual settlement, or a person's decision about what stopped the oracle.",
       ),
   })
   .meta({ id: "MarketItem" });
@@ -132,7 +135,7 @@ export const MarketDetail = z
 
 export const MarketStatusChange = z.object({ id: MarketId, status: MarketStatus }).meta({ id: "MarketStatusChange" });
 
-/** What a search costs grows with its words, and anybody may search. */
+/** The cost of a search grows with its words, and every visitor may search. */
 const MOST_WORDS = 16;
 
 export const MarketFilter = z.object({
@@ -142,7 +145,7 @@ export const MarketFilter = z.object({
     .refine((words) => words.trim().split(/\s+/).length <= MOST_WORDS, `must be at most ${MOST_WORDS} words`)
     .optional()
     .describe(
-      `Full-text search over question and description, of at most ${MOST_WORDS} words. Words of more than 5,000 markets are looked for among the 10,000 open ones that close next.`,
+      `Full-text search over question and description, of at most ${MOST_WORDS} words. A word that occurs in more than 5,000 markets is searched only in the 10,000 open markets that close next.`,
     ),
   status: StatusWords.optional(),
   ...paging,
@@ -163,7 +166,7 @@ export const RECENT_MARKETS = 200;
 export const RecentPrices = z
   .object({
     id: MarketId,
-    yes: z.array(Price).describe("YES prices of the last 24 hours, oldest first, the current one last."),
+    yes: z.array(Price).describe("YES prices of the last 24 hours, oldest first, the current price last."),
   })
   .meta({ id: "RecentPrices" });
 
@@ -172,7 +175,7 @@ const { publicRead, operatorChange } = operationsUnder("markets");
 export const marketOperations = {
   listMarkets: publicRead({
     path: "/v1/markets",
-    summary: "List the open markets, or for operators those in other states, the next to close first.",
+    summary: "List the open markets, those that close next first. Operators can also list other states.",
     input: MarketFilter,
     output: z.array(MarketItem),
     refusals: ["FORBIDDEN", "SCOPE_REQUIRED"],
@@ -188,7 +191,7 @@ export const marketOperations = {
     summary: "Get the hourly YES prices of the last 24 hours of several markets.",
     input: z.object({
       ids: text(8192).meta({
-        description: "Market ids separated by commas, at most 200.",
+        description: "At most 200 market ids, separated by commas.",
         examples: ["mkt_1,mkt_2"],
       }),
     }),

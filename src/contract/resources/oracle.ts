@@ -15,8 +15,8 @@ export const HeldMarket = z
 
 export const OracleSweep = z
   .object({
-    watched: z.number().int().min(0).describe("Markets that were due, or near the instant that decides them."),
-    asked: z.number().int().min(0).describe("Requests that went out for prices, or to `resolution_url`."),
+    watched: z.number().int().min(0).describe("Markets that were due or close to their deciding instant."),
+    asked: z.number().int().min(0).describe("Requests sent to price sources or to `resolution_url`."),
     settled: z.array(MarketId),
     held: z
       .array(z.object({ marketId: MarketId, reason: z.string() }))
@@ -27,10 +27,10 @@ export const OracleSweep = z
 export const FeedLine = z
   .object({
     feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
-    sources: z.array(z.string()).describe("Each with what it calls the instrument, the best first."),
-    lacking: z.array(z.string()).describe("Sources that cannot be used, and what the tenant file would have to state."),
+    sources: z.array(z.string()).describe("Each source with its own name for the instrument, the best first."),
+    lacking: z.array(z.string()).describe("Unusable sources, each with what the tenant file must state to enable it."),
     quorum: z.number().int().describe("How many sources must answer."),
-    maxAgeSec: z.number().describe("How old a price may be."),
+    maxAgeSec: z.number().describe("The maximum age of a price."),
   })
   .meta({ id: "FeedLine" });
 
@@ -39,7 +39,10 @@ export const FeedCheck = z
     feed: z.string(),
     price: z.string().nullable().describe("Decimal text; null when a market would be held."),
     ageSec: z.number().nullable().describe("The age of the youngest price in seconds."),
-    spread: z.string().nullable().describe("The distance between the sources' prices, as decimal text."),
+    spread: z
+      .string()
+      .nullable()
+      .describe("The difference between the sources' highest and lowest prices, as decimal text."),
     session: z.enum(["open", "closed", "always"]),
     verdict: z.string().meta({ description: "`ok`, or why a market would be held now.", examples: ["ok"] }),
     detail: z.string(),
@@ -48,7 +51,7 @@ export const FeedCheck = z
 
 const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
-  .describe("The price; text keeps every digit.");
+  .describe("The price. Send it as text to keep every digit.");
 
 const { operation, operatorRead, signed } = operationsUnder("operations");
 
@@ -56,7 +59,7 @@ export const oracleOperations = {
   listHeldMarkets: operatorRead({
     path: "/v1/oracle/held",
     summary: "List up to 200 markets that the oracle left for a person to settle, with the reason.",
-    input: z.object({ marketId: MarketId.optional().describe("Only this market.") }),
+    input: z.object({ marketId: MarketId.optional().describe("List only this market.") }),
     output: z.array(HeldMarket),
     extension: true,
   }),
@@ -65,7 +68,7 @@ export const oracleOperations = {
     path: "/v1/oracle/prices",
     auth: "admin",
     scope: "config:read",
-    summary: "Get the latest price that any source of each feed has shown. Changes nothing.",
+    summary: "Get the latest price of each feed from any of its sources. Changes nothing.",
     input: z.object({
       feeds: z
         .array(z.object({ key: text(128), sources: z.array(z.object({ use: text(64), id: text(256) })).max(50) }))
@@ -73,7 +76,7 @@ export const oracleOperations = {
     }),
     output: z
       .array(z.object({ key: z.string(), price: z.string().nullable() }))
-      .describe("The prices as decimal text; null for a feed without one."),
+      .describe("Prices as decimal text; null for a feed without a price."),
     refusals: [],
     extension: true,
   }),
@@ -82,14 +85,14 @@ export const oracleOperations = {
     path: "/v1/oracle/sweep",
     auth: "admin",
     scope: "settle",
-    summary: "Look now at every market whose time has come, beside the sweeps that a server makes by itself.",
+    summary: "Run a sweep over all due markets now, in addition to the server's automatic sweeps.",
     output: OracleSweep,
     refusals: ["REFUSED"],
     extension: true,
   }),
   listFeeds: operatorRead({
     path: "/v1/oracle/feeds",
-    summary: "List every feed with its sources, as the serving process has them.",
+    summary: "List every feed with its sources, as the serving process uses them.",
     output: z.array(FeedLine),
     extension: true,
   }),
@@ -97,12 +100,12 @@ export const oracleOperations = {
     method: "POST",
     path: "/v1/oracle/check",
     auth: "admin",
-    // Its requests count against the limits of the sources, which settlement needs.
+    // Its requests count against the sources' limits, which settlement needs.
     scope: "settle",
     summary:
-      "Ask the sources of feeds once, and say of each feed whether it could settle a market now. Stores nothing.",
+      "Ask the sources of feeds once, and report for each feed whether it could settle a market now. Stores nothing.",
     input: z.object({
-      feeds: z.array(text(128)).max(200).default([]).describe("Only these; all unless given."),
+      feeds: z.array(text(128)).max(200).default([]).describe("The feeds to ask; all by default."),
     }),
     output: z.array(FeedCheck),
     refusals: ["REFUSED"],
@@ -110,7 +113,7 @@ export const oracleOperations = {
   }),
   receivePrice: signed({
     path: "/oracle/inbound/:tenantId",
-    summary: "Send a price that the tenant observed itself, for a source of kind push.",
+    summary: "Send a price that the tenant itself observed, for a source of kind push.",
     input: z.object({
       tenantId: text(64),
       source: text(64).meta({ description: "The source's name in the tenant file.", examples: ["desk"] }),

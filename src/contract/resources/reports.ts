@@ -46,7 +46,9 @@ export const TradersReport = z
         winRate: z.number().min(0).max(1).nullable(),
         realizedPnl: Usd,
         unrealizedPnl: Usd,
-        sellPnl: Usd.describe("What selling each open position now pays (`sellValue` of a position), less its cost."),
+        sellPnl: Usd.describe(
+          "What selling each open position now would pay (the position's `sellValue`), less its cost.",
+        ),
         totalPnl: Usd,
       }),
     ),
@@ -73,7 +75,9 @@ export const RiskItem = z
     maxLiability: Usd,
     yesPayout: Usd,
     noPayout: Usd,
-    status: MarketStatus.optional().describe("Extension: with the query field `status` only, as the next."),
+    status: MarketStatus.optional().describe(
+      "Extension: present only with the query field `status`, like the next field.",
+    ),
     outcome: Side.nullable().optional(),
   })
   .meta({ id: "RiskItem" });
@@ -91,7 +95,7 @@ export const HedgeExposure = z
           .number()
           .int()
           .describe(
-            "Cents: what the tagged purchases cost, less the part of it that each sale from their position gave up. Tagged $100, half sold, untagged $100 bought: 5000.",
+            "The cost of the tagged purchases in cents, less the share of it that each later sale from the position released. Example: $100 tagged, half of it sold, then $100 untagged: 5000.",
           ),
       }),
     ),
@@ -158,7 +162,7 @@ export const reportOperations = {
   }),
   listRisk: operatorRead({
     path: "/v1/risk",
-    summary: "List the liability of every open market, or of those in other states.",
+    summary: "List the liability of every open market. Can also list markets in other states.",
     input: z.object({ status: StatusWords.optional() }),
     output: z.array(RiskItem),
   }),

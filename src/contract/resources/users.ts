@@ -15,13 +15,13 @@ export const User = z
     state: UserState,
     kyc: z
       .enum(KYC_STATES)
-      .describe("The state of identity verification; while the user is restricted, `state` does not show it."),
+      .describe("The state of identity verification. `state` does not show it while the user is restricted."),
     jurisdiction: z.string().nullable(),
     suitabilityScore: z.number().int().nullable(),
     ...Wallet.shape,
     createdAt: Timestamp,
     revokeBefore: Timestamp.nullable().describe(
-      "Tokens issued before this instant are refused; null if no session was ever revoked.",
+      "Tokens issued before this instant are refused; null if sessions were never revoked.",
     ),
   })
   .meta({ id: "User" });
@@ -42,7 +42,7 @@ export const UserFilter = z.object({
     })
     .optional()
     .meta({
-      description: `Only users of this jurisdiction, in any case; \`US\` covers \`US-NY\`, and ${UNREADABLE_PLACE} is a place that could not be read.`,
+      description: `Only users of this jurisdiction, in any case; \`US\` covers \`US-NY\`, and ${UNREADABLE_PLACE} stands for an unreadable place.`,
       examples: ["GB"],
     }),
   minExposureUsd: queryNumber(z.number().min(0).max(MAX_AMOUNT_USD))
@@ -60,7 +60,7 @@ export const RevocationInput = z
   .object({
     id: UserId,
     revokeBefore: Timestamp.optional().describe(
-      "Tokens issued before this instant are refused; now unless given. It never moves backwards.",
+      "Tokens issued before this instant are refused; now by default. The instant never moves backwards.",
     ),
   })
   .meta({ id: "RevocationInput" });
@@ -109,7 +109,7 @@ export const userOperations = {
   }),
   debitWallet: operatorChange("funds", {
     path: "/v1/users/:id/debit",
-    summary: "Take back what was credited by hand, at most what the wallet holds.",
+    summary: "Take back a manual credit, at most the wallet's balance.",
     input: DebitInput,
     output: Debited,
     refusals: ["INSUFFICIENT_FUNDS"],

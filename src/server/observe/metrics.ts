@@ -7,32 +7,32 @@ import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
-/** Where the oracle's figures come from. */
+/** The source of the oracle's figures. */
 export interface OracleSource {
   /** Null before the first sweep. */
   sweepAgeMs(): number | null;
   read(): Promise<{ held: number; feedAgesSec: ReadonlyMap<string, number> }>;
 }
 
-/** Where the figures of the database come from. */
+/** The source of the database's figures. */
 export interface DatabaseSource {
   /** Null while the database is away. */
   read(): Promise<Pick<DatabaseState, "synchronousStandbys" | "standbys"> | null>;
   connections(): number;
-  /** As `read` last found. */
+  /** The number of failovers at the last `read`. */
   failovers(): number;
 }
 
-/** Where the figures of the audit log come from. */
+/** The source of the audit log's figures. */
 export interface IntegritySource {
   isSound(): boolean;
-  /** The newest anchor that was written. */
+  /** The newest written anchor. */
   newest(): { seq: number; ts: string } | undefined;
 }
 
 type Promised<Value> = Value | Promise<Value>;
 
-/** What `/metrics` shows. Every name begins with pmctl_. */
+/** The metrics of `/metrics`. Every name begins with pmctl_. */
 export class Metrics {
   readonly requests = new RequestMetrics();
   readonly #registry = new Registry();
@@ -44,51 +44,51 @@ export class Metrics {
   });
   readonly #deliveries = this.#counter(
     "pmctl_webhook_deliveries_total",
-    "Attempts to deliver an outgoing webhook, by what came of them.",
+    "Attempts to deliver an outgoing webhook, by result.",
     ["receiver", "result"],
   );
   readonly #mismatches = this.#counter(
     "pmctl_contract_mismatches_total",
-    "Answers given although they are not what the OpenAPI document says, by operationId.",
+    "Answers that do not fit the OpenAPI document, by operationId.",
     ["operation"],
   );
   readonly #securityEvents = this.#counter(
     "pmctl_security_events_total",
-    "What the security log noted; key.used once per key, address and hour.",
+    "Security log events; key.used counts once per key, address and hour.",
     ["event"],
     SECURITY_EVENTS,
   );
   readonly #authFailures = this.#counter(
     "pmctl_auth_failures_total",
-    "Credentials that were refused, by what was wrong.",
+    "Refused credentials, by reason.",
     ["reason"],
     AUTH_FAILURES,
   );
   readonly #securityDropped = this.#counter(
     "pmctl_security_events_dropped_total",
-    "Events that the security log lacks, because the database was away for too long.",
+    "Security events that were lost because the database was away for too long.",
   );
   readonly #refused = this.#counter(
     "pmctl_connections_refused_total",
-    "Connections, streams and bytes that are no request, refused or ended by a limit, by which one.",
+    "Connections, streams and malformed requests that a limit refused or ended, by limit.",
     ["reason"],
     REFUSAL_REASONS,
   );
   #anchorFailures: Counter | undefined;
 
-  /** @param ofProcess whether the figures of the process itself are shown too, which tell nothing of one tenant among several */
+  /** @param ofProcess whether to include the process's own figures, which do not belong to one tenant among several */
   constructor(ofProcess = true) {
     if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: "pmctl_" });
   }
 
-  /** @param known values of the only label, which are shown from the start */
+  /** @param known values of the single label that are shown from the start */
   #counter(name: string, help: string, labelNames: string[] = [], known: readonly string[] = []): Counter {
     const counter = new Counter({ name, help, labelNames, registers: [this.#registry] });
     for (const value of known) counter.labels(value).inc(0);
     return counter;
   }
 
-  /** @param read called when the metrics are asked for; undefined leaves the last figure standing */
+  /** @param read called at each scrape; undefined keeps the last figure */
   #gauge(name: string, help: string, read: () => Promised<number | undefined>): void {
     new Gauge({
       name,
@@ -101,7 +101,7 @@ export class Metrics {
     });
   }
 
-  /** A gauge with a figure for each value of one label. */
+  /** A gauge with one figure for each value of a label. */
   #gaugeBy(
     label: string,
     name: string,
@@ -126,23 +126,23 @@ export class Metrics {
     this.#batches.observe(commands);
   }
 
-  /** How to read the length of the sequencer's queue when metrics are scraped. */
+  /** Sets how to read the length of the sequencer's queue at a scrape. */
   setQueueLength(read: () => number): void {
     this.#gauge("pmctl_sequencer_queue_length", "Commands waiting for a commit.", read);
   }
 
-  /** Called after each attempt to deliver an outgoing webhook. */
+  /** Called after each delivery attempt of an outgoing webhook. */
   countDelivery(receiver: string, result: "delivered" | "failed" | "dead"): void {
     this.#deliveries.inc({ receiver, result });
   }
 
-  /** Called when the security log notes an event. */
+  /** Called for each security event. */
   countSecurityEvent(event: SecurityEvent, reason: string): void {
     this.#securityEvents.inc({ event });
     if (event === "auth.failed") this.#authFailures.inc({ reason });
   }
 
-  /** Called when the security log loses events. */
+  /** Called when the security log drops events. */
   countSecurityEventsDropped(events: number): void {
     this.#securityDropped.inc(events);
   }
@@ -152,7 +152,7 @@ export class Metrics {
     this.#refused.inc({ reason });
   }
 
-  /** How to read the number of open connections of each listener, and of open streams. */
+  /** Sets how to read the number of open connections of each listener, and of open streams. */
   setConnections(connections: () => Record<string, number>, streams: () => number): void {
     this.#gaugeBy("listener", "pmctl_connections", "Open connections, by listener.", () =>
       Object.entries(connections()),
@@ -160,12 +160,12 @@ export class Metrics {
     this.#gauge("pmctl_streams", "Open streams of events.", streams);
   }
 
-  /** How to read whether the server is about to end. */
+  /** Sets how to read whether the server is about to end. */
   setDraining(isDraining: () => boolean): void {
     this.#gauge("pmctl_draining", "1 while the server is about to end, else 0.", () => (isDraining() ? 1 : 0));
   }
 
-  /** How to read which work this server does, of that which one server of a tenant does at a time. */
+  /** Sets how to read the leases that this server holds. A lease is work that one server of a tenant does at a time. */
   setLeases(read: () => (readonly [work: string, held: number])[]): void {
     this.#gaugeBy("work", "pmctl_lease_held", "1 while this server does the work, 0 while another may.", read);
   }
@@ -175,26 +175,22 @@ export class Metrics {
     this.#mismatches.inc({ operation });
   }
 
-  /** How to read since when each receiver's oldest undelivered event waits, milliseconds since the epoch. */
+  /** Sets how to read since when each receiver's oldest undelivered event waits, in milliseconds since the epoch. */
   setOldestUndelivered(read: () => ReadonlyMap<string, number>): void {
     this.#gaugeBy(
       "receiver",
       "pmctl_webhook_oldest_undelivered_seconds",
-      "How long the oldest event that a receiver has not taken has waited.",
+      "The age of the oldest undelivered event of a receiver.",
       () => [...read()].map(([receiver, since]) => [receiver, secondsSince(since)]),
     );
   }
 
-  /** Figures of the oracle, read when metrics are scraped. While the database is away, the ages of feeds are left out. */
+  /** Figures of the oracle, read at each scrape. While the database is away, the ages of feeds are omitted. */
   setOracle({ sweepAgeMs, read }: OracleSource): void {
-    this.#gauge(
-      "pmctl_oracle_sweep_age_seconds",
-      "Seconds since the oracle's sweep last ran to its end in this process.",
-      () => {
-        const age = sweepAgeMs();
-        return age === null ? undefined : age / 1000;
-      },
-    );
+    this.#gauge("pmctl_oracle_sweep_age_seconds", "Seconds since this process last completed an oracle sweep.", () => {
+      const age = sweepAgeMs();
+      return age === null ? undefined : age / 1000;
+    });
     const heldMarkets = new Gauge({
       name: "pmctl_oracle_held_markets",
       help: "Markets that the oracle holds.",
@@ -203,7 +199,7 @@ export class Metrics {
     this.#gaugeBy(
       "feed",
       "pmctl_oracle_feed_age_seconds",
-      "Age of the youngest observation, of the last day.",
+      "Age of the youngest observation within the last day.",
       async () => {
         const figures = await read().catch(() => undefined);
         if (figures) heldMarkets.set(figures.held);
@@ -212,16 +208,16 @@ export class Metrics {
     );
   }
 
-  /** Figures of the database, read when the metrics are asked for. */
+  /** Figures of the database, read at each scrape. */
   setDatabase({ read, connections, failovers }: DatabaseSource): void {
     this.#gauge(
       "pmctl_database_connections",
-      "Connections of this server to its database, those included that it left and the database has not ended.",
+      "Connections of this server to its database, including abandoned ones that the database has not ended.",
       connections,
     );
     new Counter({
       name: "pmctl_database_failovers_total",
-      help: "How often another database server was made the primary, as far as this server has seen.",
+      help: "Failovers to another primary that this server has seen.",
       registers: [this.#registry],
       async collect() {
         await read();
@@ -231,13 +227,13 @@ export class Metrics {
     });
     this.#gauge(
       "pmctl_database_synchronous_standbys",
-      "Standbys that each commit waits for and that are there; 0 while the database is away.",
+      "Connected standbys that each commit waits for; 0 while the database is away.",
       async () => (await read())?.synchronousStandbys ?? 0,
     );
     this.#gaugeBy(
       "standby",
       "pmctl_replication_lag_bytes",
-      "Bytes of the database's log that a standby has not on its disk yet.",
+      "Bytes of the database's log that a standby has not yet written to its disk.",
       async () =>
         ((await read())?.standbys ?? []).flatMap(({ name, lagBytes }) =>
           lagBytes === null ? [] : [[name, lagBytes] as const],
@@ -245,30 +241,24 @@ export class Metrics {
     );
   }
 
-  /** Whether the audit log holds, and how far it is anchored; read when the metrics are asked for. */
+  /** Whether the audit log is sound, and how far it is anchored; read at each scrape. */
   setIntegrity({ isSound, newest }: IntegritySource): void {
-    this.#gauge(
-      "pmctl_integrity_ok",
-      "1 while nothing is found wrong with the audit log and the ledger, else 0.",
-      () => (isSound() ? 1 : 0),
+    this.#gauge("pmctl_integrity_ok", "1 while no problem is found in the audit log and the ledger, else 0.", () =>
+      isSound() ? 1 : 0,
     );
-    this.#gauge(
-      "pmctl_audit_anchor_seq",
-      "The newest entry that an anchor is written down of.",
-      () => newest()?.seq ?? 0,
-    );
+    this.#gauge("pmctl_audit_anchor_seq", "The newest audit entry with a written anchor.", () => newest()?.seq ?? 0);
     this.#gauge("pmctl_audit_anchor_age_seconds", "Seconds since that entry was written.", () => {
       const ts = newest()?.ts;
       return ts === undefined ? undefined : secondsSince(Date.parse(ts));
     });
     this.#anchorFailures = this.#counter(
       "pmctl_audit_anchor_failures_total",
-      "Anchors that a target did not take, by its kind.",
+      "Anchors that a target did not accept, by kind of target.",
       ["target"],
     );
   }
 
-  /** How to read when every row of the ledger was last compared, in milliseconds; read when the metrics are asked for. */
+  /** Sets how to read when every row of the ledger was last compared, in milliseconds. */
   setLedgerVerified(read: () => number | undefined): void {
     this.#gauge("pmctl_ledger_verified_age_seconds", "Seconds since every row of the ledger was last compared.", () => {
       const at = read();

@@ -7,9 +7,9 @@ import { closingText } from "../card.ts";
 import type { Drawing } from "./picture/svg.ts";
 import type { Market } from "./site.ts";
 
-/** Steps of a curve's width, which is some 500 pixels. */
+/** Horizontal steps of a curve, which is some 500 pixels wide. */
 const STEPS = 400;
-/** The least that an axis covers: half a point of noise is not to look like a crash. */
+/** The smallest range of the axis: noise of half a point must not look like a crash. */
 const LEAST_SPAN = 0.2;
 
 export interface PictureChoice {
@@ -21,8 +21,8 @@ export interface PictureChoice {
 }
 
 /**
- * A market as it is drawn. It changes with a trade, with the market's state and with each full hour, so that requests in
- * between find the same picture.
+ * The data of a market's picture. It changes with a trade, with the market's state and with each full hour; requests in
+ * between get the same picture.
  */
 export function marketDrawing(
   speaker: Speaker,
@@ -64,14 +64,14 @@ export function marketDrawing(
   };
 }
 
-/** The corners of a step curve: repeats, and what lies within one step of the width, are left out. */
+/** The corners of a step curve, without repeats and without changes inside one horizontal step. */
 function curveOf(prices: WireResult<"getMarketHistory">): Drawing["curve"] {
   const start = Date.parse(prices[0]?.t ?? "");
   const end = Math.ceil((Date.parse(prices.at(-1)?.t ?? "") + 1) / HOUR_MS) * HOUR_MS;
   const byStep = new Map(
     prices.map(({ t, yes }, index) => {
       const step = Math.round(((Date.parse(t) - start) / (end - start)) * STEPS);
-      // The price of this moment stands at the end, wherever in its hour the moment lies.
+      // The current price is at the end, at any minute of its hour.
       return [index > 0 && index === prices.length - 1 ? STEPS : step, yes];
     }),
   );
@@ -79,7 +79,7 @@ function curveOf(prices: WireResult<"getMarketHistory">): Drawing["curve"] {
   return corners.filter(([, yes], index) => index === 0 || yes !== corners[index - 1]?.[1]);
 }
 
-/** Whole steps of ten points around the prices, within 0 and 1. */
+/** Whole steps of ten points around the prices, between 0 and 1. */
 function axisFor(prices: readonly number[]): { top: number; bottom: number } {
   const [low, high] = [Math.min(...prices), Math.max(...prices)];
   const middle = (low + high) / 2;
