@@ -14,7 +14,7 @@ interface FaultFacts {
 }
 
 /**
- * Every refusal pmctl knows. The code travels in the `Error-Code` header and decides both the HTTP status
+ * Every refusal pmctl knows; `contract/fault-remedies.ts` says what ends each. The code travels in the `Error-Code` header and decides both the HTTP status
  * and the exit code of the command line; the message is public and must never carry a URL, SQL or a key.
  * Its values are literals, or the widget's bundle would contain the table although the widget reads none of it.
  */
@@ -30,7 +30,7 @@ const FAULTS = {
     status: 401,
     exit: 4,
     meaning: "the signature, its time or the tenant is not right",
-    next: "pmctl webhook verify --help",
+    next: "pmctl audit security; pmctl webhook verify --help",
   },
   FORBIDDEN: { status: 403, exit: 4, meaning: "this needs an admin key" },
   SCOPE_REQUIRED: {
@@ -119,6 +119,12 @@ const FAULTS = {
     status: 500,
     exit: 9,
     meaning: "the database cannot be reached; nothing was done",
+    next: "pmctl doctor",
+  },
+  TOKEN_KEYS_UNAVAILABLE: {
+    status: 500,
+    exit: 9,
+    meaning: "the key set that checks user tokens cannot be read; nothing was done",
     next: "pmctl doctor",
   },
   OUTCOME_UNKNOWN: { status: 500, exit: 9, meaning: "it may or may not be done: repeat with the same Idempotency-Key" },

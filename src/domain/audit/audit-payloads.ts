@@ -3,36 +3,63 @@ import type { HedgeRef } from "../market/hedge.ts";
 import type { HoldReason } from "../market/hold.ts";
 import type { MarketKind } from "../market/market-makers.ts";
 import type { Side } from "../market/pool.ts";
-import type { PolicyField } from "../policy/fields.ts";
-import type { Policy } from "../policy/policy.ts";
 import type { KycStatus, TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
+import type {
+  AcceptedRollback,
+  Assessment,
+  CreatedKey,
+  PaymentConflict,
+  PolicyChanges,
+  ResolutionEvidence,
+  Restore,
+  StatedKeys,
+  StatedTenant,
+  WalletCredit,
+  WalletDebit,
+  WithdrawalStep,
+} from "./audit-shapes.ts";
 
 /**
  * The payload of each type of audit entry; a new type is a line here, and writers and readers are typed from it.
  * Amounts are decimal texts of dollars, instants ISO 8601. All are types, not interfaces, so that the compiler knows them to be plain JSON.
+ * A field without a comment means what the last type before it with that field says; their shapes are in `audit-shapes.ts`.
  */
 export type AuditPayloads = {
   /** A market takes trades from now on. By the apply of its file, or by an operator. */
   "market.created": {
+    /** The market's identifier. */
     marketId: string;
+    /** What traders answer with Yes or No. */
     question: string;
+    /** The category that the market is listed under. */
     category: string;
+    /** The market maker. */
     kind: MarketKind;
+    /** The first price of Yes, 0 to 1. */
     p0: string;
+    /** When trading ends. */
     closeAt: string;
+    /** What decides the outcome, such as a feed. */
     resolutionRef: string;
     /** The rules and other words that traders read with the market. */
     meta: Json;
+    /** What the treasury put behind the market. */
     liquidity: string;
     /** The market's key in the tenant's files. */
     key: string | undefined;
+    /** What the feed must show for Yes to win; absent where no feed decides. */
     terms: Json | undefined;
   };
   /** The files took over a market that was made otherwise, under this key, whether or not it had one. By an apply. */
   "market.imported": { marketId: string; key: string };
   /** The market has another key in the tenant's files. By an apply. */
-  "market.moved": { marketId: string; from: string; key: string };
+  "market.moved": {
+    marketId: string;
+    /** The key that it had. */
+    from: string;
+    key: string;
+  };
   /** The market takes no trades until it is resumed. By an operator. */
   "market.suspended": { marketId: string };
   /** The market takes trades again. By an operator. */
@@ -42,96 +69,105 @@ export type AuditPayloads = {
   /** The winners were paid, and what was left went back to the treasury. By the oracle or an operator. */
   "market.settled": {
     marketId: string;
+    /** The side that won. */
     outcome: Side;
     /** How many winners were paid. */
     payouts: number;
+    /** What they were paid in all. */
     paid: string;
+    /** What went back to the treasury. */
     returned: string;
+    /** What went back less the liquidity: negative where the house lost. */
     houseResult: string;
   };
   /** The oracle leaves the settlement to a person. By the oracle. */
-  "oracle.held": { marketId: string; reason: HoldReason; detail: string };
+  "oracle.held": {
+    marketId: string;
+    /** Why, as a word of a closed list. */
+    reason: HoldReason;
+    /** The figures behind it, in words. */
+    detail: string;
+  };
   /** What the oracle found, just before it settles. By the oracle. */
   "oracle.resolved": ResolutionEvidence & { marketId: string; outcome: Side };
   /** Shares were bought or sold. By the user, or by an operator on the user's behalf. */
   "trade.executed": {
+    /** The trade's identifier. */
     tradeId: string;
     marketId: string;
+    /** The user's identifier, the `sub` of its token. */
     userId: string;
+    /** The side that the shares are of. */
     side: Side;
-    /** Only in a sale, with what the shares had cost. */
+    /** Of a sale only. */
     action?: "sell" | undefined;
+    /** Of a sale only: what the sold shares had cost. */
     cost?: string | undefined;
+    /** The leveraged position elsewhere that the trade hedges: symbol, direction, notional in cents, reference. */
     hedgeRef?: HedgeRef | undefined;
+    /** What a purchase cost with its fee, or what a sale brought before its fee. */
     amount: string;
+    /** The fee within the amount. */
     fee: string;
     /** What the user's token claimed, where the policy asks for a jurisdiction and the identity check named none. */
     jurisdiction?: string | undefined;
+    /** How many shares were bought or sold. */
     shares: string;
+    /** The price of Yes after the trade, 0 to 1. */
     yesPriceAfter: string;
   };
   /** An identity check changed what a user may do. By the provider, or by an operator in its place. */
   "kyc.updated": {
     userId: string;
+    /** What came of the check; `review` waits for a person. */
     status: KycStatus;
+    /** The identity provider. */
     provider: string;
+    /** When the provider made the check. */
     verifiedAt: string;
+    /** The place that the check named, such as `DE` or `US-NY`. */
     jurisdiction: string | undefined;
-    /** Of a failure that counts although it is dated before the passed check on record: its own time. */
+    /** Of a failure that counts although it is dated before the passed check on record: its own time. `verifiedAt` is the passed one's. */
     datedAt?: string;
   };
   /** A check with a status that is neither passed nor a refusal; or one passed shortly before a failure, which stands. By the provider. */
-  "kyc.unrecognised": { userId: string; status: string; provider: string; verifiedAt: string };
+  "kyc.unrecognised": {
+    userId: string;
+    /** The status in the provider's word. */
+    status: string;
+    provider: string;
+    verifiedAt: string;
+  };
   /** A user answered the suitability assessment. By the user, or by an operator on the user's behalf. */
-  "suitability.submitted": {
-    userId: string;
-    assessmentId: string;
-    answers: Record<string, number>;
-    score: number;
-    passed: boolean;
-    submittedAt: string;
-  };
+  "suitability.submitted": Assessment;
   /** A user may not trade any more, or may again. By an operator. */
-  "user.restricted": { userId: string; restricted: boolean; state: TraderState };
-  /** A user signed out: `sha256` is of what the token's signature covers, and it has expired `until` then. By the user. */
-  "session.ended": { userId: string; sha256: string; until: string };
+  "user.restricted": {
+    userId: string;
+    /** Whether the user may not trade. */
+    restricted: boolean;
+    /** The user's state from then on. */
+    state: TraderState;
+  };
+  /** A user signed out. By the user. */
+  "session.ended": {
+    userId: string;
+    /** SHA-256 of what the token's signature covers. */
+    sha256: string;
+    /** When the token has expired. */
+    until: string;
+  };
   /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
-  "session.revoked": { userId: string; revokeBefore: string };
+  "session.revoked": {
+    userId: string;
+    /** That instant. */
+    revokeBefore: string;
+  };
   /** Money went into a wallet. By a payment provider, or by an operator. */
-  "wallet.credited": {
-    /** Of an operator's credit, which has no reference of a payment. */
-    creditId?: string;
-    userId: string;
-    amount: string;
-    /** The part of the amount that paid what the user owed. */
-    receivable?: string | undefined;
-    txRef?: string;
-    provider: string;
-    /** Why, unless it is a plain deposit. */
-    cause?: string | undefined;
-  };
+  "wallet.credited": WalletCredit;
   /** Money was taken out of a wallet, such as after a dispute. By a payment provider, or by an operator. */
-  "wallet.debited": {
-    /** Of an operator's debit, which has neither a reference of a payment nor a cause but the operator's reason. */
-    debitId?: string;
-    userId: string;
-    amount: string;
-    /** The part of the amount that the wallet did not hold: the user owes it. */
-    receivable: string;
-    txRef?: string;
-    provider: string;
-    cause?: string;
-  };
+  "wallet.debited": WalletDebit;
   /** A payment that moved nothing, because it contradicts what is on record. By a payment provider. */
-  "payment.conflict": {
-    provider?: string;
-    txRef: string;
-    problem?: string;
-    userId?: string | undefined;
-    amount?: string;
-    creditedUserId?: string;
-    creditedAmount?: string;
-  };
+  "payment.conflict": PaymentConflict;
   /** The amount is set aside until an operator decides. By the user, or by an operator on the user's behalf. */
   "withdrawal.requested": WithdrawalStep;
   /** The amount left the ledger: it is to be paid out. By an operator. */
@@ -140,20 +176,26 @@ export type AuditPayloads = {
   "withdrawal.rejected": WithdrawalStep;
   /** Limits were changed live, or an override ended. By an operator, or by the oracle's sweep. */
   "policy.updated": {
+    /** Each changed field with its value before and after. */
     changes: PolicyChanges;
     /** When an override ends by itself. */
     until?: string;
+    /** Fields whose override ended. */
     overridesEnded?: string[];
+    /** The tenant's settings from then on. */
     state: StatedTenant;
   };
   /** The tenant is what its files say. By the operator who applied or rolled back. */
   "config.applied": {
     /** SHA-256 of the tenant file. */
     sha256: string;
+    /** The git commit of the files; absent outside of git. */
     gitCommit: string | undefined;
     /** The whole policy at the first apply, changes later. */
     policy: Json;
+    /** What the apply moved into the treasury. */
     capitalAdded: string;
+    /** The tenant file, without its secrets. */
     document: Json;
     /** The entry that a rollback took the document from, instead of the file. */
     rollbackTo: number | undefined;
@@ -164,65 +206,50 @@ export type AuditPayloads = {
     state: StatedTenant;
   };
   /** No apply and no rollback until then; a later entry of either type replaces it. By an operator. */
-  "config.frozen": { until: string };
-  /** The freeze was lifted; it would have ended `until` then. By an operator. */
-  "config.unfrozen": { until: string };
+  "config.frozen": {
+    /** When the freeze ends by itself. */
+    until: string;
+  };
+  /** The freeze was lifted. By an operator. */
+  "config.unfrozen": {
+    /** When it would have ended. */
+    until: string;
+  };
   /** A value of an API key works from now on. By an operator, or by an apply. */
   "key.created": CreatedKey & {
+    /** Every value that the entry changes, as it stands from then on. */
     keys: StatedKeys;
+    /** Whether the value replaces older ones of the key. */
     replaces?: true;
     /** When the replaced values end. */
     oldUntil?: string | null;
   };
   /** A value of an API key works no longer. By an operator, or by an apply. */
-  "key.revoked": { name: string; type: KeyType; keys: StatedKeys; replaced?: true };
+  "key.revoked": {
+    name: string;
+    type: KeyType;
+    keys: StatedKeys;
+    /** Whether a new value took its place. */
+    replaced?: true;
+  };
   /** The ledger was compared with its log. By an operator, or by the server's regular check. */
-  "reconcile.run": { ok: boolean; discrepancy: string };
+  "reconcile.run": {
+    /** Whether the ledger agrees with its log. */
+    ok: boolean;
+    /** By how much the money is off. */
+    discrepancy: string;
+  };
   /** A log that was set back goes on without its lost entries. By an operator at the database. */
-  "rollback.accepted": { anchorSeq: number; anchorHash: string; headSeq: number; headHash: string; lost: number };
-  /** An entry stays as it is; `seq` is where the recomputation of the log found these. By an operator at the database. */
-  "finding.accepted": { seq: number; findings: string[] };
-  /** The database is a restored backup, which ends at `seq`. By an operator at the database. */
-  "database.restored": { seq: number; hash: string; created: string; keptAs: string | null; sha256: string };
-};
-
-/** What an oracle's outcome rests on. Numbers in it are decimal texts. */
-export type ResolutionEvidence = {
-  ref?: string | undefined;
-  price?: string | undefined;
-  strike?: string | undefined;
-  [more: string]: Json | undefined;
-};
-
-type WithdrawalStep = { withdrawalId: string; userId: string; amount: string };
-
-/** The changed policy fields. */
-export type PolicyChanges = { [field: string]: { from: Json; to: Json } };
-
-/** The whole tenant's row, with the SHA-256 of its document instead of the document. */
-export type StatedTenant = {
-  policy: Policy;
-  overrides: { field: PolicyField; value: Json; until: string }[];
-  policyUpdatedAt: string;
-  kycRequired: boolean;
-  liquidity: string;
-  capital: string;
-  document: string;
-};
-
-/** A new or changed value of a key, named by its hash. */
-export type CreatedKey = {
-  name: string;
-  type: KeyType;
-  sha256: string;
-  scopes: string[];
-  from: string[];
-  expiresAt: string | null;
-};
-
-/** Every key value that an entry changes, by its hash, as it stands from then on. */
-export type StatedKeys = {
-  [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null; leaked?: true };
+  "rollback.accepted": AcceptedRollback;
+  /** An entry stays as it is, though the recomputation of the log would have decided otherwise. By an operator at the database. */
+  "finding.accepted": {
+    /** The number of that entry. */
+    seq: number;
+    /** What would have been otherwise, in words. */
+    findings: string[];
+  };
+  /** The database is a restored backup. By an operator at the database. */
+  "database.restored": Restore;
 };
 
 export type AuditType = keyof AuditPayloads;
