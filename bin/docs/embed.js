@@ -69,6 +69,7 @@ ${select("consent", "Storage", [
   ["false", "none"],
 ])}</form>
 <p id="missing" role="status" hidden>Choose two markets to compare.</p>
+<p id="unknown" role="status" hidden>No market has this id.</p>
 <section aria-labelledby="snippet-title"><h3 id="snippet-title">Paste this</h3>
 ${codeBlock("", "the snippet", 'id="snippet" data-pm="configured"')}
 <p class="soft">A page with a Content-Security-Policy has to allow:</p>${codeBlock("", "what the page's policy allows", 'id="snippet-policy"')}

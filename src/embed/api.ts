@@ -15,7 +15,7 @@ export class Refused extends Error {
   }
 }
 
-/** After these the same request may be answered soon; after any other refusal it is refused again. */
+/** After these the same request may succeed soon; after any other refusal it fails again. */
 const PASSING: readonly string[] = [
   "UNREACHABLE",
   "RATE_LIMITED",
@@ -26,16 +26,16 @@ const PASSING: readonly string[] = [
   "INTERNAL",
 ];
 
-export function isPassing({ code }: Refused): boolean {
+export function isPassing({ code }: Pick<Refused, "code">): boolean {
   return PASSING.includes(code);
 }
 
 /**
- * Reads until it is answered: a server that cannot be reached, or that is asked too often, is asked again after a pause.
- * @param pauses ended from outside, to try at once
- * @param onPause told of each failure, and when the next attempt comes
- * @returns undefined once it is no longer wanted, so that a late answer never replaces a newer one
- * @throws Refused where trying again is useless
+ * Reads until the server answers: after a refusal that passes, it pauses and asks again.
+ * @param pauses can be ended from outside, to try at once
+ * @param onPause receives each failure, and when the next attempt comes
+ * @returns undefined once the read is no longer wanted, so that a late answer never replaces a newer one
+ * @throws Refused where another attempt is useless
  */
 export async function readAtLast<Result>(
   read: () => Promise<Result>,
@@ -63,7 +63,7 @@ const TIMEOUT_MS = 15_000;
 export class Api {
   readonly apiKey: FrameData["apiKey"];
   readonly clock: ServerClock;
-  /** Told of each new token. */
+  /** Called after each change of the token. */
   onToken = (): void => {};
   #token: string | null = null;
 
@@ -81,9 +81,9 @@ export class Api {
     this.onToken();
   }
 
-  /** What a document of this view would be made with. */
+  /** The data of a document of this view. */
   async view(view: FrameData["view"], query: URLSearchParams): Promise<FrameData> {
-    // What a portfolio shows is read with its user's token; of its document there is nothing that a list's does not have.
+    // A portfolio is read with its user's token; the rest of its document equals a list's.
     const path = view === "portfolio" ? "markets" : view;
     const data = await this.#send<FrameData>(`/embed/data/${path}?${query}`, {});
     return { ...data, view };
@@ -98,14 +98,14 @@ export class Api {
     return this.#sendAsUser("/embed/data/portfolio");
   }
 
-  /** @param key the same for each attempt at the same write, so that none of them can happen twice */
+  /** @param key the same for each attempt at one write, so that the write executes once */
   post<Result>(path: string, input: object, key?: string): Promise<Result> {
     return this.#sendAsUser(path, input, key === undefined ? {} : { "idempotency-key": key });
   }
 
   /**
-   * An answer to a user who has left meanwhile is not for the next one, nor for a page without one: neither it nor its
-   * refusal ever comes.
+   * After a user has left, neither the answer to their request nor its refusal ever comes: it must not reach the next user, nor
+   * a page without one.
    * @param body makes it a POST
    */
   async #sendAsUser<Result>(path: string, body?: object, more: Record<string, string> = {}): Promise<Result> {
@@ -155,7 +155,7 @@ function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
   }
 }
 
-/** The user that a token names; the token itself where it names none, null without one. */
+/** The user that a token names, or the token itself where it names none; null without a token. */
 export function userOf(token: string | null): string | null {
   if (token === null) return null;
   const { sub } = claimsOf(token);

@@ -1,3 +1,5 @@
+import { isPassing } from "./api.ts";
+import { warn } from "./host/warn.ts";
 import {
   type Brand,
   CHANNEL,
@@ -16,13 +18,13 @@ export interface BridgeHandlers {
   /** A token from the host page, null when no user is signed in there. Never called where trading is not allowed. */
   onToken(token: string | null): void;
   onTheme(theme: Theme): void;
-  /** The page wants its own look; null for the tenant's again. Not checked: the page may send anything. */
+  /** The page's brand, unchecked: the page may send anything. null restores the tenant's look. */
   onBrand?(brand: Brand | null): void;
   /** The page wants this frame to show something else. */
   onUpdate?(shown: Shown): void;
 }
 
-/** The frame's end of the conversation with the page around it. */
+/** The frame's side of the messages between it and the page around. */
 export interface Bridge {
   /** Whether the page around may trade here. */
   readonly mayTrade: boolean;
@@ -30,16 +32,16 @@ export interface Bridge {
   readonly signsIn: boolean;
   needToken(reason: "start" | "expiring" | "refused"): void;
   tell<Name extends EventName>(name: Name, detail: EventDetails[Name]): void;
-  /** Asks the page to bring the frame's top into sight, or the reader back to where they were before it did. */
+  /** Asks the page to scroll to the frame's top, or back to the reader's place before that. */
   scroll(to: "top" | "back"): void;
 }
 
-/** After the last touch or key of a person, for so long nothing of the page moves because the frame got smaller. */
+/** For so long after the last touch or key of a person, the frame does not shrink. */
 const BUSY_MS = 4000;
 
 /**
- * Speaks with the page that the loader named, and with no other: a message counts only when it comes from the window
- * around this one and from that origin. Where trading is not allowed, a token is neither asked for nor looked at.
+ * Exchanges messages with the page that the loader named, and with no other: a message counts only if its source is the parent
+ * window and its origin is that page's. Where trading is not allowed, the frame neither asks for a token nor reads one.
  */
 export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge {
   const query = new URLSearchParams(location.search);
@@ -50,7 +52,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
   const send = (message: FrameMessage): void => {
     if (!isFramed) return;
     const envelope: Envelope<FrameMessage> = { channel: CHANNEL, id, ...message };
-    // If the page around is of another origin than the loader stated, the browser delivers nothing.
+    // If the parent has another origin than the loader stated, the browser delivers nothing.
     window.parent.postMessage(envelope, host);
   };
 
@@ -72,9 +74,14 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
     mayTrade,
     signsIn: query.get("signIn") !== "0",
     needToken: (reason) => send({ type: "token-needed", reason }),
-    tell: (name, detail) => send({ type: "event", name, detail }),
+    tell(name, detail) {
+      // The page's author has to mend what does not pass by itself.
+      if ("code" in detail && (name === "error" || detail.code === "USER_REQUIRED") && !isPassing(detail))
+        warn(detail.code, detail.message);
+      send({ type: "event", name, detail });
+    },
     scroll(to) {
-      // The way back may lead further down than the page is long before the frame has its height again.
+      // The reader's place may lie beyond the page's end until the frame has its full height again.
       if (to === "back") tellHeight();
       send({ type: "scroll", to });
     },
@@ -86,7 +93,7 @@ function viewOf(path: string): Shown["view"] {
   return VIEWS.find((view) => path.endsWith(`/${view}`)) ?? "markets";
 }
 
-/** An update's contents, without what cannot be shown. */
+/** The valid fields of an update. */
 function shownBy({ view, marketId, marketIds, locale }: Partial<Shown>): Shown {
   return {
     view: VIEWS.find((one) => one === view) ?? "markets",
@@ -97,8 +104,8 @@ function shownBy({ view, marketId, marketIds, locale }: Partial<Shown>): Shown {
 }
 
 /**
- * Tells the height of the document whenever it changes, and once more when the person in it has come to rest.
- * @returns tells it now
+ * Reports the document's height whenever it changes, and once more when the person in it rests.
+ * @returns reports it now
  */
 function watchHeight(tell: (height: number, busy: boolean) => void): () => void {
   let last = 0;

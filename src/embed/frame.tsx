@@ -20,7 +20,7 @@ import { PortfolioView } from "./views/portfolio-view.tsx";
 import { useSecondsUntil } from "./views/problem.tsx";
 import { sayWords, wordsForReading } from "./words.ts";
 
-/** The document's one script: shows what its first data say, and whatever the reader and the page around want after it. */
+/** The document's one script: shows its first data, and then what the reader and the page around ask for. */
 function Frame({ first }: { first: FrameData }) {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "auto");
   const [brand, setBrand] = useState<Brand | null>(null);
@@ -101,8 +101,8 @@ function Logo({ logo }: { logo: LogoOf | undefined }) {
 }
 
 /**
- * The document shows only images whose server lets other origins embed them. Some say so by CORS instead of by
- * `Cross-Origin-Resource-Policy`, which counts when they are asked that way.
+ * The document shows only images whose server lets other origins embed them. A server that allows it by CORS, not by
+ * `Cross-Origin-Resource-Policy`, has to be asked by CORS.
  */
 function askWithCors({ currentTarget: image }: { currentTarget: HTMLImageElement }): void {
   if (image.crossOrigin !== null) return;

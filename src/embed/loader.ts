@@ -20,13 +20,13 @@ function embed(selector: string | Element, options: EmbedOptions = {}): Embed {
     if (!(place instanceof Element)) throw new Error(`nothing on this page matches ${String(selector)}`);
     return mountAt(place, options ?? {});
   });
-  return made ?? { ...NOTHING };
+  return made ?? NOTHING;
 }
 
 const api: PredictionMarkets = Object.freeze({
   embed,
   mount: embed,
-  unmount: (element: Element) => element instanceof Element && unmountAt(element),
+  unmount: unmountAt,
   version: PMCTL_VERSION,
 });
 // Reflect.set does not throw where the page has frozen that name; an assignment would.

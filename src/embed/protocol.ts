@@ -49,7 +49,7 @@ export type ActionName = (typeof ACTIONS)[number];
 export interface Action {
   /** What the user needs: to sign in, to be verified, to pay in, to answer the questions of suitability. */
   name: ActionName;
-  /** The market that they were about to trade, if any. */
+  /** The market that the user was about to trade, if any. */
   marketId?: string;
 }
 interface ActionDetail {
@@ -58,17 +58,17 @@ interface ActionDetail {
 
 /** What `onEvent` is told, by name. */
 export interface EventDetails {
-  /** The widget shows its contents; `mayTrade` says whether this page may let its readers trade. */
+  /** The widget shows its contents. `mayTrade` says whether readers can trade on this page. */
   ready: { view: View; mayTrade: boolean };
-  /** At first, and whenever the frame shows something else. */
+  /** The frame shows its first contents, or something else than before. */
   view: { view: View; marketId?: string };
-  /** The user asks for a price, and sees what is told here. Money in dollars, prices and chances from 0 to 1. */
+  /** The user asked for a price and sees this quote. Money in dollars, prices and chances from 0 to 1. */
   quote: QuoteDetail;
-  /** The user asks for a trade at what was shown, or better. */
+  /** The user confirmed the quote. The trade executes at its terms or better. */
   confirm: QuoteDetail;
   /** A trade was made. */
   trade: TradeDetail;
-  /** Something that the user may not do, or that cannot be done now: a code of the API, and at which stage. */
+  /** The service refused something to the user: `code` of the API, and at which `stage`. */
   refused: { code: string; message: string; marketId?: string; stage: "before" | "quote" | "trade" };
   /** The user wants to sign in. */
   signin: ActionDetail;
@@ -78,9 +78,9 @@ export interface EventDetails {
   deposit: ActionDetail;
   /** The user has to answer the questions of suitability first. */
   suitability: ActionDetail;
-  /** The widget cannot do its work; `retryInMs` says when it tries again by itself. */
+  /** The widget cannot do its work. `retryInMs` says when it tries again by itself. */
   error: { code: string; message: string; retryInMs?: number };
-  /** CSS pixels of what the frame shows. */
+  /** The height of the contents in CSS pixels. */
   height: { height: number };
 }
 export type EventName = keyof EventDetails;
@@ -91,13 +91,13 @@ export type EmbedEvent = { [Name in EventName]: { name: Name; detail: EventDetai
 export interface Brand {
   /** By token: `background`, `surface`, `text`, `muted`, `border`, `accent`, `onAccent`, `yes`, `onYes`, `no`, `onNo`. */
   colors?: Record<string, string | { light: string; dark: string }>;
-  /** The name of a font that readers have, or that the address (woff2) of the tenant's own host brings. */
+  /** A font that readers have, or that `url` loads: woff2, from the host of the tenant's own font. */
   font?: { family: string; url?: string };
-  /** CSS pixels, 0 to 32. */
+  /** Radius of corners in CSS pixels, 0 to 32. */
   radius?: number;
-  /** How closely things stand. */
+  /** Space between elements. */
   density?: "comfortable" | "compact";
-  /** What Yes and No are called, or that by language. */
+  /** Names of Yes and No, one for all languages or one for each. */
   words?: { yes?: string | Record<string, string>; no?: string | Record<string, string> };
 }
 

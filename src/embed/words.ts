@@ -4,7 +4,7 @@ import type { Speaker, Values } from "../locales/speaker.ts";
 import { isPassing, type Refused } from "./api.ts";
 import type { ActionName } from "./protocol.ts";
 
-/** What the widget offers and the host page carries out: the name of the event that tells the page. */
+/** An action that the widget offers and the page around carries out: the name of its event. */
 export type Offer = ActionName;
 
 /** A refusal explained to a trader, and what the page can offer to do about it. */
@@ -36,7 +36,7 @@ const WORDS: Record<string, Words> = {
   MARKET_NOT_FOUND: { key: "refusal.noMarket" },
   KYC_REQUIRED: { key: "refusal.identity", offer: "verify" },
   ACCOUNT_RESTRICTED: { key: "refusal.restricted" },
-  // A residence that is not on record is refused like one where trading is not allowed; the identity check names it.
+  // An unknown residence is refused like a blocked one; the identity check supplies it.
   JURISDICTION_BLOCKED: { key: "refusal.jurisdiction", offer: "verify" },
   SUITABILITY_REQUIRED: { key: "refusal.suitability", offer: "suitability" },
   INSUFFICIENT_FUNDS: { key: "refusal.funds", offer: "deposit" },
@@ -59,13 +59,13 @@ const WORDS: Record<string, Words> = {
   INTERNAL: { key: "refusal.internal" },
 };
 
-/** A limit's message states the limit, and words in the reader's language need the number. */
+/** The limit within the server's message: words in the reader's language need the number. */
 const LIMIT = /(\d+(?:\.\d+)?) USD/;
 
-/** After these a trade may have happened: only the same trade, with the same key, may be tried again. */
+/** After these a trade may have executed: only the same trade may follow, under the same key. */
 const UNSURE: readonly string[] = ["OUTCOME_UNKNOWN", "UNREACHABLE", "INTERNAL", "DATABASE_UNAVAILABLE"];
 
-/** Refused before the trade was looked at: about an earlier attempt at it they say nothing. */
+/** Refused before the server read the trade: these say nothing about an earlier attempt at it. */
 const AT_THE_DOOR: readonly string[] = [
   "RATE_LIMITED",
   "OVERLOADED",
@@ -75,7 +75,7 @@ const AT_THE_DOOR: readonly string[] = [
   "STANDBY_REQUIRED",
 ];
 
-/** Refusals of who the user is: they hold for every order, until something about the user changes. */
+/** Refusals of the user: they hold for every order until something about the user changes. */
 const OF_THE_USER: readonly string[] = [
   "KYC_REQUIRED",
   "ACCOUNT_RESTRICTED",
@@ -83,7 +83,7 @@ const OF_THE_USER: readonly string[] = [
   "SUITABILITY_REQUIRED",
 ];
 
-/** Where a reader can do what this page does not let them. */
+/** The site where a reader can do what this page does not allow. */
 export function wordsOfElsewhere({ name, tradeAt }: FrameData, key: "ticket.lookOnly" | "portfolio.elsewhere"): Words {
   return tradeAt === null ? { key: "ticket.lookHere" } : { key, values: { name }, href: tradeAt };
 }
@@ -101,7 +101,7 @@ export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
   return { text, ...words, ...(retryAfterSec > 0 ? { waitSec: retryAfterSec } : {}) };
 }
 
-/** The words for a reading that is tried again by itself; nothing was sent that could happen twice. */
+/** The words for a read, which is repeated by itself because it changes nothing. */
 export function wordsForReading(refused: Refused): Words {
   if (!isPassing(refused)) return wordsFor(refused);
   const isBusy = refused.code === "RATE_LIMITED" || refused.code === "OVERLOADED";

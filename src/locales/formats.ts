@@ -9,7 +9,7 @@ export interface Formats {
   dollarsOfMicro(micro: bigint): string;
   /** Without cents, for amounts that have none. */
   wholeDollars(usd: number): string;
-  /** Short from a thousand on, such as $1.2K. */
+  /** From a thousand on without cents, and short where the language has a short form, such as $1.2K. */
   volume(usd: number): string;
   /** With a sign, unless it is shown as zero. */
   signed(usd: number): string;
@@ -54,6 +54,10 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const usd = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
   const dollars = number(usd);
   const compact = number({ ...usd, notation: "compact", maximumFractionDigits: 1 });
+  const wholeDollars = number({ ...usd, maximumFractionDigits: 0 });
+  const short = new Intl.NumberFormat(tag, { notation: "compact" });
+  // German has no short form of a thousand.
+  const isShort = (value: number): boolean => short.formatToParts(value).some(({ type }) => type === "compact");
   const withSign = number({ ...usd, signDisplay: "always" });
   const percent = number({ style: "percent", maximumFractionDigits: 0 });
   const tenths = number({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -68,8 +72,8 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     decimal: (text) => exactDecimal.format(text as Intl.StringNumericLiteral),
     dollars,
     dollarsOfMicro: (micro) => dollars(Number(micro) / 1e6),
-    wholeDollars: number({ ...usd, maximumFractionDigits: 0 }),
-    volume: (value) => (value < 1000 ? dollars(value) : compact(value)),
+    wholeDollars,
+    volume: (value) => (value < 1000 ? dollars(value) : (isShort(value) ? compact : wholeDollars)(value)),
     signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),
     shares: number({ maximumFractionDigits: 2 }),
     percent,

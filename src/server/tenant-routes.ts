@@ -63,7 +63,9 @@ function readerRoutes(
   const assets = readAssets();
   const { languages = new Languages({ words: options.theme?.words }) } = options;
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const tradeAt = playground ? "/playground" : options.allowedOrigins.find((origin) => !origin.includes("*"));
+  const listed = options.allowedOrigins.find((origin) => !origin.includes("*"));
+  const tradeAt = (marketId?: string): string | undefined =>
+    playground ? `/playground${marketId ? `?${new URLSearchParams({ market: marketId })}` : ""}` : listed;
   const reader = new FrameReader(publicReads, cursors, views);
   const services = { options, assets, reader, keys: identities.keys, traders, tradeAt, languages };
   const portfolio = operationRoute("getPortfolio", routeServices);
@@ -72,7 +74,7 @@ function readerRoutes(
     ...embedRoutes(services),
     ...(stream ? [inFrame(stream, "/embed/stream")] : []),
     ...(portfolio ? [inFrame(portfolio, "/embed/data/portfolio")] : []),
-    ...marketRoutes({ ...options, languages, signInAt: tradeAt }, handlers, (id) => reader.finalValue(id)),
+    ...marketRoutes({ ...options, languages, signInAt: tradeAt }, handlers, reader),
     ...(playground ? [playgroundRoute(services, playground, readers)] : []),
   ];
 }

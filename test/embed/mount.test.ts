@@ -150,6 +150,18 @@ test("the frame grows with what it shows when asked to, and has the given height
   await close();
 });
 
+test("a wrong option is a warning in the console that names the values that it takes", async () => {
+  const { page, complaints, close } = await stage.open({ view: "market", marketId: "mkt_b" });
+  const wrong = { theme: "purple", view: "chart" };
+  for (const [name, value] of Object.entries(wrong))
+    await page.evaluate(`PredictionMarkets.embed("#m0", { ${name}: "${value}" }).destroy()`);
+  expect(complaints.filter((line) => line.includes("prediction-markets"))).toEqual([
+    "warning: prediction-markets: theme must be one of: [auto, light, dark]",
+    "warning: prediction-markets: view must be one of: [market, markets, portfolio, card, compare]",
+  ]);
+  await close();
+});
+
 test("whatever it is given, the loader throws nothing on the host's page", async () => {
   const { page, complaints, close } = await stage.open({ view: "market", marketId: "mkt_b" });
   const survived = await page.evaluate<boolean>(`(() => {
@@ -200,7 +212,7 @@ test("signing in later, another user, and signing out: the frame follows the hos
   await close();
 });
 
-test("a token is asked for again before it ends, and one that the server refuses is dropped", async () => {
+test("a token is asked for again before it ends; one that the server refuses is dropped, and the page is told", async () => {
   const now = Math.floor(Date.now() / 1000);
   const { asked, close } = await stage.open({ view: "market", token: await userToken({ exp: now + 61 }) });
   await expect.poll(asked).toBeGreaterThanOrEqual(2);
@@ -208,5 +220,8 @@ test("a token is asked for again before it ends, and one that the server refuses
   const stale = await stage.open({ view: "market", token: await userToken({ iat: now - 900, exp: now - 600 }) });
   await stale.frame.locator('[data-pm="way-out"][data-action="signin"]').waitFor();
   expect(await stale.asked()).toBe(2);
+  const refusal = { code: "USER_REQUIRED", message: "A valid user token is required", stage: "before" };
+  expect(await stale.events()).toEqual([{ name: "refused", detail: refusal }]);
+  expect(stale.complaints).toContain("warning: prediction-markets: USER_REQUIRED: A valid user token is required");
   await stale.close();
 });

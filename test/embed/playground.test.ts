@@ -73,6 +73,23 @@ test("alice trades in the widget, bob moves her price from the page around, and 
   await close();
 });
 
+test("a market's page leads to the playground with this market, and its preview does too", async () => {
+  const { page, close } = await openPage(browser);
+  await page.goto(`${tenant.url}/m/mkt_3`);
+  await page.frameLocator(".widget iframe").getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${tenant.url}/playground?market=mkt_3`);
+  await page
+    .frameLocator("#market iframe")
+    .getByRole("heading", { name: /one euro/ })
+    .waitFor();
+  await page.goto(`${tenant.url}/docs/embed?marketId=mkt_3`);
+  const preview = page.frameLocator("#preview iframe");
+  await preview.locator("[data-pm=side-no]").click();
+  await preview.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${tenant.url}/playground?market=mkt_3`);
+  await close();
+});
+
 test("the code of each widget stands beside it, for the theme and language that are chosen", async () => {
   const { page, close } = await openPage(browser);
   await page.goto(`${tenant.url}/playground`);

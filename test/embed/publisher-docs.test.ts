@@ -64,6 +64,8 @@ describe("the configurator", () => {
     await page.locator("[name=marketId]").fill("mkt_3");
     await frame.getByRole("heading", { name: /one euro/ }).waitFor();
     await page.locator("[name=marketId]").fill("");
+    // No page of this tenant takes trades.
+    expect(await frame.locator("[data-action=signin]").count()).toBe(0);
     await page.locator("[name=theme]").selectOption("light");
     await expect.poll(() => frame.locator("html").getAttribute("data-theme")).toBe("light");
     await page.locator("[name=locale]").selectOption("de");
@@ -87,11 +89,16 @@ describe("the configurator", () => {
     expect(await snippetOn(page)).toContain('"marketIds":["mkt_1","mkt_3"]');
     expect(await page.locator("#preview iframe").count()).toBe(1);
     expect(amiss(complaints)).toEqual([]);
+    await page.locator("[name=view]").selectOption("market");
+    await page.locator("[name=marketId]").fill("mkt_none");
+    await page.getByText("No market has this id.").waitFor();
+    await page.locator("[name=marketId]").fill("mkt_3");
+    await page.getByText("No market has this id.").waitFor({ state: "hidden" });
     await close();
   });
 
   test.each(["script", "element", "iframe"])("a snippet as %s mounts on another page as it stands", async (form) => {
-    const { page, close } = await openPage(browser, { viewport: SIZES.wide });
+    const { page, complaints, close } = await openPage(browser, { viewport: SIZES.wide });
     await page.goto(`${tenant.url}/docs/embed`);
     await expect.poll(() => snippetOn(page)).not.toBe("");
     await page.locator("[name=as]").selectOption(form);
@@ -101,17 +108,19 @@ describe("the configurator", () => {
     if (form === "script")
       await expect.poll(() => policyOn.textContent()).toContain(hashOf(/<script>(.*)<\/script>/.exec(html ?? "")?.[1]));
     const policy = await policyOn.textContent();
-    const site = createServer((_, response) => {
+    const site = createServer(({ url }, response) => {
       response.writeHead(200, {
         "content-type": "text/html",
         "content-security-policy": `default-src 'none'; ${policy}`,
       });
-      response.end(`<!doctype html><title>News</title>${html}`);
+      const shown = url === "/without-script" ? html?.replace("/assets/v1/embed.js", "/assets/v1/none.js") : html;
+      response.end(`<!doctype html><title>News</title>${shown}`);
     });
     site.listen(0, "127.0.0.1");
     await once(site, "listening");
     // Another name of this machine is another site.
-    await page.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
+    const siteUrl = `http://localhost:${(site.address() as AddressInfo).port}`;
+    await page.goto(siteUrl);
     await page
       .frameLocator("iframe")
       .getByRole("heading", { name: /ounce of gold/ })
@@ -120,6 +129,8 @@ describe("the configurator", () => {
       expect(await page.evaluate("customElements.get('prediction-market').observedAttributes")).toEqual(
         await attributesTold(),
       );
+    await page.goto(`${siteUrl}/without-script`);
+    expect(complaints.filter((line) => line.startsWith("script:"))).toEqual([]);
     await close();
     site.close();
   });

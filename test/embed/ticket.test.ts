@@ -91,6 +91,7 @@ describe("what was shown, or better, or nothing", () => {
     const { page, frame, marketId } = opened;
     await page.context().setOffline(true);
     await frame.getByText(/not live since \d/).waitFor();
+    expect((await named(opened, "error")).map(({ detail }) => detail.code)).toEqual(["UNREACHABLE"]);
     await page.route("**/embed/stream*", (route) => route.abort());
     await page.context().setOffline(false);
     await ask(frame);
@@ -141,6 +142,31 @@ describe("a narrow widget of a fixed height", () => {
     expect(await frame.locator("dl.quote").innerText()).toMatch(/Fee, included\s+\$0\.25/);
     await close();
   });
+});
+
+test("a reader who signs in keeps the side and the amount, and has no sale under the finger", async () => {
+  const marketId = "mkt_entry";
+  await stage.tenant.openMarket(marketId);
+  await buyElsewhere(stage, { marketId, traderId: "usr_1", side: "yes", dollars: 5 });
+  const viewport = { width: 320, height: 900 };
+  const { page, frame, close } = await stage.open({ view: "market", marketId, autoHeight: true }, { viewport });
+  await part(frame, "side-no").click();
+  await part(frame, "amount").fill("7");
+  const signIn = part(frame, "way-out");
+  const { x = 0, y = 0, width = 0, height = 0 } = (await signIn.boundingBox()) ?? {};
+  await signIn.click();
+  await page.evaluate(`window.token = ${JSON.stringify(await userToken())}; embeds[0].refreshToken()`);
+  await frame.getByText("You hold").waitFor();
+  await part(frame, "submit").waitFor();
+  expect(await part(frame, "side-no").getAttribute("aria-pressed")).toBe("true");
+  expect(await part(frame, "amount").inputValue()).toBe("7");
+  for (const name of ["sell", "cash-out"]) {
+    const place = await part(frame, name).first().boundingBox();
+    const [left, top] = [x + width / 2 - (place?.x ?? 0), y + height / 2 - (place?.y ?? 0)];
+    const isUnder = place && left > 0 && left < place.width && top > 0 && top < place.height;
+    expect([name, isUnder]).toEqual([name, false]);
+  }
+  await close();
 });
 
 describe("a position", () => {

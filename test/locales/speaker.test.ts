@@ -53,6 +53,17 @@ describe("a speaker", () => {
   });
 });
 
+test("an amount of a thousand and more is short where the language has a short form, and has no part of a dollar elsewhere", () => {
+  const volume = (locale: keyof typeof CATALOGUES, usd: number) => speakerFor(locale, CATALOGUES[locale]).volume(usd);
+  expect([volume("en", 1234.56), volume("de", 1234.56), volume("de", 999.5), volume("de", 1_234_567)]).toEqual([
+    "$1.2K",
+    "1.235\u00a0$",
+    "999,50\u00a0$",
+    "1,2\u00a0Mio.\u00a0$",
+  ]);
+  expect(volume("ja", 1234.56)).toBe("$1,235");
+});
+
 test("an amount is read as a whole, from the left, among words that are read from the right", () => {
   const { dollars, percent } = speakerFor("ar", CATALOGUES.ar);
   expect([dollars(-6.37), percent(0.3)]).toEqual(["\u200e-6.37\u00a0$\u200e", "\u200e30%\u200e"]);

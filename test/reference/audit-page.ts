@@ -23,7 +23,7 @@ function quoted(union = ""): string {
   return [...union.matchAll(/"([^"]+)"/g)].map(([, value]) => value).join(" | ");
 }
 
-const ABOUT = `The types of entries in the audit log. ${NOTE}
+const ABOUT = `The types of entries in the audit log. \`pmctl explain audit.TYPE\` prints one. ${NOTE}
 
 An entry is \`seq\`, \`type\`, \`actor\`, \`payload\`, \`ts\`, \`keyId\` and \`hash\`; the [auditor's guide](../guides/auditor.md) checks them. Amounts are decimal texts of dollars, instants are ISO 8601. A payload may also have \`reason\`, which the operator wrote, and \`decidedAt\`, where the database's clock had stepped back.
 

@@ -36,7 +36,7 @@ export async function eventsPage(): Promise<string> {
   const live = paths["/v1/stream"].get.responses[200].content["text/event-stream"]?.example ?? "";
   return `${[
     "# Events",
-    `What receivers of webhooks and readers of the live stream get. ${NOTE} The [integrator's guide](../guides/integrator.md) has receivers in Python and Node.js.`,
+    `What receivers of webhooks and readers of the live stream get. \`pmctl explain event.TYPE\` prints a webhook. ${NOTE} The [integrator's guide](../guides/integrator.md) has receivers in Python and Node.js.`,
     "## Webhooks",
     `Each event is a POST with \`type\`, \`timestamp\` and \`data\`. ${oneLine(SCHEME)}`,
     oneLine(RETRIES),

@@ -4,7 +4,7 @@ import { ConnectionLender } from "../../src/postgres/lending.ts";
 import { Metrics } from "../../src/server/observe/metrics.ts";
 import { cell, code, NOTE, row, table } from "./markdown.ts";
 
-const ABOUT = `What \`/metrics\` of the operations listener answers, in the text format of Prometheus. ${NOTE} The [runbook](../guides/runbook.md#alerts) says which of them to watch.
+const ABOUT = `What \`/metrics\` of the operations listener answers, in the text format of Prometheus. \`pmctl explain metric.NAME\` prints one. ${NOTE} The [runbook](../guides/runbook.md#alerts) says which of them to watch.
 
 The process itself is shown by \`pmctl_process_*\` and \`pmctl_nodejs_*\`, as prom-client collects them. With \`up --shared\` a tenant's figures have the label \`tenant\`.`;
 

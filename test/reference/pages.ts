@@ -46,5 +46,5 @@ function errorsPage(): string {
       ...(next === undefined ? [] : ["", "```sh", next, "```"]),
     ].join("\n");
   });
-  return `# Errors\n\nEach code with its cause, its remedy, its HTTP status, its exit code, the [requests](api.md) that have it among their own errors, and the command that most likely helps. ${NOTE}\n\n${sections.join("\n\n")}\n`;
+  return `# Errors\n\nEach code with its cause and its remedy. Below them are its HTTP status, its exit code, the [requests](api.md) that have it among their own errors, and the command that most likely helps. \`pmctl explain error.CODE\` prints one. ${NOTE}\n\n${sections.join("\n\n")}\n`;
 }

@@ -38,7 +38,7 @@ function entriesOf(family: string): FileKey[] {
 
 /** A family as a whole, with the first sentence of its page and of each name. */
 export function familyOf(family: string): FileKey {
-  const about = textOf(family).replace(/^# .+\n\n/, "");
+  const about = plain(textOf(family).replace(/^# .+\n\n/, ""));
   const keys = entriesOf(family).map(({ path, type, description }) => entry(path, type, firstSentence(description)));
   return { ...entry(family, `${keys.length} names`, firstSentence(about)), keys };
 }

@@ -16,13 +16,15 @@ const WIDTH = 80;
 const view: View<Explained, Explained> = {
   kind: "text",
   text: ({ path, type, required, default: usual, examples, loosens, description, keys }) => {
+    const isLong = (text: string) => text.length > WIDTH;
+    const shown = examples.map((example) => JSON.stringify(example));
     const width = Math.max(0, ...keys.map((key) => key.path.length));
     const line = (name: string, text: string) => `${name.padEnd(10)}${text}`;
     return [
       line("name", path),
       line("type", `${type}${required ? ", required" : ""}`),
       ...(usual === undefined ? [] : [line("default", JSON.stringify(usual))]),
-      ...examples.map((example) => line("example", JSON.stringify(example))),
+      ...shown.filter((text) => !isLong(text)).map((text) => line("example", text)),
       ...(loosens === undefined ? [] : [line("loosens", `${loosens}; it needs --accept-loosening`)]),
       ...description.split("\n\n").flatMap((paragraph) => ["", ...wrap(paragraph, WIDTH)]),
       ...(keys.length === 0 ? [] : [""]),
@@ -30,6 +32,7 @@ const view: View<Explained, Explained> = {
         `  ${key.path.padEnd(width)}  ${key.type}`,
         ...(key.description === "" ? [] : wrap(`      ${key.description}`, WIDTH)),
       ]),
+      ...shown.filter(isLong).flatMap((text) => ["", JSON.stringify(JSON.parse(text), null, 2)]),
     ].join("\n");
   },
 };

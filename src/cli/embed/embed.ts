@@ -130,7 +130,7 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
 
 /**
  * The whole ids of markets. Whole ones are taken as they are; what no key can be is too, where the tenant cannot be asked.
- * @throws Fault as opening the tenant does, and `resolveId`
+ * @throws Fault as opening the tenant does, and `resolveId`; MARKET_NOT_FOUND
  */
 async function findMarkets(
   given: readonly string[],
@@ -141,10 +141,12 @@ async function findMarkets(
   try {
     return await withSession(options, io, (session) => {
       const api = session.api();
-      return Promise.all(given.map((text) => resolveId("market", text, api, session)));
+      return Promise.all(
+        given.map(async (text) => (await api.getMarket({ id: await resolveId("market", text, api, session) })).id),
+      );
     });
   } catch (error) {
-    const isDecided = !(error instanceof Fault) || error.code === "AMBIGUOUS" || error.code === "NOT_FOUND";
+    const isDecided = !(error instanceof Fault) || ["AMBIGUOUS", "NOT_FOUND", "MARKET_NOT_FOUND"].includes(error.code);
     if (isDecided || given.some((text) => MarketKey.safeParse(text).success || text.startsWith("@"))) throw error;
     return given;
   }

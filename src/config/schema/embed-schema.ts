@@ -94,9 +94,10 @@ const Theme = z.strictObject({
     })
     .default({})
     .describe("Names of the sides; those of the language unless given."),
-  overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).describe(
-    "What a page may set itself, by the option brand.",
-  ),
+  overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).meta({
+    description: `What a page may set itself, by the option brand: ${OVERRIDABLE.join(", ")}.`,
+    examples: [["colors", "words"]],
+  }),
 });
 
 /** What the widget shows, and to whom; only servers read it, at their start. */

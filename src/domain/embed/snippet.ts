@@ -75,7 +75,8 @@ export function writeSnippet(form: SnippetForm, terms: SnippetTerms): SnippetPar
   const options = JSON.stringify(snippetOptions(terms)).replaceAll("<", "\\u003c");
   // Of its own for each widget, so that several snippets on one page fill places of their own.
   const place = `prediction-${terms.view}-${spreadHash(options).toString(16).padStart(8, "0")}`;
-  const call = `PredictionMarkets.embed("#${place}", ${options})`;
+  // A page goes on without the script, which may not be reached.
+  const call = `window.PredictionMarkets && PredictionMarkets.embed("#${place}", ${options})`;
   return { html: [script, `<div id="${place}"></div><script>${call}</script>`], call };
 }
 

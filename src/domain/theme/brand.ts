@@ -43,7 +43,8 @@ export function applyBrand(theme: StatedTheme, brand: unknown): BrandedTheme {
   for (const [field, value] of fieldsOf(brand, "brand", refused)) {
     if (value === undefined) continue;
     const part = OVERRIDABLE.find((each) => each === field);
-    if (part === undefined) refused.push({ field: shortened(field), reason: "is nothing that a page may set" });
+    if (part === undefined)
+      refused.push({ field: shortened(field), reason: `must be one of ${OVERRIDABLE.join(", ")}` });
     else if (!theme.overridable?.includes(part)) refused.push({ field, reason: "is not in embed.theme.overridable" });
     else if (part === "colors") branded.colors = brandedColors(theme.colors ?? {}, value, refused);
     else if (part === "words") branded.words = brandedWords(theme.words, value, refused);
@@ -74,7 +75,7 @@ function brandedColors(stated: StatedColors, wanted: unknown, refused: BrandRefu
     else
       refused.push({
         field: `colors.${shortened(name)}`,
-        reason: token ? "must be a colour such as #0b5cad" : "is no colour's name",
+        reason: token ? "must be a colour such as #0b5cad" : `must be one of ${COLOR_TOKENS.join(", ")}`,
       });
   }
   const base = completeTheme({ colors: stated }).colors;

@@ -44,9 +44,8 @@ export function within(points: readonly Point[], now: number, range: Range): rea
 }
 
 /**
- * A curve in a sentence: where it is, how far it has moved, and between what it swung where that is more than its
- * beginning and end tell.
- * @param isSettled the market has its result, so that its curve is history and ends at no chance of now
+ * A curve in a sentence: its latest chance, its change, and the range of its swings where that is wider than the change.
+ * @param isSettled the market has its result, so that its last chance is past
  */
 export function summaryOf({ say, chance, moment, day }: Speaker, points: readonly Point[], isSettled = false): string {
   const [first, last] = [points[0], points.at(-1)];
@@ -67,7 +66,7 @@ export function summaryOf({ say, chance, moment, day }: Speaker, points: readonl
   return `${moved}; ${say("market.between", { low: chance(low), high: chance(high) })}.`;
 }
 
-/** As a chance is shown, so that a change is the difference of what is shown. */
+/** Rounded like the shown chance, so that a change is the difference of two shown chances. */
 const percentOf = (price: number): number => Math.round(price * 100);
 
 /**

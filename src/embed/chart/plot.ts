@@ -7,7 +7,7 @@ import { percentRange } from "./percent-range.ts";
 /** The curve of a market that is seconds old starts at the left of two minutes, and grows to the right. */
 const SHORTEST_SPAN_SEC = 120;
 const [MINUTE, HOUR, DAY, MONTH, YEAR] = [60, 3600, 86_400, 2_592_000, 31_536_000];
-/** Seconds between ticks: never less than a minute, which is what the labels can tell apart. */
+/** Seconds between ticks: at least a minute, because labels show minutes. */
 const TIME_STEPS = [
   ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
   ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
@@ -15,7 +15,7 @@ const TIME_STEPS = [
   ...[1, 2, 3, 6].map((count) => count * MONTH),
   ...[1, 2, 5, 10].map((count) => count * YEAR),
 ];
-/** The tokens have other values where one of these changes. */
+/** A change of one of these changes the values of the tokens. */
 const COLOUR_MEDIA = ["(prefers-color-scheme: dark)", "(forced-colors: active)", "print"];
 /** Outside the plot, where no cursor is drawn. */
 const OUT_OF_SIGHT = { left: -10, top: -10 };
@@ -69,7 +69,7 @@ export function drawPlot(element: HTMLElement, curves: readonly Curve[], options
   };
 }
 
-/** Curves have points at times of their own, which the library wants in one row. */
+/** Merges the times of all curves into one row, which the library needs. */
 function dataOf(curves: readonly Curve[]): uPlot.AlignedData {
   const tables = curves.map(
     ({ points }): uPlot.AlignedData => [points.map(({ t }) => t / 1000), points.map(({ yes }) => yes * 100)],
@@ -95,7 +95,7 @@ function followPage(plot: uPlot, element: HTMLElement): () => void {
   };
 }
 
-/** The style says how high it is. */
+/** The style sets the height. */
 function sizeOf({ clientWidth, clientHeight }: HTMLElement): { width: number; height: number } {
   return { width: clientWidth, height: clientHeight };
 }
@@ -109,7 +109,7 @@ function optionsFor(
   const axis = { stroke: token("--pm-muted"), font: `12px ${token("--pm-font")()}`, ticks: { show: false } };
   return {
     ...sizeOf(element),
-    // Half of a time stands to the left of its tick.
+    // Half of a label is to the left of its tick.
     padding: [8, 0, 0, 32],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8 } },
@@ -124,7 +124,7 @@ function optionsFor(
           stroke: token(color),
           width: 2,
           spanGaps: true,
-          // Forced colours and eyes that tell few colours apart know the second curve by its dashes.
+          // Dashes tell the second curve apart in forced colours and for colour-blind readers.
           ...(index > 0 && { dash: [6, 4] }),
           ...(curves.length === 1 && { fill: (plot) => fade(plot, token(color)()) }),
           points: { show: false },

@@ -11,7 +11,7 @@ class PredictionMarketElement extends HTMLElement {
     ...["market", "view", "theme", "height", "auto-height", "locale", "loading", "consent"],
   ];
   #embed: Embed | undefined;
-  /** What pages set as properties, because it is no text. */
+  /** Options that pages set as properties, because attributes hold only text. */
   readonly given: Pick<EmbedOptions, (typeof PROPERTIES)[number]> = {};
   #isChanging = false;
 
@@ -55,7 +55,7 @@ class PredictionMarketElement extends HTMLElement {
     return {
       ...Object.fromEntries(["view", "theme", "locale", "loading"].map((name) => [name, text(name)])),
       marketId: market?.[0],
-      // Two are compared.
+      // Two ids make a comparison.
       marketIds: market?.[1] ? market : undefined,
       height: height === undefined ? undefined : Number.parseInt(height, 10),
       autoHeight: isOn("auto-height"),
@@ -65,7 +65,7 @@ class PredictionMarketElement extends HTMLElement {
     };
   }
 
-  /** A property that the page set before this class was there stands on the element itself, in the way of the setter. */
+  /** A property that the page set before this class was defined is on the element itself and hides the setter. */
   #adopt(name: string): void {
     const value: unknown = Object.getOwnPropertyDescriptor(this, name)?.value;
     if (Reflect.deleteProperty(this, name) && value !== undefined) Reflect.set(this, name, value);
@@ -83,7 +83,7 @@ for (const name of PROPERTIES)
     },
   });
 
-/** Once on a page, whichever script comes first: a browser knows one class for a name. */
+/** Defines the element once, by whichever script comes first: a browser takes one class for a name. */
 export function defineElement(): void {
   if (!customElements.get(NAME)) customElements.define(NAME, PredictionMarketElement);
 }

@@ -2,28 +2,28 @@ import { reservedHeight } from "../../domain/embed/snippet.ts";
 import { MAX_HEIGHT, MIN_HEIGHT } from "../protocol.ts";
 import type { Settled } from "./options.ts";
 
-/** Without `autoHeight` or a height of the page's own. */
+/** The height where the page states neither `autoHeight` nor a height. */
 const DEFAULT_PX = 600;
 /** Heights of the last visit, by view, market and width. */
 const STORE = "prediction-markets-heights";
 const MOST_KEPT = 40;
-/** After a move to another view its height is followed for so long: the reader asked for other contents. */
+/** For so long after the reader moves to another view, the frame follows its height. */
 const FOLLOW_MS = 1500;
-/** A large blank that the reader has left alone for so long is given back even in sight. */
+/** After so long without a sign of the reader, even a large blank in sight is given back. */
 const IDLE_MS = 4000;
 const LARGE_BLANK_PX = 120;
 const SIGNS = ["scroll", "pointerdown", "keydown"];
 
 /**
- * The height of one frame in the page. It grows at once, because otherwise something would be cut off. It gives back room
- * where the reader sees nothing move, and not while they act in it; at once when they move to another view, and a large blank
- * in sight once nothing has happened for a while.
+ * The height of one frame in the page. The frame grows at once, or its contents would be cut off. It shrinks out of the reader's
+ * sight and never while they act in it. It shrinks at once when they move to another view, and by a large blank in sight after a
+ * while without a sign of them.
  */
 export class FrameHeight {
   readonly #iframe: HTMLIFrameElement;
   #settled: Settled;
   #wantedPx = 0;
-  /** The frame shows a view that the reader opened from the page's own, so its height is not kept as that one's. */
+  /** The reader opened another view than the page's, so the height is not kept for the page's view. */
   #isAway = false;
   /** By `performance.now()`. */
   #followUntilMs = 0;
@@ -34,7 +34,7 @@ export class FrameHeight {
     this.#settled = settled;
   }
 
-  /** Takes over what the page asks for, and reserves the room for it. @param place where the frame is, for its width */
+  /** Reserves the height that the page asks for. @param place around the frame, for its width */
   reserve(settled: Settled, place: Element): void {
     this.#settled = settled;
     this.#isAway = false;
@@ -52,7 +52,7 @@ export class FrameHeight {
     this.#apply(Math.max(kept ?? Math.max(heightPx ?? 0, usual), least));
   }
 
-  /** The frame says how much it needs. */
+  /** The frame reports the height of its contents. */
   want(heightPx: number, isBusy: boolean): void {
     if (!this.#settled.autoHeight || !Number.isFinite(heightPx)) return;
     this.#wantedPx = heightPx;
@@ -62,7 +62,7 @@ export class FrameHeight {
     if (!isBusy && !this.#isAway && this.#settled.consent) keep(this.#key(this.#iframe.clientWidth), heightPx);
   }
 
-  /** The reader moved between views: the frame is as high as the new one at once. @param isAway not the page's own view */
+  /** The reader moved to another view: the frame takes its height at once. @param isAway not the page's own view */
   follow(isAway: boolean): void {
     this.#isAway = isAway;
     this.#followUntilMs = performance.now() + FOLLOW_MS;
@@ -71,7 +71,7 @@ export class FrameHeight {
     this.#apply(this.#wantedPx);
   }
 
-  /** Forgets what it meant to give back. */
+  /** Cancels a pending change. */
   end(): void {
     this.#stop();
     this.#stop = () => {};
@@ -86,7 +86,7 @@ export class FrameHeight {
     this.#iframe.style.height = `${Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, heightPx))}px`;
   }
 
-  /** What lies below the fold moves unseen: as far down as that the frame may end now, and the rest as the reader scrolls. */
+  /** Shrinks the frame below the fold, which the reader does not see, and the rest as the reader scrolls. */
   #giveBack(): void {
     this.end();
     const { top, bottom, height } = this.#iframe.getBoundingClientRect();
@@ -94,7 +94,7 @@ export class FrameHeight {
     if (bottom > foldPx) this.#apply(Math.max(this.#wantedPx, Math.min(height, Math.ceil(foldPx - top))));
     if (!this.#iframe.isConnected || this.#iframe.offsetHeight <= this.#wantedPx) return;
     const again = (): void => this.#giveBack();
-    // Each sign of the reader begins the wait anew.
+    // Each sign of the reader restarts the wait.
     for (const name of SIGNS) addEventListener(name, again, { passive: true, capture: true });
     const isLarge = this.#iframe.offsetHeight - this.#wantedPx > LARGE_BLANK_PX;
     const timer = setTimeout(() => isLarge && this.#apply(this.#wantedPx), IDLE_MS);
@@ -109,7 +109,7 @@ function readKept(): Record<string, number> {
   try {
     return JSON.parse(localStorage.getItem(STORE) ?? "{}");
   } catch {
-    // Storage may be full, forbidden or another's.
+    // Storage may be full, forbidden, or written by another program.
     return {};
   }
 }

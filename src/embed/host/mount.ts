@@ -24,7 +24,7 @@ interface Mounted {
   hear(message: FrameMessage): void;
 }
 
-/** Each place keeps its widget alive: a page that throws a place away throws away everything of the widget with it. */
+/** Each place keeps its widget alive: a page that drops the place drops the widget. */
 const mounts = new WeakMap<Element, Mounted>();
 const byId = new Map<string, WeakRef<Mounted>>();
 let count = 0;
@@ -60,7 +60,7 @@ export function unmountAt(place: Element): boolean {
 function dispatch(event: MessageEvent): void {
   const message = event.data as Partial<Envelope<FrameMessage>> | null;
   if (event.origin !== ORIGIN || message?.channel !== CHANNEL) return;
-  // Any window can post to this one; only messages of our frame, while it shows our origin, count.
+  // Any window can post to this one: only messages of our frame count, while it shows our origin.
   const mounted = byId.get(String(message.id))?.deref();
   if (mounted && event.source === mounted.iframe.contentWindow) mounted.hear(message as FrameMessage);
 }
@@ -68,11 +68,11 @@ function dispatch(event: MessageEvent): void {
 function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   let options = { ...first };
   let settled = settle(options, place);
-  /** Where the frame would begin now. */
+  /** The address of the current options. */
   let address = addressOf(ORIGIN, id, settled);
   let hasSpoken = false;
   let isOver = false;
-  /** Tops of the frame in the window, as the reader left them: one for each view that was opened from another. */
+  /** The frame's top in the window before each move to another view. */
   const left: number[] = [];
   const iframe = document.createElement("iframe");
   const height = new FrameHeight(iframe, settled);
@@ -118,10 +118,10 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   const hearReady = (message: FrameMessage & { type: "ready" }): void => {
     reach.hear();
     if (message.title) iframe.title = message.title;
-    // The page may have changed its mind while the frame was loading, or since, if the frame was loaded again.
+    // The page may have changed its options while the frame was loading.
     send({ type: "theme", theme: settled.theme });
     if (settled.brand) send({ type: "brand", brand: settled.brand });
-    // A frame that was moved in the page begins with its first address again, and one that was loading heard no change.
+    // A frame that was moved in the page begins at its first address again, and a loading frame received no update.
     if (address !== iframe.src) send({ type: "update", ...shownOf(settled) });
     hasSpoken = true;
     tell("ready", { view: message.view, mayTrade: message.mayTrade });
@@ -173,10 +173,10 @@ function shownOf({ view, marketId, marketIds, locale }: ReturnType<typeof settle
   return { view, marketId, marketIds, locale };
 }
 
-/** The token of the page's `getToken`; null when it has none, or fails. */
+/** The token of the page's `getToken`; null where that answers none or fails. */
 async function askToken(options: EmbedOptions): Promise<string | null> {
   try {
-    // In a turn of its own, because the caller may still be changing what `getToken` reads.
+    // In a later turn, because the caller may still be changing what `getToken` reads.
     const token = await Promise.resolve().then(() => options.getToken?.());
     return typeof token === "string" && token !== "" ? token : null;
   } catch (error) {
@@ -185,7 +185,7 @@ async function askToken(options: EmbedOptions): Promise<string | null> {
   }
 }
 
-/** Keeps the reader's place in an article while the frame shows one thing after another. */
+/** Keeps the reader's place in an article while the frame moves between views. */
 function scroll(iframe: HTMLIFrameElement, left: number[], to: "top" | "back"): void {
   const { top } = iframe.getBoundingClientRect();
   if (to === "top") {

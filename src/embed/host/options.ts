@@ -1,5 +1,6 @@
 import { type Brand, queryOf, type Shown, THEMES, type Theme, VIEWS } from "../protocol.ts";
 import type { EmbedOptions } from "./types.ts";
+import { warn } from "./warn.ts";
 
 /** What a page asked for, checked. */
 export interface Settled extends Shown {
@@ -14,18 +15,25 @@ export interface Settled extends Shown {
 
 /** @param place whose language is the widget's, unless the page asks for another */
 export function settle(options: EmbedOptions, place: Element): Settled {
-  const marketIds = Array.isArray(options.marketIds) ? options.marketIds.map(String) : undefined;
+  // A page may pass what is no list.
+  const marketIds = options.marketIds?.map?.(String);
   const marketId = options.marketId === undefined ? undefined : String(options.marketId);
   const likely = marketIds ? "compare" : marketId ? "market" : "markets";
   const heightPx = Math.round(Number(options.height));
+  const oneOf = <Value>(name: "view" | "theme", known: readonly Value[], usual: Value): Value => {
+    const given = (options[name] as Value | undefined) ?? usual;
+    if (known.includes(given)) return given;
+    warn(`${name} must be one of`, known);
+    return usual;
+  };
   const locale = options.locale || place.closest("[lang]")?.getAttribute("lang") || document.documentElement.lang;
   return {
-    view: VIEWS.find((one) => one === options.view) ?? likely,
+    view: oneOf("view", VIEWS, likely),
     marketId,
     marketIds,
-    locale: String(locale || "") || undefined,
-    theme: THEMES.find((one) => one === options.theme) ?? "auto",
-    heightPx: Number.isFinite(heightPx) && options.height !== null ? heightPx : undefined,
+    locale: locale && String(locale),
+    theme: oneOf("theme", THEMES, "auto"),
+    heightPx: heightPx || undefined,
     autoHeight: Boolean(options.autoHeight),
     loading: options.loading === "eager" ? "eager" : "lazy",
     consent: options.consent !== false,

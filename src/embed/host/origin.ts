@@ -10,13 +10,13 @@ const script = module ? null : (document.currentScript as HTMLScriptElement | nu
 
 export const ORIGIN = new URL(module?.url ?? (script?.src || location.href), location.href).origin;
 
-/** `data-global` of the script's element: the name that the page wants to call it by. */
+/** `data-global` of the script's element: the name of the global. */
 export const GLOBAL_NAME = script?.dataset.global || "PredictionMarkets";
 
-/** Under which nonce the page's policy lets this script load more of its own origin. */
+/** The nonce by which the page's policy lets this script load more of its own origin. */
 export const NONCE = script?.nonce ?? "";
 
-/** Hands over what an `import` of this script names. */
+/** Sets the exports of this script for an `import`. */
 export function exportToModule(exports: object): void {
   if (module) module.exports = exports;
 }

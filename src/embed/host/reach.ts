@@ -1,9 +1,9 @@
 import { NONCE, ORIGIN } from "./origin.ts";
 import { hostWords } from "./words.ts";
 
-/** A frame whose document sends no message within this time after it was loaded was refused by the browser, or was not found. */
+/** A loaded frame that sends no message within this time was refused by the browser, or was not found. */
 const SILENCE_MS = 3000;
-/** A frame in sight that is not even loaded after this time is not worth an empty box any more. */
+/** A frame in sight that is not loaded after this time gives way to the card. */
 const LOAD_TIMEOUT_MS = 15_000;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 60_000;
@@ -15,8 +15,8 @@ interface ReachHandlers {
 }
 
 /**
- * Notices that a frame does not come, shows a card in its place, and tries again at growing intervals until it is there. A
- * browser shows an error page in the frame and says nothing about it to the page around.
+ * Notices that a frame does not load, shows a card in its place, and loads it again at growing intervals. A browser shows an error
+ * page in the frame and does not tell the page around.
  */
 export class Reach {
   readonly #iframe: HTMLIFrameElement;
@@ -24,9 +24,9 @@ export class Reach {
   readonly #sight: IntersectionObserver;
   readonly #card = document.createElement("div");
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Its document spoke, and its load event is still to come. */
+  /** The document sent a message before its load event. */
   #isReady = false;
-  /** Its load event came, and its document has not spoken. */
+  /** The load event came before any message of the document. */
   #isSilent = false;
   #failures = 0;
   #isOver = false;
@@ -41,14 +41,14 @@ export class Reach {
     });
     this.#sight.observe(iframe);
     iframe.onload = () => {
-      // Its script runs before the load event as a rule, and each document that the frame loads has to speak anew.
+      // The script usually runs before the load event, and each document that the frame loads has to send a message.
       this.#isSilent = !this.#isReady;
       this.#isReady = false;
       if (this.#isSilent) this.#wait(SILENCE_MS, () => this.#fail());
     };
   }
 
-  /** The frame's document speaks. */
+  /** The frame's document sent a message. */
   hear(): void {
     this.#isReady = !this.#isSilent;
     this.#isSilent = false;
@@ -79,7 +79,7 @@ export class Reach {
     const message = isAway
       ? `no answer from ${ORIGIN}`
       : `no frame from ${ORIGIN}: is ${location.origin} in its embed.allowedOrigins?`;
-    // Many pages that lost a server must not all come back to it in the same second.
+    // Many pages that lost a server must not all return in the same second.
     const retryInMs = Math.round(
       Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures) * (0.8 + Math.random() * 0.4),
     );
@@ -89,18 +89,18 @@ export class Reach {
     this.#handlers.onTrouble({ code: isAway ? "UNREACHABLE" : "FRAME_REFUSED", message, retryInMs });
   }
 
-  /** Taken out and put in again, a frame loads anew and adds no step to the page's history. */
+  /** Takes the frame out and puts it in again: so it loads without a step in the page's history. */
   #retry(): void {
     if (!this.#iframe.isConnected) return;
     this.#isReady = false;
     this.#isSilent = false;
-    // A frame that is not displayed is never near enough to load lazily.
+    // A hidden frame never loads lazily.
     this.#iframe.loading = "eager";
     this.#iframe.before(this.#iframe);
     this.#wait(LOAD_TIMEOUT_MS, () => this.#fail());
   }
 
-  /** By its `style` property alone: a strict policy of the page allows no other styles. */
+  /** Sets styles by the `style` property alone, which a strict policy of the page allows. */
   #showCard(): void {
     const { locale, colorScheme } = this.#handlers.look();
     const words = hostWords(locale);
@@ -117,8 +117,7 @@ export class Reach {
 }
 
 /**
- * Whether the origin answers at all. Asked for like this script itself, which the page's policy allows; a preloaded module is
- * not run.
+ * Whether the origin answers at all. It preloads this script, which the page's policy allows; a preloaded module does not run.
  */
 function answers(): Promise<boolean> {
   return new Promise((resolve) => {
@@ -133,7 +132,7 @@ function answers(): Promise<boolean> {
     link.nonce = NONCE;
     link.onload = end(true);
     link.onerror = end(false);
-    // Another address each time, or a cache would answer.
+    // A new address each time, or a cache would answer.
     link.href = `${ORIGIN}/assets/v1/embed.js?${Math.random()}`;
     document.head.append(link);
   });

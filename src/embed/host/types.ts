@@ -1,59 +1,59 @@
 import type { Action, Brand, EmbedEvent, Theme, View } from "../protocol.ts";
 
-/** What a page asks for. Nothing is required. */
+/** What a page asks for. Every option is optional. */
 export interface EmbedOptions {
-  /** `compare` with `marketIds`, `market` with `marketId`, else `markets`, unless given. */
+  /** Default: `compare` with `marketIds`, `market` with `marketId`, else `markets`. */
   view?: View | undefined;
-  /** `auto` unless given: the reader's own. */
+  /** Default: `auto`, the reader's own. */
   theme?: Theme | undefined;
-  /** Height in CSS pixels; with `autoHeight` the room that is reserved at first. */
+  /** CSS pixels. With `autoHeight`, the space reserved until the widget has its contents. */
   height?: number | undefined;
-  /** Which market the `market` and `card` views show; the top trending one unless given. */
+  /** The market of the views `market` and `card`. Default: the top trending one. */
   marketId?: string | undefined;
   /** The two markets of `compare`. */
   marketIds?: readonly string[] | undefined;
-  /** Lets the frame grow and shrink with what it shows. */
+  /** The frame grows and shrinks with its contents. */
   autoHeight?: boolean | undefined;
-  /** A BCP 47 tag; the language of the page unless given. */
+  /** A BCP 47 tag. Default: the language of the page. */
   locale?: string | undefined;
-  /** `lazy` unless given: the frame loads when its place comes near. */
+  /** Default: `lazy`, the frame loads when the reader comes near it. */
   loading?: "lazy" | "eager" | undefined;
-  /** false: nothing is stored in the browser, by the page's script or by the frame. true unless given. */
+  /** false: neither the page's script nor the frame stores anything in the browser. Default: true. */
   consent?: boolean | undefined;
-  /** false: readers cannot sign in on this page, and the widget says where they can trade. true unless given. */
+  /** false: readers cannot sign in on this page; the widget names the site where they can trade. Default: true. */
   signIn?: boolean | undefined;
-  /** What the page changes of the looks, where the tenant lets it. */
+  /** Colours, font, corners, density and words that the page changes, where the tenant allows it. */
   brand?: Brand | undefined;
-  /** A JWT of the user who is signed in here, or nothing. Asked again before the token expires. */
+  /** Returns a JWT of the signed-in user, or nothing. Called again before the token expires. */
   getToken?: (() => string | null | undefined | Promise<string | null | undefined>) | undefined;
-  /** Told what happens in the widget. */
+  /** Called with each event of the widget. */
   onEvent?: ((event: EmbedEvent) => void) | undefined;
-  /** What only the page can do for the user: sign them in, verify them, take their money, ask them questions. */
+  /** Called when the user needs the page: to sign in, to be verified, to pay in, to answer questions. */
   onAction?: ((action: Action) => void) | undefined;
 }
 
 /** One widget on the page. */
 export interface Embed {
-  /** null where there was no place for it. */
+  /** null where no element matched. */
   readonly iframe: HTMLIFrameElement | null;
   /** Changes the colours at once. */
   setTheme(theme: Theme): void;
-  /** Asks `getToken` again: a user signed in or out, or something about the signed-in user changed. */
+  /** Calls `getToken` again: after a sign-in or sign-out, or when something about the user changed. */
   refreshToken(): void;
-  /** Changes these options and leaves the others; one that is `undefined` goes back to its default. */
+  /** Changes these options and keeps the others. `undefined` restores the default. */
   update(options: EmbedOptions): void;
-  /** Takes the widget out of the page, for good. */
+  /** Removes the widget from the page for good. */
   destroy(): void;
 }
 
 /** What the script puts on the page, under the name that the page chose. */
 export interface PredictionMarkets {
-  /** Mounts a widget at the first element that matches. */
+  /** Mounts a widget in the first element that matches. */
   embed(selector: string | Element, options?: EmbedOptions): Embed;
-  /** Mounts a widget in the element; again on the same element, changes it and answers the same handle. */
+  /** Mounts a widget in the element. On the same element again, changes that widget and returns the same handle. */
   mount(element: Element, options?: EmbedOptions): Embed;
-  /** Takes the widget out of the element again. @returns whether there was one */
+  /** Removes the widget from the element. @returns whether there was one */
   unmount(element: Element): boolean;
-  /** Of the service that this script came from. */
+  /** Version of the service that this script came from. */
   readonly version: string;
 }

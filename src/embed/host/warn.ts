@@ -1,9 +1,9 @@
-/** What a page's author should know goes to the console; nothing is thrown at the page. */
+/** Tells the page's author in the console; nothing is thrown at the page. */
 export function warn(about: string, problem: unknown): void {
   console.warn(`prediction-markets: ${about}:`, problem);
 }
 
-/** @returns what the work does; undefined where it throws: then the page's author sees a warning */
+/** @returns the result of the work; undefined where it throws, after a warning for the page's author */
 export function attempt<Value>(about: string, work: () => Value): Value | undefined {
   try {
     return work();

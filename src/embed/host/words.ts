@@ -9,12 +9,12 @@ interface HostWords {
 }
 
 /**
- * `bin/assets.js` puts only the messages into the loader that stand here, each as a literal.
- * @param locale what was asked for; English for a language without words
+ * `bin/assets.js` puts only those messages into the loader whose keys are literals here.
+ * @param locale of the page; English serves for a language without words
  */
 export function hostWords(locale: string): HostWords {
   const languageOf = (tag: string): string | undefined => tag.toLowerCase().split("-")[0];
-  // None of the languages comes in two regions.
+  // No language has catalogues of two regions.
   const known = Object.keys(CATALOGUES) as (keyof typeof CATALOGUES)[];
   const found = known.find((one) => languageOf(one) === languageOf(locale)) ?? DEFAULT_LOCALE;
   const messages = CATALOGUES[found];

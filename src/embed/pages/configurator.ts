@@ -31,7 +31,10 @@ const form = part<HTMLFormElement>("configurator");
 const snippet = part("snippet");
 const policy = part("snippet-policy");
 const missing = part("missing");
+const unknown = part("unknown");
 const preview = part("preview");
+/** Where readers of this page can sign in; null where no page is known that takes trades. */
+let tradeAt: string | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 document.documentElement.dataset.scripts = "";
@@ -51,10 +54,16 @@ offerMarkets().finally(() => {
 
 /** Open markets, the most traded ones first; none while the service cannot say, when one can be named by its id. */
 async function offerMarkets(): Promise<void> {
-  const { trending = [], markets = [] } = (await (await fetch("/embed/data/markets")).json()) as {
+  const {
+    trending = [],
+    markets = [],
+    ...data
+  } = (await (await fetch("/embed/data/markets")).json()) as {
     trending?: Choice[];
     markets?: Choice[];
+    tradeAt: string | null;
   };
+  tradeAt = data.tradeAt;
   const choices = new Map([...trending, ...markets].map(({ id, question }) => [id, question]));
   const first = [...choices.keys()];
   for (const [index, name] of ["market", "versus"].entries()) {
@@ -91,11 +100,22 @@ function follow(waitMs: number): void {
 function show({ terms }: Configured): void {
   window.PredictionMarkets?.mount(preview, {
     ...snippetOptions(terms),
+    signIn: false,
     onEvent: ({ name, detail }) => {
       if (name !== "height") note("heard", name, detail);
+      if (name === "view") unknown.hidden = true;
+      if (name === "error" && detail.code === "MARKET_NOT_FOUND") unknown.hidden = false;
     },
-    onAction: ({ name }) => note("heard", "onAction", { name }),
+    onAction: ({ name, marketId }) => {
+      note("heard", "onAction", { name });
+      if (name === "signin" && tradeAt !== null) location.assign(placeToTrade(tradeAt, marketId));
+    },
   });
+}
+
+/** The playground shows the market that it is asked for; another site has addresses of its own. */
+function placeToTrade(address: string, marketId: string | undefined): string {
+  return marketId && address.startsWith("/") ? `${address}?market=${encodeURIComponent(marketId)}` : address;
 }
 
 /** SHA-256 in Base64. Browsers calculate it for pages of https and of this machine alone. */

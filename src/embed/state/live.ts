@@ -30,9 +30,9 @@ export interface Liveness {
   heardAt: number;
 }
 
-/** Follows the events of these markets, of all where none is named, from when it is known who is signed in. */
+/** Follows the events of these markets, or of all where none is named, once the frame knows who is signed in. */
 export function useLive(
-  { api, settled, dropToken }: Viewer,
+  { api, bridge, settled, dropToken }: Viewer,
   markets: readonly string[],
   onEvent: (event: StreamEvent) => void,
   isWanted = true,
@@ -46,7 +46,12 @@ export function useLive(
       onRefused: dropToken,
       onState(state) {
         setLive(state);
-        if (state === "offline") setHeardAt(wallClockMs());
+        if (state !== "offline") return;
+        setHeardAt(wallClockMs());
+        bridge.tell("error", {
+          code: "UNREACHABLE",
+          message: "Prices are not live: the stream of events is interrupted",
+        });
       },
     });
   }, [api, markets.join(), settled, isWanted, dropToken]);
@@ -55,7 +60,7 @@ export function useLive(
 
 /**
  * Follows the events of markets, of all where none is named. All frames of a browser share one stream, which comes back
- * by itself after an interruption, and then first says how things stand.
+ * by itself after an interruption and begins with a snapshot.
  * @returns stops following
  */
 function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
@@ -74,7 +79,7 @@ function onceEach(tell: (state: LiveState) => void): (next: LiveState) => void {
   };
 }
 
-/** A page's end of the conversation with the hub of streams. */
+/** A page's side of the messages between it and the hub of streams. */
 class Live {
   readonly #api: Api;
   readonly #followers = new Map<number, Follower>();
@@ -100,7 +105,7 @@ class Live {
     window.addEventListener("pageshow", ({ persisted }) => {
       if (persisted) this.#sendAll();
     });
-    // A frozen page passes nothing on to the others.
+    // A frozen page relays nothing to other pages.
     document.addEventListener("freeze", () => this.#hub.receive({ type: "bye" }));
     document.addEventListener("resume", () => this.#sendAll());
   }
@@ -140,8 +145,8 @@ class Live {
 }
 
 /**
- * The way to the hub, whose script comes after the first contents. What is sent before it is there is lost.
- * @param listen is told `again` when everything is to be sent, at first and whenever the hub is another one
+ * The connection to the hub, whose script loads after the first contents. Messages sent before that are lost.
+ * @param listen receives `again` when everything has to be sent: at first, and whenever the hub is another one
  */
 function reachHub(listen: (message: HubMessage) => void): HubPort {
   let port: HubPort | undefined;

@@ -36,10 +36,10 @@ interface Memory {
   kept: Map<string, unknown>;
 }
 
-/** `top` and `back` are moves of the reader, which take their eyes along; an update is the page's, and leaves them alone. */
+/** The reader moves by `top` and `back`, and the frame scrolls along; an `update` comes from the page and scrolls nothing. */
 type Arrival = "top" | "back" | "update";
 
-/** A list that was left longer ago is shown as it was, and read again. */
+/** A list that the reader left longer ago is shown as it was, and read again. */
 const FRESH_MS = 30_000;
 /** Views that markets are opened from. */
 const ORIGINS = ["markets", "portfolio"] as const;
@@ -63,7 +63,7 @@ export class Router {
   #lastKey = 0;
   /** The market that the reader came from. */
   #left: string | undefined;
-  /** What is to be done once the wanted place is drawn. */
+  /** How the wanted place is reached; applied once the place is drawn. */
   #arrival: Arrival | undefined = "update";
   /** The last `view` event. */
   #told = "";
@@ -78,7 +78,7 @@ export class Router {
     const from = ORIGINS.find((view) => view === stated("from"));
     const side = SIDES.find((one) => one === stated("side"));
     for (const name of ["from", "marketId", "locale", "side"]) this.#query.delete(name);
-    // A document that was loaded again is where its entry of the history says.
+    // A reloaded document continues at its entry of the history.
     this.#lastKey = stored?.key ?? 1;
     this.#place = stored ?? {
       key: 1,
@@ -137,7 +137,7 @@ export class Router {
   back(): void {
     const { from, locale } = this.#wanted;
     if (!from) return;
-    // A new entry of the history, because those of the page around and of other frames may lie between.
+    // A new entry of the history: entries of the page around and of other frames may lie between.
     const memory = this.#memories.get(from.key);
     if (memory && from.locale === locale) this.#memories.set(this.#lastKey + 1, memory);
     this.#go({ ...from, locale }, "pushState", "back");
@@ -168,7 +168,7 @@ export class Router {
     if (arrival === "update") return;
     scrollTo(0, arrival === "back" ? (this.#memories.get(this.#place.key)?.scrollY ?? 0) : 0);
     this.#bridge.scroll(arrival);
-    // Not into a frame that the reader does not use at the moment.
+    // A frame that the reader does not use must not take the focus.
     if (document.hasFocus()) this.#focus(arrival === "back" ? this.#left : undefined);
   }
 
@@ -208,7 +208,7 @@ export class Router {
     this.#arrival = arrival;
     this.#trouble = undefined;
     this.#pauses.end();
-    // A market has moved since; a list follows the prices, and is read again behind what is shown.
+    // A market is read again before it is shown; a list follows the prices and is read again while it is shown.
     if (!memory || memory.data.view === "market") this.#load(place);
     else {
       this.#place = place;
@@ -272,7 +272,7 @@ export class Router {
   /** Writes the place into the history, with an address that shows it when it is loaded. */
   #record(how: "pushState" | "replaceState", place: HistoryEntry): void {
     const { view, marketId, locale, wish, from } = place;
-    // A sale is the user's own, and an address may be passed on.
+    // An address may be passed on, so it names no sale of the user.
     const side = wish?.action === "buy" ? wish.side : undefined;
     const query = new URLSearchParams(this.#query);
     query.set("theme", document.documentElement.dataset.theme ?? "auto");
@@ -282,7 +282,7 @@ export class Router {
   }
 }
 
-/** A place that this document, or one before it at this entry of the history, has written there. */
+/** The place that a document wrote into this entry of the history. */
 function placeIn(state: unknown): HistoryEntry | undefined {
   return (state as { pm?: HistoryEntry } | null)?.pm;
 }

@@ -3,14 +3,14 @@ import type { BrandRefusal } from "../../domain/theme/brand.ts";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
 import type { Bridge } from "../bridge.ts";
 
-/** Tells the document that its tokens have other values now: what paints with them by itself paints again. */
+/** Announces new values of the tokens: a canvas that paints with them paints again. */
 export const LOOKS_CHANGED = "pm-looks";
 
 const NO_THEME: StatedTheme = {};
 
 /**
  * Shows the document in the brand of the page around, as far as the tenant allows, and tells the page what was left out. Most
- * pages have none, so what checks a brand is loaded only for one.
+ * pages have no brand, so the part that checks one is loaded only then.
  * @param stated the tenant's theme; the same object for as long as the document lives
  * @param brand as the page sent it, which may be anything; null for the tenant's looks
  * @returns the theme that is shown
@@ -24,7 +24,7 @@ export function useBrand(stated: StatedTheme = NO_THEME, brand: unknown, bridge:
       return;
     }
     let isOutdated = false;
-    // Without it the widget has the tenant's looks, which are as good.
+    // Without that part the widget keeps the tenant's look.
     import("../branding.ts").then(
       ({ brandingOf }) => {
         if (isOutdated) return;

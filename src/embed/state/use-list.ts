@@ -48,12 +48,12 @@ export function useList(data: FrameData, { api }: Viewer): MarketList {
     const now = { wanted: JSON.stringify(wanted), data };
     const before = shown.current;
     shown.current = now;
-    // What a reader comes back to stands there already.
+    // A list that the reader comes back to is already there.
     if (now.wanted === before.wanted && now.data === before.data) return;
     setProblem(undefined);
     if (isWhole) return setPage(now.wanted === before.wanted ? renewed(page, first) : first);
     const atHand = narrowed(first.items, words, category);
-    // A search finds what is not in the question, too.
+    // The server also finds words that are not in the question.
     const knowsAll = words === "" && first.nextCursor === null;
     setPage({ ...first, items: atHand, nextCursor: null });
     if (knowsAll) return;
@@ -115,7 +115,7 @@ export function useList(data: FrameData, { api }: Viewer): MarketList {
   };
 }
 
-/** What a view keeps while others are shown, and finds again when the reader comes back to it. */
+/** What a view keeps while another is shown, until the reader comes back. */
 export const Kept = createContext<Map<string, unknown>>(new Map());
 
 /** `useState` whose value outlives the view, for as long as the reader can come back to it. */

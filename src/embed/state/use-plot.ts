@@ -24,7 +24,7 @@ export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, pe
     if (!element || !isShown) return;
     let ended = false;
     let made: Plot | undefined;
-    // A chart that cannot be loaded leaves its place empty; all else, the sentence above it too, stays of use.
+    // Without the chart its place stays empty, and the sentence above it says the same.
     import("../chart/plot.ts")
       .then(({ drawPlot }) => {
         if (ended) return;
@@ -39,7 +39,7 @@ export function usePlot(curves: readonly Curve[], { theme, isShown, axisTime, pe
     };
   }, [isShown, axisTime, percent, onCursor, curves.length]);
   useEffect(() => plot?.draw(curves), [plot, curves]);
-  // Colours are read from the style when it paints.
+  // The plot reads its colours when it paints.
   useEffect(() => plot?.repaint(), [plot, theme]);
   useEffect(() => {
     if (!plot) return;

@@ -2,11 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type Liveness, useLive } from "./live.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** What the stream says of all markets. */
+/** Live data of all markets. */
 export interface Prices extends Liveness {
   /** YES prices by market. */
   prices: Readonly<Record<string, number>>;
-  /** How markets stand, by market. */
+  /** Statuses by market. */
   statuses: Readonly<Record<string, string>>;
 }
 
@@ -35,12 +35,12 @@ export function usePrices(viewer: Viewer, isWanted = true): Prices {
 
 /** The least time between two readings because prices moved. */
 const REREAD_MS = 4000;
-/** Over so long the readers of a market spread their readings after one trade in it. */
+/** After a trade, the readers of its market spread their reads over so long. */
 const SPREAD_MS = 1000;
 /** Prices travel with six decimals. */
 const ROUNDING = 0.000_001_5;
 
-/** Reads the portfolio again after the price of something held moved: what selling pays depends on the pool, which the server knows. */
+/** Reads the portfolio again after the price of a held market moved: only the server knows the pool, and so what selling pays. */
 export function useCurrentValues({ portfolio, refresh }: Viewer, prices: Prices["prices"]): void {
   const readAtMs = useRef(Number.NEGATIVE_INFINITY);
   const isOutdated = portfolio?.positions.some(({ marketId, side, currentPrice }) => {

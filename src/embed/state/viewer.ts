@@ -13,12 +13,14 @@ export type Portfolio = WireResult<"getPortfolio">;
 export interface Viewer {
   api: Api;
   bridge: Bridge;
-  /** Whether it is known who is signed in: the page around has answered, or is not asked. */
+  /** Whether the frame knows who is signed in: the page around has answered, or is not asked. */
   settled: boolean;
   /** Whether a user is signed in. */
   signedIn: boolean;
-  /** Who is signed in; null when no user is. The key of components with state that belongs to the user, and ends with them. */
+  /** Who is signed in; null when no user is. */
   user: string | null;
+  /** How many users have signed out: the key of components whose state ends with its user. */
+  left: number;
   /** How often the page around has handed a token: each may mean that something about the user has changed. */
   handed: number;
   portfolio: Portfolio | undefined;
@@ -26,7 +28,7 @@ export interface Viewer {
   problem: Words | undefined;
   /** Reads the portfolio again: something was bought, or settled. */
   refresh(): Promise<void>;
-  /** Called when the server refuses the token: goes on without it, and asks the page around for another. */
+  /** Called when the server refuses the token: tells the page around, goes on without it, and asks for another. */
   dropToken(): void;
 }
 
@@ -36,10 +38,13 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A page that has not said who is signed in by then gets the view of a signed-out visitor. */
 const SIGN_IN_WAIT_MS = 2000;
 
+/** As the server answers it; a stream that it refuses comes without words. */
+const TOKEN_REFUSED = { code: "USER_REQUIRED", message: "A valid user token is required" };
+
 /** One reading of a user's portfolio, with the attempts that it takes. */
 interface Reading {
   pauses: Pauses;
-  /** Whether something has changed since it began. */
+  /** Whether something has changed since the read began. */
   isOutdated: boolean;
 }
 
@@ -49,6 +54,7 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
   const api = useMemo(() => new Api(data), []);
   const [settled, setSettled] = useState(false);
   const [signedIn, setSignedIn] = useState(false);
+  const [left, setLeft] = useState(0);
   const [handed, setHanded] = useState(0);
   const [portfolio, setPortfolio] = useState<Portfolio>();
   const [problem, setProblem] = useState<Words>();
@@ -57,13 +63,14 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
   const refused = useRef<string>(undefined);
   const reading = useRef<Reading>(undefined);
 
-  /** Everything of a user goes with them. */
+  /** Takes a token over. When a user leaves, the frame forgets that user's data. */
   const enter = useCallback((token: string | null): void => {
     const hasLeft = api.token !== null && userOf(token) !== userOf(api.token);
     api.token = token;
     clearTimeout(renewal.current);
     setSignedIn(token !== null);
     if (!hasLeft) return;
+    setLeft((count) => count + 1);
     reading.current?.pauses.end();
     reading.current = undefined;
     setPortfolio(undefined);
@@ -74,6 +81,7 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
     if (api.token === null) return;
     refused.current = api.token;
     enter(null);
+    bridge.current?.tell("refused", { ...TOKEN_REFUSED, stage: "before" });
     bridge.current?.needToken("refused");
   }, []);
 
@@ -91,7 +99,7 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
         mine.isOutdated = false;
         const own = await readAtLast(() => api.portfolio(), mine.pauses, {
           isWanted,
-          // What was read before stays, and says by its words how old it may be.
+          // The last portfolio stays in sight, with words that say it may be old.
           onPause(error, retryInMs) {
             setProblem(wordsForReading(error));
             bridge.current?.tell("error", { code: error.code, message: error.message, retryInMs });
@@ -123,8 +131,8 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
       const isRenewal = token !== null && userOf(token) === userOf(api.token);
       enter(token);
       if (token === null) return;
-      const left = expiryOf(token) - wallClockMs() - RENEW_MS;
-      renewal.current = setTimeout(() => bridge.current?.needToken("expiring"), clampTimer(left));
+      const restMs = expiryOf(token) - wallClockMs() - RENEW_MS;
+      renewal.current = setTimeout(() => bridge.current?.needToken("expiring"), clampTimer(restMs));
       if (!isRenewal) refresh();
     },
   });
@@ -148,6 +156,7 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
     settled,
     signedIn,
     user: userOf(api.token),
+    left,
     handed,
     portfolio,
     problem,

@@ -31,7 +31,7 @@ export function askQuote(api: Api, order: Order): Promise<Quoted> {
   return api.post<Quoted>("/v1/quote", termsOf(order));
 }
 
-/** Not randomUUID, which browsers keep from pages without TLS, and a first look at pmctl has none. */
+/** Not randomUUID: browsers keep it from pages without TLS, such as a first local server. */
 export function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -49,7 +49,7 @@ export function detailOf({ order, quote }: QuotedOrder): QuoteDetail {
  */
 export async function placeQuoted(api: Api, { order, quote, key }: QuotedOrder): Promise<Trade> {
   const bound = shownResult(order.action, quote);
-  // Proceeds below a cent are shown as none, and a bound of none is no bound.
+  // Proceeds below a cent are shown as zero, and a bound of zero bounds nothing.
   const bounds = bound === 0 ? {} : order.action === "buy" ? { minShares: bound } : { minProceeds: bound };
   const trade = await api
     .post<WireResult<"placeTrade">>("/v1/trade", { ...termsOf(order), ...bounds }, key)

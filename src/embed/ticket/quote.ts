@@ -83,7 +83,7 @@ export function shownResult(action: "buy" | "sell", result: Result): number {
   return Math.floor(micro / 10_000) / 100;
 }
 
-/** The page knows prices to six decimals: what a difference this small comes to is for the server to decide. */
+/** The page knows prices to six decimals: only the server can decide on smaller differences. */
 const UNCERTAIN = 0.001;
 
 /** Whether an order comes to less now than what the user was shown for it. */
@@ -91,7 +91,7 @@ export function isWorse(action: "buy" | "sell", now: Result | undefined, shown: 
   return now === undefined || resultOf(action, now) + UNCERTAIN < shownResult(action, shown);
 }
 
-/** Of a position too large to be sold whole, a part is offered in shares that the ticket can write out. */
+/** The part of a large position that is offered for sale, in shares that the ticket can write out. */
 const PART_MICRO = 10_000n;
 
 /**

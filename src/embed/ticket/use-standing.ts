@@ -22,9 +22,8 @@ export interface StandingOptions {
 }
 
 /**
- * Asks, once for a user, what the server would answer to an order of theirs, so that a refusal of who they are is told before
- * they press anything. It is asked again when the page around hands a token: the way out may have been taken. A quote
- * that is not held costs the user nothing, and one request.
+ * Asks the server for a quote once for each user, so that the ticket shows a refusal of the user before the first press. It asks
+ * again when the page around hands a token, because the user may have been verified meanwhile. A quote costs one request.
  */
 export function useStanding({ viewer, order, onLimit }: StandingOptions): Standing {
   const { api, bridge, user, handed } = viewer;
@@ -39,14 +38,14 @@ export function useStanding({ viewer, order, onLimit }: StandingOptions): Standi
     asked.current = user;
     askOnce(user, isRepeat, () => refusalOf(api, order), verdictOf).then((refused) => {
       const verdict = verdictOf(refused);
-      // An answer that says nothing about the user leaves what is known.
+      // An answer that says nothing about the user changes nothing.
       if (isDropped || verdict === undefined) return;
       const isBarred = verdict !== "passes";
       passed.current = isBarred ? undefined : user;
       setBarred(isBarred ? verdict : undefined);
       const isLimit = refused?.code === "EXPOSURE_EXCEEDED";
       if (isLimit) onLimit(refused);
-      // What else is refused, such as the balance or the price, the ticket sees by itself.
+      // The ticket itself sees every other refusal, such as of the balance or the price.
       if (refused && (isBarred || isLimit))
         bridge.tell("refused", { ...told(refused), marketId: order.marketId, stage: "before" });
     });

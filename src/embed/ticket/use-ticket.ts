@@ -15,7 +15,7 @@ import {
 import { type Estimate, isWorse } from "./quote.ts";
 
 export type Phase =
-  /** The first step; `moved` is what was shown in the second, and can no longer be had. */
+  /** The first step; `moved` is the quote of the second step that no longer holds. */
   | { name: "edit"; moved?: QuotedOrder }
   | { name: "asking" }
   /** The second step: a quote is shown, and waits to be confirmed, however long. */
@@ -74,7 +74,7 @@ export function useTicket(options: TicketOptions): TicketFlow {
     enter(next, isOfTheUser(refused) ? undefined : wordsFor(refused));
   };
 
-  // What is worse than shown would be refused. What is better stays, and the user gets it.
+  // The server would refuse what is worse than shown. What is better stays, and the user gets it.
   useEffect(() => {
     if (phase.name !== "confirm") return;
     const { order, quote } = phase.shown;
@@ -104,7 +104,7 @@ export function useTicket(options: TicketOptions): TicketFlow {
     else if (mayHaveHappened(answer) || (isAgain && saysNothing(answer)))
       refuse(answer, "trade", { name: "unsure", shown });
     else if (answer.code === "SLIPPAGE") {
-      // It may have been the fee: no event reports that.
+      // The fee may have changed, which no event reports.
       await askQuote(api, shown.order).then(onQuoted, () => undefined);
       if (attempt.current !== own) return;
       refuse(answer, "trade", { name: "edit", moved: shown });
@@ -119,7 +119,7 @@ export function useTicket(options: TicketOptions): TicketFlow {
     warn: (refused) => phase.name === "edit" && setProblem(wordsFor(refused)),
     edit: () => enter({ name: "edit" }),
     async press(order) {
-      // Two presses before the next step is drawn are one.
+      // A second press before the next step is drawn counts as the same press.
       if (pressed.current === phase) return;
       if (phase.name !== "edit" || order) pressed.current = phase;
       if (phase.name === "edit" && order) await ask(order);

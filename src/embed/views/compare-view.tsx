@@ -66,7 +66,7 @@ export function CompareView({ pair: [first, second], viewer, theme, open }: Comp
 interface ComparedProps {
   market: FrameMarket;
   state: LiveMarket;
-  /** Which of the curves is its own. */
+  /** The index of the market's curve. */
   mark: number;
   now: number;
   open(marketId: string): void;

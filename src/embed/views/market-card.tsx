@@ -7,7 +7,7 @@ import { STATES } from "./market-head.tsx";
 
 export interface MarketCardProps {
   item: ListedMarket;
-  /** What readers call its category. */
+  /** The category's name for readers. */
   category: string;
   /** When the page was made, by the server's clock. */
   now: number;
@@ -60,7 +60,7 @@ export interface OpenButtonProps {
   onOpen(): void;
 }
 
-/** The question as a heading that opens its market, stretched over all of what it heads. */
+/** The question as a heading that opens its market; its link covers the whole card. */
 export function OpenButton({ marketId, question, onOpen }: OpenButtonProps) {
   return (
     <h3>

@@ -31,7 +31,7 @@ function Source({ pieces }: { pieces: NonNullable<FrameMarket["source"]> }) {
   );
 }
 
-/** The page that it leads to learns nothing of this one. */
+/** The linked page learns nothing about this one. */
 function Link({ link: { href, text } }: { link: SourceLink }) {
   return (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">
@@ -67,7 +67,7 @@ export interface ResultProps {
   marketId: string;
 }
 
-/** How a market was settled, by what value, and what came of it for the reader. */
+/** How a market was settled, by what value, and the reader's result. */
 export function Result({ outcome, settledAt, lastPrice, finalValue, portfolio, marketId }: ResultProps) {
   const { say, exact, chance, decimal } = useSpeech();
   const own = portfolio?.settlements.filter((settled) => settled.marketId === marketId) ?? [];

@@ -2,7 +2,7 @@ import type { Side } from "../../domain/market/market.ts";
 import { useSpeech } from "../speech.ts";
 import type { Liveness } from "../state/live.ts";
 
-/** What a reader is told of a market: its time may be over before the server has said so. */
+/** The status to show: a market may have closed before the server says so. */
 export function statusShown(status: string, left: number): string {
   return left <= 0 && status !== "settled" ? "closed" : status;
 }
@@ -22,7 +22,7 @@ export function Headline({ status, outcome, yesPrice }: { status: string; outcom
   );
 }
 
-/** The states of a market that say more than whether its price is live. */
+/** States that replace the word for a live price. */
 export const STATES: Readonly<Record<string, "paused" | "closed" | "settled">> = {
   suspended: "paused",
   closed: "closed",
@@ -34,7 +34,7 @@ export interface MarketStateProps {
   market: Liveness;
 }
 
-/** How the market stands, and whether the reader sees it as it is now. */
+/** The state of the market, and whether its price is live. */
 export function MarketState({ status, market: { live, heardAt } }: MarketStateProps) {
   const { say, clock } = useSpeech();
   const state = STATES[status] ?? live;

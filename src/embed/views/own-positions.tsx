@@ -8,7 +8,7 @@ export interface OwnPositionProps {
   position: Position;
   /** USD that selling all its shares pays now, after the fee. */
   sellValue: number;
-  /** Of its market, where it does not stand around the position. */
+  /** The market's question, where the view around does not show it. */
   question?: string;
   /** Opens a ticket that sells; undefined where nothing can be sold. */
   onSell?: ((all: boolean) => void) | undefined;
@@ -59,7 +59,7 @@ export function OwnPosition({ position, sellValue, question, onSell }: OwnPositi
   );
 }
 
-/** What the shares cost, fees included: the result that the server states is what selling pays, less this. */
+/** What the shares cost, fees included: the sale value less the result, both from the server. */
 function costOf({ sellValue, sellPnl }: Position): number {
   return sellValue - sellPnl;
 }

@@ -23,7 +23,7 @@ export function PortfolioView({ data, viewer, open }: PortfolioViewProps) {
   const { portfolio, signedIn, problem, bridge } = viewer;
   const feed = usePrices(viewer, signedIn);
   useCurrentValues(viewer, feed.prices);
-  // The page has reserved the room of this frame; it is kept until there is something to show, so that nothing moves.
+  // The frame keeps its reserved height until it has contents, so that nothing moves.
   const isWaiting = !portfolio && !problem && isComing(data, viewer);
   return (
     <main class={isWaiting ? "portfolio waiting" : "portfolio"} aria-busy={isWaiting}>
@@ -70,7 +70,7 @@ function Nothing({ data, viewer }: { data: FrameData; viewer: Viewer }) {
   );
 }
 
-/** The wallet, and what all positions together would sell for now. */
+/** The wallet, and what selling all positions pays now. */
 function Sums({ portfolio: { wallet, positions, sellValueUsd } }: { portfolio: Portfolio }) {
   const { say, dollars, signed } = useSpeech();
   const result = positions.reduce((sum, { sellPnl }) => sum + sellPnl, 0);

@@ -7,7 +7,7 @@ export interface ProblemProps {
   onOffer(offer: Offer): void;
   /** Called when the time to wait is over. */
   onEnd?(): void;
-  /** Whether it was known before the reader did anything, so that it need not interrupt them. */
+  /** Whether it was known before the reader did anything: then it does not interrupt them. */
   isKnown?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function Problem({ words, onOffer, onEnd, isKnown = false }: ProblemProps
   );
 }
 
-/** A refusal as text; the name of a site where the reader can go on is a link to it. */
+/** A refusal as text; the name of the site where the reader can go on links to that site. */
 export function Said({ words }: { words: Words }) {
   const speaker = useSpeech();
   const { key, href, values: { name } = {} } = words;

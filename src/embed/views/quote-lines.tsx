@@ -11,7 +11,7 @@ export interface QuoteLinesProps {
   action: "buy" | "sell";
   /** What the bought shares would pay if sold now, in USD after the fee. */
   resaleUsd: number | undefined;
-  /** From this movement of the chance on, the reader is warned. */
+  /** The movement of the chance from which the reader is warned. */
   warnImpact: number;
 }
 
@@ -22,7 +22,7 @@ export function QuoteLines({ quote, side, action, resaleUsd, warnImpact }: Quote
   const of = (yesPrice: number): number => (side === "yes" ? yesPrice : 1 - yesPrice);
   const [before, after] = [of(quote.yesPriceBefore), of(quote.yesPriceAfter)];
   const isBuy = action === "buy";
-  // The figure that the trade gives at least.
+  // The trade gives at least this figure.
   const result = shownResult(action, quote);
   const gain = Math.round((quote.shares / quote.amount - 1) * 100);
   return (

@@ -10,12 +10,12 @@ export interface ReceiptProps {
   quote: Quoted;
   /** USD that selling the shares of this purchase pays now; undefined for a sale. */
   resaleUsd: number | undefined;
-  /** Of the ticket that it replaces: the page around does not move under the reader. */
+  /** The ticket's height, so that the page does not move when the receipt replaces the ticket. */
   minHeightPx: number;
   onAgain(): void;
 }
 
-/** What was traded. It belongs to the viewer: another user, or none, never sees it. */
+/** The result of a trade. Only its user ever sees it. */
 export function Receipt({ trade, quote, resaleUsd, minHeightPx, onAgain }: ReceiptProps) {
   const { say, cents, dollars, shares, signed } = useSpeech();
   const { side, action, avgPrice, amount, fee, realizedPnl } = trade;
@@ -28,7 +28,7 @@ export function Receipt({ trade, quote, resaleUsd, minHeightPx, onAgain }: Recei
     fee: dollars(fee),
   };
   const heading = useRef<HTMLHeadingElement>(null);
-  // The button that had the focus is gone.
+  // The focused button is gone.
   useLayoutEffect(() => heading.current?.focus(), []);
   return (
     <section class="panel done" data-pm="receipt" role="status" style={{ minHeight: `${minHeightPx}px` }}>

@@ -57,7 +57,7 @@ export function SideChoice({ chosen, yesPrice, isOffered, onChoose }: SideChoice
   );
 }
 
-/** Beside a sale: of a large position, a part only can be sold before the price meets its bound. */
+/** Says how much of a large position can be sold before the price meets its bound. */
 export function SellPart({ sellableMicro, heldMicro }: { sellableMicro: bigint; heldMicro: bigint }) {
   const { say, shares } = useSpeech();
   const values = { shares: shares(usdFromMicro(sellableMicro)), held: shares(usdFromMicro(heldMicro)) };
@@ -88,7 +88,7 @@ export function SizeField({ action, text, mostMicro, isFixed, input, onEnter }: 
     ? DOLLAR_CHIPS.map((usd) => ({ label: wholeDollars(usd), micro: BigInt(usd) * 1_000_000n }))
     : PERCENT_CHIPS.map((each) => ({ label: chance(each / 100), micro: (mostMicro * BigInt(each)) / 100n }));
   const most = isBuy ? mostMicro - (mostMicro % CENT_MICRO) : mostMicro;
-  // The currency's place is the language's.
+  // The language decides on which side the currency stands.
   const isAfter = !dollars(1).startsWith("$");
   const sign = isBuy && <span aria-hidden="true">$</span>;
   return (

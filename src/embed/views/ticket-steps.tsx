@@ -10,11 +10,11 @@ export interface SubmitButtonProps {
   phase: Phase;
   draft: Draft;
   quote: Estimate | undefined;
-  /** There is nothing that a press could do. */
+  /** A press could do nothing. */
   isOff: boolean;
 }
 
-/** The button of both steps. While an answer is awaited it keeps the focus, and does nothing. */
+/** The button of both steps. While it waits for an answer, it keeps the focus and does nothing. */
 export function SubmitButton({ button, phase, draft: { side, action }, quote, isOff }: SubmitButtonProps) {
   const { say, dollars, shares } = useSpeech();
   const isBusy = phase.name === "asking" || phase.name === "sending";
@@ -59,7 +59,7 @@ export interface ConfirmNoteProps {
   onChange(): void;
 }
 
-/** Beneath the button of the second step: what a press promises, and the way back. */
+/** Below the button of the second step: what a press promises, and the way back. */
 export function ConfirmNote({ phase, onChange }: ConfirmNoteProps) {
   const { say } = useSpeech();
   if (phase.name !== "confirm" && phase.name !== "unsure") return null;

@@ -45,8 +45,8 @@ const PROBE_MICRO = 1_000_000n;
 const BUY_YES: Wish = { side: "yes", action: "buy" };
 
 /**
- * The ticket: an order is made up, quoted by the server, and confirmed at what was quoted or better. Where there is little
- * room, its style shows the two sides alone until one is chosen (`data-open`).
+ * The ticket: the reader writes an order, the server quotes it, and the reader confirms the quote or better. In a narrow frame the
+ * style shows only the two sides until the reader chooses one (`data-open`).
  */
 export function Ticket(props: TicketProps) {
   const { data, viewer, marketId, market, feeBps, onFee, held, blocked, wish } = props;
@@ -101,7 +101,7 @@ export function Ticket(props: TicketProps) {
   const backTo = (next: Draft): void => {
     setDraft(next);
     flow.edit();
-    // The button that had the focus is gone: the amount is what most people change next.
+    // The focused button is gone: most people change the amount next.
     focusNext.current = input;
   };
 
@@ -111,7 +111,7 @@ export function Ticket(props: TicketProps) {
     if (wish !== seen.current) due.current = wish;
     seen.current = wish;
     const wanted = due.current;
-    // What can be sold is known once the portfolio has been read.
+    // Only the portfolio says what can be sold.
     if (!wanted || (wanted.action === "sell" && held[wanted.side] === 0n)) return;
     due.current = undefined;
     change(draftOf(wanted, sellable, locale));
@@ -161,7 +161,7 @@ export function Ticket(props: TicketProps) {
           if (shown && !barred && !isWaiting) flow.press(order);
         }}
         onKeyDown={(event) => {
-          // A key that is held down would confirm a price that the user has not read.
+          // A held key would confirm a price that the user has not read.
           if (event.key === "Enter" && event.repeat) event.preventDefault();
           if (event.key === "Escape") close();
         }}
@@ -252,7 +252,7 @@ function heldSide(side: Side, action: "buy" | "sell", held: Held): Side {
   return action === "buy" || held[side] > 0n ? side : side === "yes" ? "no" : "yes";
 }
 
-/** What is confirmed is read right above the button: where the button stays at the frame's end, that scrolls out from under it. */
+/** Scrolls the lines to confirm above the button, which stays at the frame's end and may cover them. */
 function reveal(act: Element | null | undefined): void {
   const above = act?.previousElementSibling;
   if (!act || !above) return;
@@ -265,7 +265,7 @@ function useSheet(isOpenAtFirst: boolean) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   const sheet = useRef<HTMLDivElement>(null);
   const wasHidden = useRef(false);
-  // What was opened gets the focus; where nothing had been hidden, the focus stays on the side.
+  // An opened sheet gets the focus; where it was never hidden, the focus stays on the side.
   useLayoutEffect(() => {
     if (isOpen && wasHidden.current) sheet.current?.focus();
     wasHidden.current = false;
@@ -279,7 +279,7 @@ function useSheet(isOpenAtFirst: boolean) {
     },
     close(): void {
       const { current } = sheet;
-      // Where the sheet cannot be closed, there is no button for it.
+      // A sheet without a close button is never closed.
       if (!current?.querySelector<HTMLElement>(".close")?.offsetParent) return;
       setOpen(false);
       current.closest("form")?.querySelector<HTMLElement>('.side[aria-pressed="true"]')?.focus();

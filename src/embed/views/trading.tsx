@@ -17,13 +17,13 @@ export interface TradingProps {
   market: LiveMarket;
   /** Whether trades are taken now. */
   isOpen: boolean;
-  /** What the ticket begins with: the side of a card that was tapped, or a position to sell. */
+  /** The first order of the ticket: the side of the tapped card, or a position to sell. */
   wish?: Wish | undefined;
 }
 
-/** The user's own positions in a market, and the ticket. All of it belongs to the user: another one begins afresh. */
+/** The user's own positions in a market, and the ticket. A reader who signs in keeps the order that they began; it ends with its user. */
 export function Trading(props: TradingProps) {
-  return <TradingOf key={props.viewer.user ?? ""} {...props} />;
+  return <TradingOf key={props.viewer.left} {...props} />;
 }
 
 function TradingOf({ data, viewer, marketId, market, isOpen, wish: first }: TradingProps) {
@@ -67,7 +67,7 @@ function TradingOf({ data, viewer, marketId, market, isOpen, wish: first }: Trad
   );
 }
 
-/** Why trading is not possible here, known before the server is asked. */
+/** Why trading is not possible here, as far as the frame knows without the server. */
 function blockedBy(data: FrameData, { bridge, settled, signedIn }: Viewer): Words | undefined {
   if (data.apiKey === null) return { key: "ticket.notSetUp" };
   const elsewhere = wordsOfElsewhere(data, "ticket.lookOnly");

@@ -1,6 +1,6 @@
 import type { Input, WireResult } from "../../contract/operations.ts";
 import type { FrameData, FrameList, FrameMarket } from "../../contract/resources/embed.ts";
-import { type CurvePoint, stepsOf } from "../../domain/embed/curve-steps.ts";
+import { type CurvePoint, pointsOf, stepsOf } from "../../domain/embed/curve-steps.ts";
 import { Fault } from "../../domain/fault.ts";
 import { hoursHoldUntil } from "../../domain/history.ts";
 import { statusHoldsUntil } from "../../domain/market/market.ts";
@@ -91,6 +91,12 @@ export class FrameReader {
       throw new Fault("BAD_REQUEST", "marketId: must be two market ids, separated by a comma");
     const marketIds = stated.map((id) => decodeInput("getMarket", { id }).id);
     return withDatabaseFaults(this.#contents({ view, marketIds }));
+  }
+
+  /** The prices of a market, as its widget draws them. @throws Fault as `read` does */
+  async curve(id: string): Promise<CurvePoint[]> {
+    const { market } = await this.read("market", id);
+    return market ? pointsOf(market.history) : [];
   }
 
   /** The value of the feed that settled a market, as a decimal. @throws Fault DATABASE_UNAVAILABLE */

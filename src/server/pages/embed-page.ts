@@ -45,8 +45,8 @@ export interface EmbedServices {
   keys: KeyRing;
   /** The tenant's own pages and those of the listed origins. */
   traders: Origins;
-  /** A page that accepts trades: the first listed origin, or the playground; undefined if none is known. */
-  tradeAt: string | undefined;
+  /** A page that accepts trades: the first listed origin, or the playground with this market; undefined if none is known. */
+  tradeAt(marketId: string | undefined): string | undefined;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
@@ -197,7 +197,7 @@ async function frameData(
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
     // The tenant's own pages do not link to each other for trading.
-    tradeAt: tradeAt ?? (mayTrade ? undefined : options.baseUrl) ?? null,
+    tradeAt: tradeAt(contents.market?.detail.id) ?? (mayTrade ? undefined : options.baseUrl) ?? null,
     now: Math.floor(wallClockMs()),
     theme: options.theme,
     ...contents,

@@ -28,12 +28,13 @@ export function playgroundRoute(
     async answer(exchange) {
       await keys.ready();
       const { trending = [], markets = [] } = await reader.read("markets", undefined);
+      const wanted = new URLSearchParams(exchange.search).get("market");
       const ids = new Set([...trending, ...markets].map(({ id }) => id));
       const data: PlaygroundData = {
         origin: readers.originFor(exchange),
         apiKey: options.publicKeys[0] ?? "",
         tokens: await play.tokens(),
-        marketIds: [...ids].slice(0, 2),
+        marketIds: [...ids].sort((one, other) => Number(other === wanted) - Number(one === wanted)).slice(0, 2),
       };
       const nonce = randomBytes(16).toString("base64");
       return {

@@ -34,7 +34,7 @@ describe("oEmbed", () => {
       provider_name: "Acme",
       provider_url: `${BASE}/`,
       width: 640,
-      height: 640,
+      height: 840,
       thumbnail_url: `${BASE}/m/mkt_a/image.png`,
       thumbnail_width: 1200,
       thumbnail_height: 630,
@@ -58,8 +58,11 @@ describe("oEmbed", () => {
     expect(small).toMatchObject({ width: 600, height: 400, thumbnail_width: 600, thumbnail_height: 400 });
     expect(small.html).toContain('width="600" height="400"');
     expect(small.thumbnail_url).toBe(`${url}/tile.png`);
+    const flat = (await (await ask({ url, maxheight: "250" })).json()) as Record<string, unknown>;
+    expect(flat.height).toBe(250);
+    expect(flat.html).toContain("/embed/card?marketId=mkt_a&amp;");
     const odd = (await (await ask({ url, maxwidth: "-1", maxheight: "wide" })).json()) as Record<string, unknown>;
-    expect(odd).toMatchObject({ width: 640, height: 640 });
+    expect(odd).toMatchObject({ width: 640, height: 840 });
   });
 
   test.each([

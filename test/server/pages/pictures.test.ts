@@ -1,5 +1,10 @@
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { FrameData } from "../../../src/contract/resources/embed.ts";
+import { pointsOf } from "../../../src/domain/embed/curve-steps.ts";
+import { CATALOGUES } from "../../../src/locales/catalogues.ts";
+import { speakerFor } from "../../../src/locales/speaker.ts";
+import { marketDrawing } from "../../../src/server/pages/market/market-drawing.ts";
 import { Fonts } from "../../../src/server/pages/market/picture/fonts.ts";
 import { layOut, shortened } from "../../../src/server/pages/market/picture/lines.ts";
 import { Painter } from "../../../src/server/pages/market/picture/painter.ts";
@@ -101,6 +106,34 @@ describe("over HTTP", () => {
     const after = await get("/m/mkt_a/tile.png", { "if-none-match": etag });
     expect(after.status).toBe(200);
     expect(Buffer.from(await after.arrayBuffer()).equals(bytes)).toBe(false);
+  });
+
+  test("draws the single trades of a young market, as its widget does", async () => {
+    for (const [side, dollars] of [
+      ["no", 5n],
+      ["yes", 3n],
+    ] as const)
+      await tenant.services.sequencer.submit({
+        command: {
+          type: "placeTrade",
+          id: `trd_${side}`,
+          marketId: "mkt_a",
+          traderId: "usr_1",
+          side,
+          amountMicro: dollars * 1_000_000n,
+          claimedJurisdiction: undefined,
+        },
+        actor: "user:usr_1",
+      });
+    const { market } = (await (await get("/embed/data/market?marketId=mkt_a")).json()) as FrameData;
+    if (!market) throw new Error("The frame has its market");
+    const choice = { size: "tile", scheme: "light", name: "Acme", theme: {} } as const;
+    const { curve } = marketDrawing(speakerFor("en", CATALOGUES.en), market.detail, pointsOf(market.history), choice);
+    expect(curve[0]).toEqual([0, 0.5]);
+    // Its latest price is at the end, and the trades before it have their places along the line.
+    expect(curve.at(-1)?.[1]).toBeCloseTo(market.detail.yesPrice);
+    expect(curve.at(-1)?.[0]).toBeGreaterThan(0.9);
+    expect(curve.length).toBeGreaterThan(2);
   });
 
   test("of an unknown market there is none, and any page may read why", async () => {

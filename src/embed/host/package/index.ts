@@ -1,4 +1,4 @@
-/** Loads the script of a tenant's own origin, and mounts widgets with it. Nothing here runs before it is called, on servers neither. */
+/** Loads the script of a tenant's own origin, and mounts widgets with it. Nothing runs on import, so servers can import it. */
 import type { Embed, EmbedOptions, PredictionMarkets } from "../types.ts";
 
 export type {
@@ -62,7 +62,7 @@ export async function unmount(origin: string, element: Element): Promise<boolean
 
 /** A widget that a framework keeps in an element. */
 export interface Kept {
-  /** Every option: one that is left out goes back to its default. */
+  /** Every option: one that is left out has its default. */
   update(options: EmbedOptions): void;
   setTheme: Embed["setTheme"];
   refreshToken: Embed["refreshToken"];
@@ -76,8 +76,8 @@ const EVERY_OPTION: { [Name in keyof Required<EmbedOptions>]: undefined } = {
 };
 
 /**
- * Keeps a widget in an element from now until `end`, whenever the script comes; while it does not, `onEvent` is told, and it
- * is asked for again.
+ * Keeps a widget in an element from now until `end`. Until the script is loaded, `onEvent` hears each failure, and the script is
+ * requested again.
  */
 export function keepWidget(origin: string, element: Element, first: EmbedOptions): Kept {
   let options = first;

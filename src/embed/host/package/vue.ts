@@ -3,7 +3,7 @@ import { type Action, type EmbedEvent, type EmbedOptions, type Kept, keepWidget 
 
 export type * from "./index.ts";
 
-/** A widget that follows its props, says what happens by `@event`, and what the page has to do by `@action`. */
+/** A widget that follows its props and emits `event` and `action`. */
 export const PredictionMarket = defineComponent({
   name: "PredictionMarket",
   props: {

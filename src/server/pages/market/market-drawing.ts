@@ -1,6 +1,7 @@
-import type { WireResult } from "../../../contract/operations.ts";
+import type { CurvePoint } from "../../../domain/embed/curve-steps.ts";
 import { completeTheme, type StatedTheme } from "../../../domain/theme/stated-theme.ts";
 import type { Scheme } from "../../../domain/theme/tokens.ts";
+import { wallClockMs } from "../../../domain/time/clock.ts";
 import { HOUR_MS } from "../../../domain/time/units.ts";
 import type { Speaker } from "../../../locales/speaker.ts";
 import { closingText } from "../card.ts";
@@ -9,6 +10,8 @@ import type { Market } from "./site.ts";
 
 /** Horizontal steps of a curve, which is some 500 pixels wide. */
 const STEPS = 400;
+/** The smallest part of a curve's time that its latest price covers. */
+const TAIL = 0.05;
 /** The smallest range of the axis: noise of half a point must not look like a crash. */
 const LEAST_SPAN = 0.2;
 
@@ -27,13 +30,13 @@ export interface PictureChoice {
 export function marketDrawing(
   speaker: Speaker,
   market: Market,
-  prices: WireResult<"getMarketHistory">,
+  prices: readonly CurvePoint[],
   { size, scheme, name, theme }: PictureChoice,
 ): Drawing {
   const { direction } = speaker;
   const { colors } = completeTheme(theme);
   const { outcome, yesPrice, settledAt } = market;
-  const curve = curveOf(prices);
+  const curve = curveOf(prices, settledAt === null ? wallClockMs() : Date.parse(settledAt));
   const axis = axisFor(curve.map(([, price]) => price));
   const percent = (price: number): string => speaker.percent(price);
   return {
@@ -64,17 +67,15 @@ export function marketDrawing(
   };
 }
 
-/** The corners of a step curve, without repeats and without changes inside one horizontal step. */
-function curveOf(prices: WireResult<"getMarketHistory">): Drawing["curve"] {
-  const start = Date.parse(prices[0]?.t ?? "");
-  const end = Math.ceil((Date.parse(prices.at(-1)?.t ?? "") + 1) / HOUR_MS) * HOUR_MS;
-  const byStep = new Map(
-    prices.map(({ t, yes }, index) => {
-      const step = Math.round(((Date.parse(t) - start) / (end - start)) * STEPS);
-      // The current price is at the end, at any minute of its hour.
-      return [index > 0 && index === prices.length - 1 ? STEPS : step, yes];
-    }),
-  );
+/**
+ * The corners of a step curve, without repeats and without changes inside one horizontal step.
+ * @param now milliseconds; only its full hour counts
+ */
+function curveOf(prices: readonly CurvePoint[], now: number): Drawing["curve"] {
+  const [start = 0] = prices[0] ?? [];
+  const [last = 0] = prices.at(-1) ?? [];
+  const end = Math.max(start + 1, last + TAIL * (last - start), Math.floor(now / HOUR_MS) * HOUR_MS);
+  const byStep = new Map(prices.map(([t, yes]) => [Math.round(((t - start) / (end - start)) * STEPS), yes]));
   const corners = [...byStep].map(([step, yes]) => [step / STEPS, yes] as const);
   return corners.filter(([, yes], index) => index === 0 || yes !== corners[index - 1]?.[1]);
 }

@@ -18,12 +18,13 @@ export async function marketPage(
   market: Market,
 ): Promise<Answer> {
   const { id, question, settledAt } = market;
+  const signInAt = site.signInAt(id);
   const finalValue = settledAt === null ? undefined : await site.finalValueOf(id);
   return pageAnswer(site, exchange, speaker, {
     title: `${question} - ${site.name}`,
     head: headOf(site, exchange, speaker, market),
     main: `<div class="place">${marketCard(speaker, market, { level: 1 })}
-<div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"${site.signInAt === undefined ? "" : ` data-sign-in="${escapeHtml(site.signInAt)}"`}></div></div>
+<div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"${signInAt === undefined ? "" : ` data-sign-in="${escapeHtml(signInAt)}"`}></div></div>
 ${factsOf(speaker, market, finalValue)}`,
     live: true,
   });

@@ -8,6 +8,7 @@ import type { Exchange } from "../../exchange.ts";
 import { type Answer, refusal } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
 import { marketCard } from "../card.ts";
+import type { FrameReader } from "../embed-data.ts";
 import type { EmbedOptions } from "../embed-page.ts";
 import { escapeHtml } from "../html.ts";
 import { marketPage } from "./market-page.ts";
@@ -19,9 +20,9 @@ import { absolute, type MarketSite, marketPath, pageRoute, Readers, readMarket, 
 
 /** `/`, the open markets, and `/m/:id`, a page for each market. Both are readable without scripts and by link previews. */
 export function marketRoutes(
-  options: EmbedOptions & { signInAt?: string | undefined },
+  options: EmbedOptions & Pick<MarketSite, "signInAt">,
   handlers: Handlers,
-  finalValueOf: MarketSite["finalValueOf"],
+  reader: Pick<FrameReader, "finalValue" | "curve">,
 ): Route[] {
   const { name, baseUrl, robots = "index", theme = {}, languages = new Languages(), signInAt } = options;
   const readers = new Readers(languages);
@@ -34,7 +35,8 @@ export function marketRoutes(
     look: pageLook(theme),
     readers,
     handlers,
-    finalValueOf,
+    finalValueOf: (id) => reader.finalValue(id),
+    curveOf: (id) => reader.curve(id),
   };
   const page = (path: string, answer: Route["answer"]): Route => ({
     ...pageRoute(path, answer),

@@ -1,3 +1,4 @@
+import { reservedHeight } from "../../../domain/embed/snippet.ts";
 import { Fault } from "../../../domain/fault.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
@@ -6,9 +7,11 @@ import { FOR_ALL, tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
 import { absolute, type MarketSite, marketById, marketPath, routeForAll } from "./site.ts";
 
-/** The frame's size in CSS pixels, unless the consumer has less room. */
-const FRAME = { width: 640, height: 640 };
-/** The pictures that a consumer may show instead, largest first. */
+/** Of the frame, in CSS pixels, unless the consumer has less room. */
+const WIDTH_PX = 640;
+/** In less height a market's card is shown, which has all in sight. */
+const LEAST_MARKET_PX = 400;
+/** The pictures that a consumer may show instead, the larger one first. */
 const THUMBNAILS = [
   { file: "image.png", width: 1200, height: 630 },
   { file: "tile.png", width: 600, height: 400 },
@@ -33,8 +36,9 @@ async function oembedAnswer(site: MarketSite, exchange: Exchange): Promise<Answe
   const { id, locale } = pageOf(site, exchange, address);
   const market = await marketById(site.handlers, id);
   const room = { width: roomIn(query, "maxwidth"), height: roomIn(query, "maxheight") };
-  const width = Math.min(FRAME.width, room.width);
-  const height = Math.min(FRAME.height, room.height);
+  const view = room.height < LEAST_MARKET_PX ? "card" : "market";
+  const width = Math.min(WIDTH_PX, room.width);
+  const height = Math.min(reservedHeight(view, width), room.height);
   const thumbnail = THUMBNAILS.find((one) => one.width <= room.width && one.height <= room.height) ?? THUMBNAILS[1];
   const home = absolute(site, exchange, "/");
   const body = JSON.stringify({
@@ -43,7 +47,7 @@ async function oembedAnswer(site: MarketSite, exchange: Exchange): Promise<Answe
     title: market.question,
     provider_name: site.name,
     provider_url: home,
-    html: frameMarkup(absolute(site, exchange, framePath(market.id, locale)), {
+    html: frameMarkup(absolute(site, exchange, framePath(view, market.id, locale)), {
       width,
       height,
       title: market.question,
@@ -70,8 +74,8 @@ function frameMarkup(src: string, { width, height, title }: { width: number; hei
   return `<iframe src="${escapeHtml(src)}" width="${width}" height="${height}" title="${escapeHtml(title)}" sandbox="${SANDBOX}" loading="lazy" referrerpolicy="origin" style="border:0;max-width:100%"></iframe>`;
 }
 
-function framePath(marketId: string, locale: string | null): string {
-  return `/embed/market?${new URLSearchParams({ marketId, theme: "auto", ...(locale ? { locale } : {}) })}`;
+function framePath(view: string, marketId: string, locale: string | null): string {
+  return `/embed/${view}?${new URLSearchParams({ marketId, theme: "auto", ...(locale ? { locale } : {}) })}`;
 }
 
 /** The market and language of a page's address. @throws Fault NOT_FOUND */

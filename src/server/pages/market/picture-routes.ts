@@ -5,7 +5,7 @@ import { FOR_ALL, unlessKnown } from "../conditional.ts";
 import { marketDrawing } from "./market-drawing.ts";
 import { Painter } from "./picture/painter.ts";
 import type { Drawing } from "./picture/svg.ts";
-import { type MarketSite, readMarket, readPrices, routeForAll } from "./site.ts";
+import { type MarketSite, readMarket, routeForAll } from "./site.ts";
 
 /** How many seconds a picture may show an old price. */
 const MAX_AGE_SEC = 30;
@@ -21,7 +21,7 @@ export function pictureRoutes(site: MarketSite): Route[] {
 
 async function pictureAnswer(site: MarketSite, exchange: Exchange, size: Drawing["size"]): Promise<Answer> {
   const market = await readMarket(site, exchange);
-  const prices = await readPrices(site, market.id);
+  const prices = await site.curveOf(market.id);
   const scheme = new URLSearchParams(exchange.search).get("theme") === "light" ? "light" : "dark";
   const { name, theme } = site;
   const drawing = marketDrawing(site.readers.speakerOf(exchange), market, prices, { size, scheme, name, theme });

@@ -1,4 +1,5 @@
 import type { WireResult } from "../../../contract/operations.ts";
+import type { CurvePoint } from "../../../domain/embed/curve-steps.ts";
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { StatedTheme } from "../../../domain/theme/stated-theme.ts";
 import { type Languages, tagsIn } from "../../../locales/languages.ts";
@@ -17,8 +18,8 @@ export interface MarketSite {
   name: string;
   /** The tenant's own address; by default the request's host. */
   baseUrl: string | undefined;
-  /** The page where readers can sign in; undefined if no page that accepts trades is known. */
-  signInAt: string | undefined;
+  /** Where a reader of a market's page can sign in; undefined where no page is known that takes trades. */
+  signInAt(marketId: string): string | undefined;
   /** Whether search engines may list the pages. */
   robots: "index" | "noindex";
   theme: StatedTheme;
@@ -27,6 +28,8 @@ export interface MarketSite {
   handlers: Handlers;
   /** The value of the feed that settled a market, as a decimal; undefined if no feed settled it. */
   finalValueOf(id: string): Promise<string | undefined>;
+  /** A market's prices, as its widget draws them. */
+  curveOf(id: string): Promise<CurvePoint[]>;
 }
 
 const VISITOR: Caller = { actor: "anonymous" };
@@ -49,11 +52,6 @@ export async function marketById(handlers: Handlers, id: string | undefined): Pr
     if (error instanceof Fault && error.code === "BAD_REQUEST") throw new Fault("MARKET_NOT_FOUND", "Market not found");
     throw error;
   }
-}
-
-/** The hourly prices of a market's life. */
-export async function readPrices({ handlers }: MarketSite, id: string): Promise<WireResult<"getMarketHistory">> {
-  return (await invoke(handlers, "getMarketHistory", { id }, VISITOR)).wire.value;
 }
 
 /**
