@@ -27,7 +27,7 @@ describe("a page's brand", () => {
     expect(theme).toEqual({ overridable: ["radius"], radius: 4 });
     expect(refused).toEqual([
       { field: "density", reason: "is not in embed.theme.overridable" },
-      { field: "logo", reason: "is nothing that a page may set" },
+      { field: "logo", reason: "is not a field of a brand" },
     ]);
     expect(fieldsOf({}, { radius: 4 })).toEqual(["radius: is not in embed.theme.overridable"]);
   });
@@ -78,7 +78,7 @@ describe("a page's brand", () => {
     ["no colours", { colors: "red" }, ["colors: must be an object"]],
     ["a colour by name", { colors: { accent: "red" } }, ["colors.accent: must be a colour such as #0b5cad"]],
     ["half a pair", { colors: { accent: { light: "#0b5cad" } } }, ["colors.accent: must be a colour such as #0b5cad"]],
-    ["an unknown token", { colors: { acent: "#0b5cad" } }, ["colors.acent: is no colour's name"]],
+    ["an unknown token", { colors: { acent: "#0b5cad" } }, ["colors.acent: is not the name of a colour"]],
     [
       "another font's origin",
       { font: { family: "A", url: "https://x.example/a.woff2" } },
