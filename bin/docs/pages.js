@@ -1,4 +1,6 @@
 // The pages that are of no tag: the overview, the refusals, and what the search finds.
+
+import { REMEDIES } from "../../dist/contract/fault-remedies.js";
 import { faultFacts } from "../../dist/domain/fault.js";
 import { curlOf, VARIABLES } from "./curl.js";
 import { block, pathOf, prose, sentence, table, text } from "./html.js";
@@ -120,7 +122,7 @@ function codeArticle(code, members, all) {
     members.length === all
       ? "<p>Every operation may answer it.</p>"
       : `<ul class="codes"><li class="soft">Answered by</li>${links.join("")}</ul>`;
-  return `<article id="${code}"><h3><code>${code}</code></h3><p>${prose(sentence(meaning))}${
+  return `<article id="${code}"><h3><code>${code}</code></h3><p>${prose(`${sentence(meaning)} ${REMEDIES[code]}`)}${
     next === undefined ? "" : ` <span class="soft">An operator looks with <code>${text(next)}</code>.</span>`
   }</p>${answered}</article>`;
 }

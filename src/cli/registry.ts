@@ -17,7 +17,7 @@ export const NOUNS: readonly Noun[] = [
   ],
   [
     "explain",
-    "what a key of a file means: its type, its default and what loosens",
+    "what a key of a file, an error code, an audit type, an event or a metric means",
     () => import("./config/explain.ts"),
   ],
   ["plan", "what an apply would do", () => import("./config/plan.ts")],

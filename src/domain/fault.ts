@@ -14,9 +14,9 @@ interface FaultFacts {
 }
 
 /**
- * Every error of pmctl. The code is sent in the `Error-Code` header and decides both the HTTP status and the exit code
- * of the command line. The message is public and must never contain a URL, SQL or a key. The values are literals, or
- * the widget's bundle would contain the unused table.
+ * Every error of pmctl; `contract/fault-remedies.ts` has the remedies. The code is sent in the `Error-Code` header and
+ * decides both the HTTP status and the exit code of the command line. The message is public and must never contain a
+ * URL, SQL or a key. The values are literals, or the widget's bundle would contain the unused table.
  */
 const FAULTS = {
   KEY_INVALID: {
@@ -30,7 +30,7 @@ const FAULTS = {
     status: 401,
     exit: 4,
     meaning: "the signature, its time or the tenant is wrong",
-    next: "pmctl webhook verify --help",
+    next: "pmctl audit security; pmctl webhook verify --help",
   },
   FORBIDDEN: { status: 403, exit: 4, meaning: "the operation needs an admin key" },
   SCOPE_REQUIRED: {
@@ -125,10 +125,16 @@ const FAULTS = {
     meaning: "the database is unreachable; nothing was done",
     next: "pmctl doctor",
   },
+  TOKEN_KEYS_UNAVAILABLE: {
+    status: 500,
+    exit: 9,
+    meaning: "the key set that checks user tokens cannot be read; nothing was done",
+    next: "pmctl doctor",
+  },
   OUTCOME_UNKNOWN: {
     status: 500,
     exit: 9,
-    meaning: "the change may or may not be done: repeat the request with the same Idempotency-Key",
+    meaning: "the change may or may not be done: repeat with the same Idempotency-Key",
   },
   STANDBY_REQUIRED: {
     status: 500,

@@ -55,6 +55,7 @@ const WORDS: Record<string, Words> = {
   UNREACHABLE: { key: "refusal.unreachable" },
   STANDBY_REQUIRED: UNAVAILABLE,
   DATABASE_UNAVAILABLE: UNAVAILABLE,
+  TOKEN_KEYS_UNAVAILABLE: UNAVAILABLE,
   INTERNAL: { key: "refusal.internal" },
 };
 
@@ -70,6 +71,7 @@ const AT_THE_DOOR: readonly string[] = [
   "OVERLOADED",
   "USER_REQUIRED",
   "KEY_INVALID",
+  "TOKEN_KEYS_UNAVAILABLE",
   "STANDBY_REQUIRED",
 ];
 

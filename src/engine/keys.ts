@@ -1,5 +1,5 @@
 import { type KeyType, requireScopes, type Scope, usualScopes } from "../domain/access/scopes.ts";
-import type { CreatedKey, StatedKeys } from "../domain/audit/audit-payloads.ts";
+import type { CreatedKey, StatedKeys } from "../domain/audit/audit-shapes.ts";
 import { Fault } from "../domain/fault.ts";
 import { type CommandKind, KEYRING } from "./command.ts";
 import type { Draft } from "./draft.ts";

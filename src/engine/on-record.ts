@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StatedTenant } from "../domain/audit/audit-payloads.ts";
+import type { StatedTenant } from "../domain/audit/audit-shapes.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import type { Reader } from "./draft.ts";
 import { SINGLE, type Tenant } from "./rows.ts";

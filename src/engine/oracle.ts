@@ -1,4 +1,4 @@
-import type { ResolutionEvidence } from "../domain/audit/audit-payloads.ts";
+import type { ResolutionEvidence } from "../domain/audit/audit-shapes.ts";
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
 import { type Side, statusAt } from "../domain/market/market.ts";

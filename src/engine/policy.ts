@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ENDS_KYC, requireScopes, type Scope } from "../domain/access/scopes.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
-import type { PolicyChanges } from "../domain/audit/audit-payloads.ts";
+import type { PolicyChanges } from "../domain/audit/audit-shapes.ts";
 import { Fault } from "../domain/fault.ts";
 import { mergePolicy, type Override, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
 import { tierProblems } from "../domain/policy/suitability.ts";

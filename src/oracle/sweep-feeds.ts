@@ -1,4 +1,4 @@
-import type { ResolutionEvidence } from "../domain/audit/audit-payloads.ts";
+import type { ResolutionEvidence } from "../domain/audit/audit-shapes.ts";
 import { type Decimal, decimalText } from "../domain/decimal.ts";
 import type { FeedDefinition } from "../domain/feeds/feed.ts";
 import {

@@ -1,6 +1,7 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
-import { isOfType, type PolicyChanges } from "../domain/audit/audit-payloads.ts";
+import { isOfType } from "../domain/audit/audit-payloads.ts";
+import type { PolicyChanges } from "../domain/audit/audit-shapes.ts";
 import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
 import { DEFAULT_POLICY, mergePolicy, type Policy } from "../domain/policy/policy.ts";
 import { directionOf, policyValue } from "../domain/policy/values.ts";

@@ -10,7 +10,8 @@ import {
   walletOf,
 } from "../domain/accounts.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
-import type { AuditPayloads, StatedTenant } from "../domain/audit/audit-payloads.ts";
+import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
+import type { StatedTenant } from "../domain/audit/audit-shapes.ts";
 import { openPool } from "../domain/market/market.ts";
 import { poolOf, split } from "../domain/market/pool.ts";
 import { continueDay, continueHour, NO_DAY, NO_HOUR } from "../domain/market/running-sums.ts";

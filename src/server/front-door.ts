@@ -4,7 +4,7 @@ import { type HostNames, requestedHost } from "../domain/access/host-names.ts";
 import { Fault } from "../domain/fault.ts";
 import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
 import type { ApiKey } from "../engine/rows.ts";
-import { type RefusalLog, shownDetail } from "../services/security/refusal-log.ts";
+import { type RefusalLog, shownDetail, TOKEN_REFUSALS } from "../services/security/refusal-log.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
 import { adminKeyOf } from "./access/authenticate.ts";
 import type { KeyRing } from "./access/key-ring.ts";
@@ -173,8 +173,8 @@ export class FrontDoor {
       status,
       code,
       error: message,
-      // The detail of an internal error is for the log only.
-      detail: status < 500 ? shownDetail(detail) : {},
+      // The detail of an internal error is for the log only; the tenant can mend its key set.
+      detail: status < 500 || code === "TOKEN_KEYS_UNAVAILABLE" ? shownDetail(detail) : {},
     });
   }
 
@@ -227,7 +227,7 @@ export function unknownHost(): Fault {
 
 /** The attempt of a caller with a known key and a bad token. Reads without a token come from pages that check for a user. */
 function refusedToken({ key, req }: Exchange, { operation }: Route, { code, detail }: Fault): Attempt | undefined {
-  if (code !== "USER_REQUIRED" || !key || operation === undefined) return undefined;
+  if (!TOKEN_REFUSALS.includes(code) || !key || operation === undefined) return undefined;
   if (detail.fault === "no-token" && (req.method === "GET" || req.method === "HEAD")) return undefined;
   return { operation, actor: `${key.type}:${key.name}`, userId: null, marketId: null };
 }

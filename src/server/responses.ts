@@ -70,7 +70,8 @@ export function wired({ text, byteLength }: Wire<unknown>, headers?: readonly He
 /** An error over HTTP: a text for people in the body, a code for programs in the `Error-Code` header. */
 export function refusal(fault: Fault): Answer {
   const headers: Header[] = [["error-code", fault.code]];
-  if (fault.status === 429 || fault.status === 503) headers.push(["retry-after", String(fault.retryAfterSec ?? 1)]);
+  if (fault.status === 429 || fault.status === 503 || fault.retryAfterSec !== undefined)
+    headers.push(["retry-after", String(fault.retryAfterSec ?? 1)]);
   return { status: fault.status, body: errorBody(fault.message), headers };
 }
 

@@ -67,6 +67,7 @@ describe("in bash", () => {
     ["no key where a new market's is named", ["-t", "acme", "market", "create", "--key", ""], []],
     ["policy fields with their sign", ["policy", "set", "fee"], ["feeBps="]],
     ["events", ["webhook", "send", "kyc.p"], ["kyc.passed"]],
+    ["names of the reference", ["explain", "metric.pmctl_trades"], ["metric.pmctl_trades_total"]],
     ["nothing without a tenant where there are two", ["market", "show", ""], []],
     ["nothing where only the operator knows", ["market", "create", "--question", ""], []],
   ])("completes %s", async (_, words, expected) => {

@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { FAMILY_NAMES } from "../../src/app/docs/reference.ts";
 import { runHelp, runHelpErrors } from "../../src/cli/commands/help.ts";
+import { runExplain } from "../../src/cli/config/explain.ts";
 import { EXIT_MEANINGS } from "../../src/cli/errors.ts";
 import { TOPICS } from "../../src/cli/output/help-topics.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { HELP_GROUPS, helpGroupOf, NOUNS } from "../../src/cli/registry.ts";
+import { FILES } from "../../src/config/schema/schema-keys.ts";
+import { webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
+import { AUDIT_TYPES } from "../../src/domain/audit/sentence.ts";
 import { FAULT_CODES, Fault } from "../../src/domain/fault.ts";
 import { end, testIo } from "./support/io.ts";
 
@@ -97,6 +102,7 @@ describe("help errors", () => {
       status: 400,
       exit: 7,
       meaning: "the market is suspended",
+      remedy: "Wait until the operator resumes it: `pmctl market resume`.",
       next: "pmctl story <market>",
     });
   });
@@ -104,6 +110,57 @@ describe("help errors", () => {
   test("names the nearest to one that is not there, and ends with 5", async () => {
     const { exit, stderr } = await errors("MARKET_CLOSE");
     expect({ exit, stderr }).toEqual({ exit: 5, stderr: expect.stringContaining("did you mean MARKET_CLOSED?") });
+  });
+});
+
+describe("explain", () => {
+  const explain = async (path?: string, format: "json" | "table" = "json") => {
+    const io = testIo({ format });
+    return end(io, () => runExplain(path, io));
+  };
+  const entry = async (path: string) => JSON.parse((await explain(path)).stdout);
+
+  test("has every error code, audit type and webhook event", async () => {
+    const names = async (family: string) => (await entry(family)).keys.map(({ path }: { path: string }) => path);
+    expect(await names("error")).toEqual(FAULT_CODES.map((code) => `error.${code}`));
+    expect(await names("audit")).toEqual(expect.arrayContaining(AUDIT_TYPES.map((type) => `audit.${type}`)));
+    expect(await names("event")).toEqual(webhookEventTypes.map((type) => `event.${type}`));
+    expect((await names("metric")).length).toBeGreaterThan(25);
+  });
+
+  test("prints what the pages of the reference say of a name; a code needs no family", async () => {
+    const code = await entry("insufficient_funds");
+    expect(code).toEqual(await entry("error.INSUFFICIENT_FUNDS"));
+    expect(code).toMatchObject({ path: "error.INSUFFICIENT_FUNDS", type: "error code" });
+    expect(code.description).toMatch(
+      /^The wallet .*\n\nHTTP status 400 · exit code 7 .*\n\nNext: pmctl user show <user>$/s,
+    );
+    const payouts = { path: "payouts", type: "number", description: "How many winners were paid." };
+    expect((await entry("audit.market.settled")).keys).toContainEqual(expect.objectContaining(payouts));
+    expect((await entry("event.order.filled")).examples).toEqual([expect.objectContaining({ type: "order.filled" })]);
+    expect(await entry("metric.pmctl_trades_total")).toMatchObject({ type: "counter", keys: [{ path: "result" }] });
+    expect((await explain("audit.market.settled", "table")).stdout).toContain(
+      "\n  payouts      number\n      How many winners were paid.\n",
+    );
+  });
+
+  test("lists without a name what names begin with", async () => {
+    const listed = JSON.parse((await explain()).stdout);
+    expect(listed.map(({ path }: { path: string }) => path)).toEqual([...Object.keys(FILES), ...FAMILY_NAMES]);
+    for (const { description } of listed) expect(description).toMatch(/^[A-Z].+\.$/);
+  });
+
+  test.each([
+    ["error.KYC_REQUIRE", "There is no name error.KYC_REQUIRE; did you mean error.KYC_REQUIRED?"],
+    ["KYC_REQUIRE", "did you mean error.KYC_REQUIRED?"],
+    ["audit.market.setled", "did you mean audit.market.settled?"],
+    ["market.settled", "did you mean audit.market.settled or event.market.settled?"],
+    ["metric.nonsense", "There is no name metric.nonsense; pmctl explain metric lists them"],
+    ["policy.feeBp", "did you mean tenant.policy.feeBps?"],
+    ["nonsense", "There is no name nonsense; pmctl explain lists what there is"],
+  ])("answers the unknown name %s with: %s", async (path, hint) => {
+    const { exit, stderr } = await explain(path);
+    expect({ exit, stderr }).toEqual({ exit: 5, stderr: expect.stringContaining(hint) });
   });
 });
 

@@ -7,7 +7,7 @@ import { cell, code, filledTable, NOTE } from "./markdown.ts";
 import { type Member, membersOf, typesOf } from "./type-text.ts";
 
 const sourceOf = (file: string) => readFileSync(new URL(`../../src/domain/${file}`, import.meta.url), "utf8");
-const SOURCE = sourceOf("audit/audit-payloads.ts");
+const SOURCE = sourceOf("audit/audit-payloads.ts") + sourceOf("audit/audit-shapes.ts");
 
 /** The values that a field of a named type may have. */
 const VALUES: Readonly<Record<string, string>> = {
@@ -39,14 +39,18 @@ An entry is \`seq\`, \`type\`, \`actor\`, \`payload\`, \`ts\`, \`keyId\` and \`h
 export function auditPage(): string {
   const types = typesOf(SOURCE);
   const stated = new Map(membersOf(types.get("AuditPayloads") ?? "").map((member) => [member.name, member]));
+  const meanings = new Map<string, string>();
   const sections = AUDIT_TYPES.map((type) => {
     const { comment, text } = stated.get(type) ?? { comment: "", text: "" };
     if (!/\bBy (an?|the) /.test(comment)) throw new Error(`${type}: its comment must say what it means, and "By …"`);
-    return `## ${type}\n\n${cell(comment)}\n\n${fieldTable(fieldsOf(text, types))}`;
+    return `## ${type}\n\n${cell(comment)}\n\n${fieldTable(described(type, fieldsOf(text, types), meanings))}`;
   });
   const shapes = [...types]
     .filter(([name, text]) => name !== "AuditPayloads" && AUDIT_SHAPES.test(name) && text.startsWith("{"))
-    .map(([name, text]) => `## ${name}\n\nA shape of fields above.\n\n${fieldTable(membersOf(text))}`);
+    .map(
+      ([name, text]) =>
+        `## ${name}\n\nA shape of fields above.\n\n${fieldTable(described(name, membersOf(text), meanings))}`,
+    );
   return `# Audit types\n\n${ABOUT}\n\n${[...sections, ...shapes].join("\n\n")}\n`;
 }
 
@@ -62,6 +66,20 @@ function fieldsOf(text: string, types: ReadonlyMap<string, string>): Member[] {
 
 function missing(name: string): never {
   throw new Error(`There is no type ${name} beside AuditPayloads`);
+}
+
+/**
+ * The fields, each with what it is: without a comment of its own, what the field of its name above it is.
+ * @param meanings of the fields above, by name
+ * @throws Error for a field that no comment describes
+ */
+function described(of: string, fields: readonly Member[], meanings: Map<string, string>): Member[] {
+  return fields.map((field) => {
+    const comment = field.comment || meanings.get(field.name);
+    if (comment === undefined) throw new Error(`${of}: say in a comment what ${field.name} is`);
+    meanings.set(field.name, comment);
+    return { ...field, comment };
+  });
 }
 
 function fieldTable(fields: readonly Member[]): string {

@@ -138,6 +138,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   recorded: "list: fields that the entry records as changed",
   reference: "where the tenant file takes the secret from; null for a key that it does not state",
   refusal: "the refused request; null for a trade",
+  remedy: "what ends the error",
   requestId: "the request's id",
   required: "whether it must be stated; of a schema the list of keys that must be",
   result: "what came of it",

@@ -1,5 +1,6 @@
 import { EXIT_MEANINGS } from "../../src/cli/errors.ts";
 import { FILES } from "../../src/config/schema/schema-keys.ts";
+import { REMEDIES } from "../../src/contract/fault-remedies.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { FAULT_CODES, faultFacts } from "../../src/domain/fault.ts";
 import { apiPage } from "./api-page.ts";
@@ -38,10 +39,12 @@ function errorsPage(): string {
       "",
       sentence(`${meaning}.`),
       "",
+      REMEDIES[name],
+      "",
       `HTTP status ${status} · exit code ${exit} (${EXIT_MEANINGS[exit as keyof typeof EXIT_MEANINGS]})`,
       ...(asked.length === 0 || asked.length > MOST_ASKED ? [] : ["", `Answered by ${asked.map(code).join(", ")}.`]),
       ...(next === undefined ? [] : ["", "```sh", next, "```"]),
     ].join("\n");
   });
-  return `# Errors\n\nEach code with its meaning, its HTTP status, its exit code, the [requests](api.md) that have it among their own errors, and the command that most likely helps. ${NOTE}\n\n${sections.join("\n\n")}\n`;
+  return `# Errors\n\nEach code with its cause, its remedy, its HTTP status, its exit code, the [requests](api.md) that have it among their own errors, and the command that most likely helps. ${NOTE}\n\n${sections.join("\n\n")}\n`;
 }

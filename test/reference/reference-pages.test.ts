@@ -20,7 +20,8 @@ test("the lists of docs/guides/publisher.md are what the types of the widget say
   );
 });
 
-test("docs/reference holds these pages alone, and each error code has an anchor", () => {
+test("docs/reference holds these pages alone, and each error code has an anchor, a cause and a remedy", () => {
   expect(readdirSync(PLACE).toSorted()).toEqual(Object.keys(pages).toSorted());
-  for (const code of FAULT_CODES) expect(pages["errors.md"]).toContain(`## ${code}\n`);
+  for (const code of FAULT_CODES)
+    expect(pages["errors.md"]).toMatch(new RegExp(`\\n## ${code}\\n\\n[A-Z].*\\.\\n\\n[A-Z].*\\.\\n\\nHTTP status`));
 });

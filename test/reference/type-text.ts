@@ -10,7 +10,7 @@ export interface Member {
 
 /** The texts of the types that a module declares, by name. */
 export function typesOf(source: string): Map<string, string> {
-  const declared = [...source.matchAll(/^(?:export )?type (\w+) = /gm)];
+  const declared = [...source.matchAll(/^(?:export )?type (\w+) =\s/gm)];
   return new Map(declared.map((found) => [found[1] ?? "", upToEnd(source, found.index + found[0].length)]));
 }
 

@@ -65,7 +65,7 @@ function run(world: World, command: Command): void {
   }
 }
 
-/** The rows of a table, by key, without the versions that the store counts. A portfolio of nothing is as good as none. */
+/** The rows of a table, by key, without the versions that the store counts. An empty portfolio equals a missing one. */
 function rowsOf(rows: Pick<World, "all">, table: Table): Map<string, object> {
   const pairs = rows.all(table).map(([key, row]) => [key, { ...row, version: 0 }] as const);
   const isEmpty = (row: object) => "exposureMicro" in row && row.exposureMicro === 0n;

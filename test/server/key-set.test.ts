@@ -5,10 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { afterEach, describe, expect, test } from "vitest";
+import { refusalSentence } from "../../src/cli/why/sentences.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { KeySet, keySetLoader } from "../../src/server/access/key-set.ts";
 import { UserTokens } from "../../src/server/access/user-tokens.ts";
+import { RefusalLog } from "../../src/services/security/refusal-log.ts";
 import { JWT_SECRET, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 
 type Algorithm = "ES256" | "EdDSA" | "RS256";
@@ -171,14 +173,15 @@ describe("an issuer that is away", () => {
     state.now += 23 * 3_600_000;
     expect(await verify(await key.token())).toEqual({ id: "usr_1" });
     state.now += 2 * 3_600_000;
-    await expect(verify(await key.token())).rejects.toMatchObject({ code: "INTERNAL" });
+    await expect(verify(await key.token())).rejects.toMatchObject({ code: "TOKEN_KEYS_UNAVAILABLE" });
   });
 
   test("from the start lets no user in, and is asked again after some seconds", async () => {
     const { state, verify } = issuer();
     const key = await newKey("k1");
     state.fails = true;
-    for (let n = 0; n < 10; n++) await expect(verify(await key.token())).rejects.toMatchObject({ code: "INTERNAL" });
+    for (let n = 0; n < 10; n++)
+      await expect(verify(await key.token())).rejects.toMatchObject({ code: "TOKEN_KEYS_UNAVAILABLE" });
     expect(state.loads).toBe(1);
     Object.assign(state, { fails: false, keys: [key.jwk], now: 6_000 });
     expect(await verify(await key.token())).toEqual({ id: "usr_1" });
@@ -213,14 +216,17 @@ describe("over real sockets", () => {
   async function positions(jwks: { url: string } | { file: string }, token: string, allowPrivate: string[]) {
     const backend = await openBackend();
     const jwt = { algorithm: "ES256" as const, jwks };
-    const server = await serve(backend, { listPositions: async () => [] }, { jwt, network: { allowPrivate } });
+    const handlers = { listPositions: async () => [] };
+    const services = { handlers, isSealed: () => true, refusals: new RefusalLog() };
+    const server = await serve(backend, handlers, { jwt, services, network: { allowPrivate } });
     cleanups.push(
       () => backend.close(),
       () => server.close(),
     );
     const headers = { "x-api-key": PUBLIC_KEY, authorization: token };
     const response = await fetch(`${server.url}/v1/positions`, { headers });
-    return { status: response.status, body: await response.text() };
+    const remembered = services.refusals.find(response.headers.get("request-id") ?? "");
+    return { status: response.status, headers: response.headers, body: await response.text(), remembered };
   }
 
   test("a set is fetched from an allowed address, and read from a file", async () => {
@@ -235,7 +241,7 @@ describe("over real sockets", () => {
     expect((await positions({ file }, await key.token(), [])).status).toBe(200);
   });
 
-  test("a private address is never asked unless it is allowed, and no caller learns the address", async () => {
+  test("a private address is never asked unless it is allowed; the operator learns why, and no caller", async () => {
     const key = await newKey("k1");
     let asked = 0;
     const url = await listen(
@@ -244,8 +250,12 @@ describe("over real sockets", () => {
         res.end(JSON.stringify({ keys: [key.jwk] }));
       }),
     );
-    const { status, body } = await positions({ url }, await key.token(), ["10.0.0.0/8"]);
+    const { status, headers, body, remembered } = await positions({ url }, await key.token(), ["10.0.0.0/8"]);
     expect([status, body]).toEqual([500, '{"error":"User tokens cannot be checked at the moment"}']);
+    expect([headers.get("error-code"), headers.get("retry-after")]).toEqual(["TOKEN_KEYS_UNAVAILABLE", "5"]);
+    expect(remembered && refusalSentence(remembered)).toBe(
+      "the key set in auth.jwt.jwks of the tenant file cannot be read: The address is not allowed",
+    );
     expect(asked).toBe(0);
   });
 

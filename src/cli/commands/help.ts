@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { type PackageVersion, packageVersion, versionLine } from "../../config/package-version.ts";
+import { REMEDIES } from "../../contract/fault-remedies.ts";
 import { FAULT_CODES, Fault, type FaultCode, faultFacts, isFaultCode } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
 import type { CommandModule, Host, Io } from "../command.ts";
@@ -21,17 +22,20 @@ interface Refusal {
   /** Of the command line. */
   exit: number;
   meaning: string;
+  /** What ends it, for the caller or for the operator. */
+  remedy: string;
   /** The command that most likely helps; `<user>` and `<market>` are those of the refused request. */
   next: string | null;
 }
 
 const refusalView: View<Refusal, Refusal> = {
   kind: "record",
-  fields: ({ code, status, exit, meaning, next }) => [
+  fields: ({ code, status, exit, meaning, remedy, next }) => [
     ["code", code],
     ["HTTP status", String(status)],
     ["exit code", String(exit)],
     ["meaning", meaning],
+    ["remedy", remedy],
     ["next", orDash(next)],
   ],
 };
@@ -56,7 +60,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[words...]", `a command such as \`market settle\`, or one of: ${Object.keys(TOPICS).join(", ")}`)
       .description("explain a command or a topic"),
-    { names: "topic text code status exit meaning next", ends: { 5: "there is no help on that word" } },
+    { names: "topic text code status exit meaning remedy next", ends: { 5: "there is no help on that word" } },
     ({ args, io }) =>
       args[0] === "errors" ? runHelpErrors(args[1], io) : runHelp({ words: args }, noun.parent ?? noun, io),
   );
@@ -74,7 +78,7 @@ export async function runHelpErrors(code: string | undefined, { output }: Io): P
 
 function refusalOf(code: FaultCode): Refusal {
   const { status, exit, meaning, next = null } = faultFacts(code);
-  return { code, status, exit, meaning, next };
+  return { code, status, exit, meaning, remedy: REMEDIES[code], next };
 }
 
 /** @throws Fault NOT_FOUND for what is neither a topic nor a command */

@@ -65,6 +65,7 @@ const LIVE: readonly (readonly [RegExp, ValueKind])[] = [
   [/^key \w+ name$|^ key$/, "keys"],
   [/^policy set key=value$/, "policy"],
   [/^webhook send event$/, "events"],
+  [/^explain name$/, "names"],
 ];
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;

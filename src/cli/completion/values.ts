@@ -12,7 +12,7 @@ import {
 } from "../../config/selection/operator-directory.ts";
 import { Fault } from "../../domain/fault.ts";
 
-export const VALUE_KINDS = ["markets", "keys", "users", "policy", "events", "tenants"] as const;
+export const VALUE_KINDS = ["markets", "keys", "users", "policy", "events", "names", "tenants"] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
 /** What a line asks to be completed. */
@@ -71,6 +71,7 @@ export async function valuesOf(
     const { SAMPLE_EVENTS } = await import("../../app/webhooks/webhook-samples.ts");
     return SAMPLE_EVENTS.filter((event) => event.startsWith(prefix));
   }
+  if (kind === "names") return namesAfter(prefix);
   try {
     if (directory !== undefined) takeDirectory(directory);
     const place = operatorDirectory();
@@ -82,6 +83,18 @@ export async function valuesOf(
     if (error instanceof Fault) return [];
     throw error;
   }
+}
+
+/** What `pmctl explain` takes: the words that names begin with, and behind such a word its names. */
+async function namesAfter(prefix: string): Promise<string[]> {
+  const [{ FILES, pathsIn }, { FAMILY_NAMES, namesIn }] = await Promise.all([
+    import("../../config/schema/schema-keys.ts"),
+    import("../../app/docs/reference.ts"),
+  ]);
+  const [word = ""] = prefix.split(".");
+  const inside = Object.hasOwn(FILES, word) ? pathsIn : FAMILY_NAMES.includes(word) ? namesIn : () => [];
+  const names = prefix === word ? [...Object.keys(FILES), ...FAMILY_NAMES] : inside(word);
+  return names.filter((each) => each.startsWith(prefix));
 }
 
 function seenValues(

@@ -38,6 +38,7 @@ const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
           : "the user's jurisdiction is not on record, and the policy lists jurisdictions: the KYC event's `jurisdiction`, or the claim of the user's token, names it",
   USER_REQUIRED: ({ fault }) =>
     isCredentialFault(fault) ? credentialFaultSentence(fault) : "the request named no user",
+  TOKEN_KEYS_UNAVAILABLE: ({ problem }) => `the key set in auth.jwt.jwks of the tenant file cannot be read: ${problem}`,
   MARKET_CLOSED: ({ closeAt }) => `the market closed at ${closeAt}`,
   MARKET_SUSPENDED: () => "the market was suspended by an operator: pmctl audit list --type market.suspended says who",
 };

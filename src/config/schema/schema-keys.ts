@@ -66,6 +66,12 @@ export function findKey(path: string): FileKey {
   return found;
 }
 
+/** The path of every key of a file, as `findKey` takes it. */
+export function pathsIn(file: string): string[] {
+  const all = ({ path, keys }: FileKey): string[] => [path.replaceAll("[]", ""), ...keys.flatMap(all)];
+  return all(keysOf(file));
+}
+
 /**
  * The complete path of a key without the word of its file; undefined if its first name is in no file.
  * @throws Fault NOT_FOUND naming the nearest key, if only later names are wrong
@@ -81,7 +87,7 @@ const lastName = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 function unknownKey(path: string, known: readonly string[]): Fault {
   const meant = known.find((each) => each.endsWith(`.${path}`)) ?? nearest(path, known);
   const hint = meant === undefined ? `there are: ${known.join(", ")}` : `did you mean ${meant}?`;
-  return new Fault("NOT_FOUND", `There is no key ${path}; ${hint}`);
+  return new Fault("NOT_FOUND", `There is no key ${path}; ${hint}`, { detail: { meant } });
 }
 
 interface Place {

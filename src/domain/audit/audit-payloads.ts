@@ -3,235 +3,262 @@ import type { HedgeRef } from "../market/hedge.ts";
 import type { HoldReason } from "../market/hold.ts";
 import type { MarketKind } from "../market/market-makers.ts";
 import type { Side } from "../market/pool.ts";
-import type { PolicyField } from "../policy/fields.ts";
-import type { Policy } from "../policy/policy.ts";
 import type { KycStatus, TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
+import type {
+  AcceptedRollback,
+  Assessment,
+  CreatedKey,
+  PaymentConflict,
+  PolicyChanges,
+  ResolutionEvidence,
+  Restore,
+  StatedKeys,
+  StatedTenant,
+  WalletCredit,
+  WalletDebit,
+  WithdrawalStep,
+} from "./audit-shapes.ts";
 
 /**
- * The payload of each type of audit entry. A new type is a line here, from which writers and readers are typed. Amounts are
- * decimal texts of dollars, instants ISO 8601. All are types instead of interfaces, so that the compiler accepts them as JSON.
+ * The payload of each type of audit entry; a new type is a line here, and writers and readers are typed from it.
+ * Amounts are decimal texts of dollars, instants ISO 8601. All are types, not interfaces, so that the compiler knows them to be plain JSON.
+ * A field without a comment means what the last type before it with that field says; their shapes are in `audit-shapes.ts`.
  */
 export type AuditPayloads = {
-  /** The market accepts trades from now on. By an apply or an operator. */
+  /** A market takes trades from now on. By the apply of its file, or by an operator. */
   "market.created": {
+    /** The market's identifier. */
     marketId: string;
+    /** What traders answer with Yes or No. */
     question: string;
+    /** The category that the market is listed under. */
     category: string;
+    /** The market maker. */
     kind: MarketKind;
+    /** The first price of Yes, 0 to 1. */
     p0: string;
+    /** When trading ends. */
     closeAt: string;
+    /** What decides the outcome, such as a feed. */
     resolutionRef: string;
-    /** The rules and other texts that traders read with the market. */
+    /** The rules and other words that traders read with the market. */
     meta: Json;
+    /** What the treasury put behind the market. */
     liquidity: string;
     /** The market's key in the tenant's files. */
     key: string | undefined;
+    /** What the feed must show for Yes to win; absent where no feed decides. */
     terms: Json | undefined;
   };
-  /** The tenant's files took over an existing market under this key. By an apply. */
+  /** The files took over a market that was made otherwise, under this key, whether or not it had one. By an apply. */
   "market.imported": { marketId: string; key: string };
-  /** The market's key in the tenant's files has changed. By an apply. */
-  "market.moved": { marketId: string; from: string; key: string };
-  /** The market accepts no trades until it is resumed. By an operator. */
+  /** The market has another key in the tenant's files. By an apply. */
+  "market.moved": {
+    marketId: string;
+    /** The key that it had. */
+    from: string;
+    key: string;
+  };
+  /** The market takes no trades until it is resumed. By an operator. */
   "market.suspended": { marketId: string };
-  /** The market accepts trades again. By an operator. */
+  /** The market takes trades again. By an operator. */
   "market.resumed": { marketId: string };
   /** The market's closing time has passed. By the oracle's sweep. */
   "market.closed": { marketId: string; closeAt: string };
-  /** The winners were paid, and the rest returned to the treasury. By the oracle or an operator. */
+  /** The winners were paid, and what was left went back to the treasury. By the oracle or an operator. */
   "market.settled": {
     marketId: string;
+    /** The side that won. */
     outcome: Side;
-    /** The number of paid winners. */
+    /** How many winners were paid. */
     payouts: number;
+    /** What they were paid in all. */
     paid: string;
+    /** What went back to the treasury. */
     returned: string;
+    /** What went back less the liquidity: negative where the house lost. */
     houseResult: string;
   };
   /** The oracle leaves the settlement to a person. By the oracle. */
-  "oracle.held": { marketId: string; reason: HoldReason; detail: string };
-  /** The oracle's evidence, recorded just before its settlement. By the oracle. */
+  "oracle.held": {
+    marketId: string;
+    /** Why, as a word of a closed list. */
+    reason: HoldReason;
+    /** The figures behind it, in words. */
+    detail: string;
+  };
+  /** What the oracle found, just before it settles. By the oracle. */
   "oracle.resolved": ResolutionEvidence & { marketId: string; outcome: Side };
   /** Shares were bought or sold. By the user, or by an operator on the user's behalf. */
   "trade.executed": {
+    /** The trade's identifier. */
     tradeId: string;
     marketId: string;
+    /** The user's identifier, the `sub` of its token. */
     userId: string;
+    /** The side that the shares are of. */
     side: Side;
-    /** Only in sales, which also state the cost of the sold shares. */
+    /** Of a sale only. */
     action?: "sell" | undefined;
+    /** Of a sale only: what the sold shares had cost. */
     cost?: string | undefined;
+    /** The leveraged position elsewhere that the trade hedges: symbol, direction, notional in cents, reference. */
     hedgeRef?: HedgeRef | undefined;
+    /** What a purchase cost with its fee, or what a sale brought before its fee. */
     amount: string;
+    /** The fee within the amount. */
     fee: string;
-    /** The claim of the user's token, if the policy requires a jurisdiction and the identity check named none. */
+    /** What the user's token claimed, where the policy asks for a jurisdiction and the identity check named none. */
     jurisdiction?: string | undefined;
+    /** How many shares were bought or sold. */
     shares: string;
+    /** The price of Yes after the trade, 0 to 1. */
     yesPriceAfter: string;
   };
-  /** An identity check changed the user's rights. By the provider, or by an operator in its place. */
+  /** An identity check changed what a user may do. By the provider, or by an operator in its place. */
   "kyc.updated": {
     userId: string;
+    /** What came of the check; `review` waits for a person. */
     status: KycStatus;
+    /** The identity provider. */
     provider: string;
+    /** When the provider made the check. */
     verifiedAt: string;
+    /** The place that the check named, such as `DE` or `US-NY`. */
     jurisdiction: string | undefined;
-    /** The failure's own time, if the failure counts although it is dated before the recorded pass. */
+    /** Of a failure that counts although it is dated before the passed check on record: its own time. `verifiedAt` is the passed one's. */
     datedAt?: string;
   };
-  /** A check with a status other than passed or failed, or a pass dated shortly before a failure, which stays. By the provider. */
-  "kyc.unrecognised": { userId: string; status: string; provider: string; verifiedAt: string };
+  /** A check with a status that is neither passed nor a refusal; or one passed shortly before a failure, which stands. By the provider. */
+  "kyc.unrecognised": {
+    userId: string;
+    /** The status in the provider's word. */
+    status: string;
+    provider: string;
+    verifiedAt: string;
+  };
   /** A user answered the suitability assessment. By the user, or by an operator on the user's behalf. */
-  "suitability.submitted": {
+  "suitability.submitted": Assessment;
+  /** A user may not trade any more, or may again. By an operator. */
+  "user.restricted": {
     userId: string;
-    assessmentId: string;
-    answers: Record<string, number>;
-    score: number;
-    passed: boolean;
-    submittedAt: string;
+    /** Whether the user may not trade. */
+    restricted: boolean;
+    /** The user's state from then on. */
+    state: TraderState;
   };
-  /** A user may no longer trade, or may trade again. By an operator. */
-  "user.restricted": { userId: string; restricted: boolean; state: TraderState };
-  /** A user signed out. `sha256` is the hash of the token's signed part, and the token has expired at `until`. By the user. */
-  "session.ended": { userId: string; sha256: string; until: string };
-  /** All sessions of a user that began before an instant have ended. By an operator, or by the user. */
-  "session.revoked": { userId: string; revokeBefore: string };
+  /** A user signed out. By the user. */
+  "session.ended": {
+    userId: string;
+    /** SHA-256 of what the token's signature covers. */
+    sha256: string;
+    /** When the token has expired. */
+    until: string;
+  };
+  /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
+  "session.revoked": {
+    userId: string;
+    /** That instant. */
+    revokeBefore: string;
+  };
   /** Money went into a wallet. By a payment provider, or by an operator. */
-  "wallet.credited": {
-    /** Set for an operator's credit, which has no payment reference. */
-    creditId?: string;
-    userId: string;
-    amount: string;
-    /** The part of the amount that repaid the user's debt. */
-    receivable?: string | undefined;
-    txRef?: string;
-    provider: string;
-    /** The cause, unless it is a plain deposit. */
-    cause?: string | undefined;
-  };
+  "wallet.credited": WalletCredit;
   /** Money was taken out of a wallet, such as after a dispute. By a payment provider, or by an operator. */
-  "wallet.debited": {
-    /** Set for an operator's debit, which has no payment reference and no cause except the operator's reason. */
-    debitId?: string;
-    userId: string;
-    amount: string;
-    /** The part of the amount that the wallet could not cover, which the user owes. */
-    receivable: string;
-    txRef?: string;
-    provider: string;
-    cause?: string;
-  };
-  /** A payment that moved nothing, because it contradicts the records. By a payment provider. */
-  "payment.conflict": {
-    provider?: string;
-    txRef: string;
-    problem?: string;
-    userId?: string | undefined;
-    amount?: string;
-    creditedUserId?: string;
-    creditedAmount?: string;
-  };
-  /** The amount is reserved until an operator decides. By the user, or by an operator on the user's behalf. */
+  "wallet.debited": WalletDebit;
+  /** A payment that moved nothing, because it contradicts what is on record. By a payment provider. */
+  "payment.conflict": PaymentConflict;
+  /** The amount is set aside until an operator decides. By the user, or by an operator on the user's behalf. */
   "withdrawal.requested": WithdrawalStep;
-  /** The amount has left the ledger and must be paid out. By an operator. */
+  /** The amount left the ledger: it is to be paid out. By an operator. */
   "withdrawal.approved": WithdrawalStep;
-  /** The amount returned to the wallet. By an operator. */
+  /** The amount went back into the wallet. By an operator. */
   "withdrawal.rejected": WithdrawalStep;
-  /** Limits were changed directly, or an override ended. By an operator, or by the oracle's sweep. */
+  /** Limits were changed live, or an override ended. By an operator, or by the oracle's sweep. */
   "policy.updated": {
+    /** Each changed field with its value before and after. */
     changes: PolicyChanges;
-    /** When the override ends by itself. */
+    /** When an override ends by itself. */
     until?: string;
+    /** Fields whose override ended. */
     overridesEnded?: string[];
+    /** The tenant's settings from then on. */
     state: StatedTenant;
   };
-  /** The tenant now matches its files. By the operator who applied or rolled back. */
+  /** The tenant is what its files say. By the operator who applied or rolled back. */
   "config.applied": {
     /** SHA-256 of the tenant file. */
     sha256: string;
+    /** The git commit of the files; absent outside of git. */
     gitCommit: string | undefined;
-    /** The whole policy in the first apply; later only changes. */
+    /** The whole policy at the first apply, changes later. */
     policy: Json;
+    /** What the apply moved into the treasury. */
     capitalAdded: string;
+    /** The tenant file, without its secrets. */
     document: Json;
-    /** The entry whose document a rollback restored instead of the file. */
+    /** The entry that a rollback took the document from, instead of the file. */
     rollbackTo: number | undefined;
-    /** Fields whose live value was kept although the file has another value. */
+    /** Fields whose live value was kept although the file says otherwise. */
     adopted: string[] | undefined;
-    /** When the freeze would have ended that this apply broke. */
+    /** Of an apply that broke a freeze: when that one ends. */
     frozenUntil?: string | undefined;
     state: StatedTenant;
   };
-  /** Applies and rollbacks are blocked until that time; a later entry of either freeze type replaces this one. By an operator. */
-  "config.frozen": { until: string };
-  /** The freeze was lifted before its end, `until`. By an operator. */
-  "config.unfrozen": { until: string };
-  /** A value of an API key works from now on. By an operator or an apply. */
+  /** No apply and no rollback until then; a later entry of either type replaces it. By an operator. */
+  "config.frozen": {
+    /** When the freeze ends by itself. */
+    until: string;
+  };
+  /** The freeze was lifted. By an operator. */
+  "config.unfrozen": {
+    /** When it would have ended. */
+    until: string;
+  };
+  /** A value of an API key works from now on. By an operator, or by an apply. */
   "key.created": CreatedKey & {
+    /** Every value that the entry changes, as it stands from then on. */
     keys: StatedKeys;
+    /** Whether the value replaces older ones of the key. */
     replaces?: true;
-    /** When the replaced values stop working. */
+    /** When the replaced values end. */
     oldUntil?: string | null;
   };
-  /** A value of an API key no longer works. By an operator or an apply. */
-  "key.revoked": { name: string; type: KeyType; keys: StatedKeys; replaced?: true };
+  /** A value of an API key works no longer. By an operator, or by an apply. */
+  "key.revoked": {
+    name: string;
+    type: KeyType;
+    keys: StatedKeys;
+    /** Whether a new value took its place. */
+    replaced?: true;
+  };
   /** The ledger was compared with its log. By an operator, or by the server's regular check. */
-  "reconcile.run": { ok: boolean; discrepancy: string };
-  /** A log that was set back continues without its lost entries. By an operator at the database. */
-  "rollback.accepted": { anchorSeq: number; anchorHash: string; headSeq: number; headHash: string; lost: number };
-  /** An operator accepted the entry `seq` with the recomputation's findings. By an operator at the database. */
-  "finding.accepted": { seq: number; findings: string[] };
-  /** The database was restored from a backup that ends at `seq`. By an operator at the database. */
-  "database.restored": { seq: number; hash: string; created: string; keptAs: string | null; sha256: string };
-};
-
-/** The basis of an oracle's outcome. Numbers in it are decimal texts. */
-export type ResolutionEvidence = {
-  ref?: string | undefined;
-  price?: string | undefined;
-  strike?: string | undefined;
-  [more: string]: Json | undefined;
-};
-
-type WithdrawalStep = { withdrawalId: string; userId: string; amount: string };
-
-/** The changed policy fields. */
-export type PolicyChanges = { [field: string]: { from: Json; to: Json } };
-
-/** The tenant's whole row, with the SHA-256 of its document instead of the document. */
-export type StatedTenant = {
-  policy: Policy;
-  overrides: { field: PolicyField; value: Json; until: string }[];
-  policyUpdatedAt: string;
-  kycRequired: boolean;
-  liquidity: string;
-  capital: string;
-  document: string;
-};
-
-/** A new or changed value of a key, identified by its hash. */
-export type CreatedKey = {
-  name: string;
-  type: KeyType;
-  sha256: string;
-  scopes: string[];
-  from: string[];
-  expiresAt: string | null;
-};
-
-/** Every key value that an entry changes, by its hash, in its new state. */
-export type StatedKeys = {
-  [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null; leaked?: true };
+  "reconcile.run": {
+    /** Whether the ledger agrees with its log. */
+    ok: boolean;
+    /** By how much the money is off. */
+    discrepancy: string;
+  };
+  /** A log that was set back goes on without its lost entries. By an operator at the database. */
+  "rollback.accepted": AcceptedRollback;
+  /** An entry stays as it is, though the recomputation of the log would have decided otherwise. By an operator at the database. */
+  "finding.accepted": {
+    /** The number of that entry. */
+    seq: number;
+    /** What would have been otherwise, in words. */
+    findings: string[];
+  };
+  /** The database is a restored backup. By an operator at the database. */
+  "database.restored": Restore;
 };
 
 export type AuditType = keyof AuditPayloads;
 
-/** The fields that an entry of any type may have in addition. */
+/** What an entry of any type may say besides. */
 interface Remarks {
-  /** The operator's reason. */
+  /** What the operator wrote. */
   reason?: string;
-  /** The time of the decision, if the database's clock had moved back behind the log's last entry. */
+  /** When the command was decided, where the database's clock had stepped back behind the log's last entry. */
   decidedAt?: string;
 }
 
@@ -241,21 +268,21 @@ export type AuditContent<T extends AuditType = AuditType> = {
 }[T];
 
 /**
- * A log row's type and payload. The payload's fields are those of this version and are not checked: readers rely on the
- * chain's seal, and verification finds tampered rows.
- * @returns undefined for a payload that is empty or not a JSON object, which only a tampered row has
+ * A log row's type and payload. The payload's fields are those that this version writes and are not checked: readers
+ * rely on the chain's seal, and a tampered row is found by verification.
+ * @returns undefined for a payload that is not a JSON object or empty, which only a tampered row holds
  */
 export function contentOf({ type, payloadText }: Pick<AuditEntry, "type" | "payloadText">): AuditContent | undefined {
   return parsedContent({ type, payload: payloadOf({ payloadText }) });
 }
 
-/** The same for a parsed payload. */
+/** The same of a payload that is parsed already. */
 export function parsedContent({ type, payload }: { type: string; payload: object }): AuditContent | undefined {
   return Object.keys(payload).length === 0 ? undefined : ({ type, payload } as AuditContent);
 }
 
 /**
- * Whether a parsed entry has one of the types. Its payload is typed as in {@link contentOf}, without a check of its
+ * Whether a parsed entry is of one of the types. Its payload is typed as in {@link contentOf}, without a check of its
  * fields.
  */
 export function isOfType<T extends AuditType, Entry extends { type: string; payload: object }>(

@@ -33,6 +33,7 @@ export class KeySet {
   #triedAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
+  #failure: unknown;
   /** Rises when the set changes: a token that was verified before may no longer be valid. */
   generation = 0;
 
@@ -54,7 +55,7 @@ export class KeySet {
     return isUsable ? undefined : loading;
   }
 
-  /** For `jwtVerify`. @throws JWKSNoMatchingKey; Fault INTERNAL while no usable set is loaded */
+  /** For `jwtVerify`. @throws JWKSNoMatchingKey; Fault TOKEN_KEYS_UNAVAILABLE while no usable set is loaded */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     await this.ready();
     try {
@@ -70,7 +71,12 @@ export class KeySet {
 
   #selector(): JWTVerifyGetKey {
     if (this.#select && this.#now() - this.#loadedAt < LAST_GOOD_MS) return this.#select;
-    throw new Fault("INTERNAL", "User tokens cannot be checked at the moment");
+    throw new Fault("TOKEN_KEYS_UNAVAILABLE", "User tokens cannot be checked at the moment", {
+      // The reason names addresses of the tenant: `pmctl why` and the log have it, and no caller.
+      detail: { problem: this.#failure instanceof Error ? this.#failure.message : "it is not loaded yet" },
+      cause: this.#failure,
+      retryAfterSec: FIRST_COOLDOWN_MS / 1000,
+    });
   }
 
   /** The load in progress, or a new load; undefined within the cooldown. Never rejects: the last good set stays. */
@@ -82,6 +88,7 @@ export class KeySet {
     this.#loading = this.#replace()
       .catch((error: unknown) => {
         this.#failedAt = this.#now();
+        this.#failure = error;
         this.#onError(error);
       })
       .finally(() => {

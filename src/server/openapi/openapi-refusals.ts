@@ -15,6 +15,7 @@ export function refusalsOf(operation: Operation): FaultCode[] {
     auth === "admin" && "FORBIDDEN",
     (auth === "admin" || onBehalf !== undefined) && "SCOPE_REQUIRED",
     (auth === "user" || optionalUser === true) && "USER_REQUIRED",
+    (auth === "user" || optionalUser === true) && "TOKEN_KEYS_UNAVAILABLE",
     (auth === "user" || optionalUser === true) && isChange && "ORIGIN_FORBIDDEN",
     "BAD_REQUEST",
     auth !== "none" && "NOT_FOUND",
@@ -56,8 +57,11 @@ export function orderOfRefusals(operation: Operation): string {
   return `${ORDER}${codes.join(", ")}.`;
 }
 
+/** Codes whose answer says in `Retry-After` when to try again. */
+const TIMED: readonly FaultCode[] = ["RATE_LIMITED", "OVERLOADED", "TOKEN_KEYS_UNAVAILABLE"];
+
 /** The errors of one operation by status, each with its possible codes. */
-export function refusalResponses(operation: Operation, headers: (status: number) => JsonObject): JsonObject {
+export function refusalResponses(operation: Operation, headers: (isTimed: boolean) => JsonObject): JsonObject {
   const each = refusalsOf(operation).flatMap((code) => statusesOf(operation, code).map((status) => ({ code, status })));
   const entries = [...Map.groupBy(each, ({ status }) => status)].map(([status, refused]): [number, JsonObject] => {
     const codes = refused.map(({ code }) => code);
@@ -68,7 +72,7 @@ export function refusalResponses(operation: Operation, headers: (status: number)
         description: `${meanings.map(({ code, meaning }) => `\`${code}\` (${meaning})`).join("; ")}.`,
         headers: {
           "Error-Code": { description: "For programs.", schema: { type: "string", enum: codes } },
-          ...headers(status),
+          ...headers(codes.some((code) => TIMED.includes(code))),
         },
         content: {
           "application/json": {

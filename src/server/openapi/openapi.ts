@@ -218,8 +218,8 @@ function describeStream(): JsonObject {
   };
 }
 
-const refusalHeaders = (status: number): JsonObject =>
-  headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 || status === 503 ? (["Retry-After"] as const) : []));
+const refusalHeaders = (isTimed: boolean): JsonObject =>
+  headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(isTimed ? (["Retry-After"] as const) : []));
 
 /** Whether the answer may name an audit entry: providers learn only that their event arrived, and sessions write no entry. */
 function mayRecord({ method, auth, path }: Operation): boolean {

@@ -1,9 +1,13 @@
 import type { Output } from "../../contract/operations.ts";
+import type { FaultCode } from "../../domain/fault.ts";
 
 export type Refusal = Output<"getRefusal">;
 
 /** The largest numbers of refusals, each of about a kilobyte. */
 const LIMITS = { changes: 10_000, tokens: 1_000 };
+
+/** Refusals of a user token: of a wrong one, and of any while the keys that check it cannot be read. */
+export const TOKEN_REFUSALS: readonly string[] = ["USER_REQUIRED", "TOKEN_KEYS_UNAVAILABLE"] satisfies FaultCode[];
 
 /**
  * The last refused changes and user tokens, in this process's memory. `pmctl why` finds them by the request id that the
@@ -20,7 +24,7 @@ export class RefusalLog {
 
   /** Forgets the oldest beyond the limit. Every reader of a page has a public key: bad tokens displace only each other. */
   remember(refusal: Refusal): void {
-    const isToken = refusal.code === "USER_REQUIRED";
+    const isToken = TOKEN_REFUSALS.includes(refusal.code);
     const kept = isToken ? this.#tokens : this.#changes;
     kept.set(refusal.requestId, refusal);
     if (kept.size <= (isToken ? this.#limits.tokens : this.#limits.changes)) return;

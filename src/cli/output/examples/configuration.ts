@@ -56,6 +56,8 @@ render acme
 render acme -o csv --fields path,value,origin
 
 explain tenant.policy.feeBps
+explain KYC_REQUIRED
+explain audit.market.settled
 explain fleet.waves -o json
 
 docs
