@@ -192,7 +192,7 @@ describe("what a file is refused for", () => {
     [
       "a feed of a source that is not there",
       { oracle: "{ venues: { pm: { btc: { sources: [{ use: coinbas, id: x }] } } } }" },
-      /no source of this name; did you mean "coinbase"\?/,
+      /no source with this name; did you mean "coinbase"\?/,
     ],
     [
       "a quorum that cannot be",
