@@ -1,45 +1,45 @@
-/** What is known of a code, whichever request meets it. */
+/** The facts about a code, which are the same for every request. */
 interface FaultFacts {
-  /** Of the HTTP answer. */
+  /** The HTTP status. */
   status: number;
-  /** Of the command line. */
+  /** The command line's exit code. */
   exit: number;
-  /** What the API's documentation says beside the code. */
+  /** The explanation in the API's documentation. */
   meaning: string;
   /**
-   * The command that most likely helps, ready to be pasted once `<user>` and `<market>` are those of the refused request;
-   * absent where the message has said it, or no command helps.
+   * The command that most likely helps, ready to paste once `<user>` and `<market>` are filled in from the request.
+   * Absent if the message states it or no command helps.
    */
   next?: string;
 }
 
 /**
- * Every refusal pmctl knows; `contract/fault-remedies.ts` says what ends each. The code travels in the `Error-Code` header and decides both the HTTP status
- * and the exit code of the command line; the message is public and must never carry a URL, SQL or a key.
- * Its values are literals, or the widget's bundle would contain the table although the widget reads none of it.
+ * Every error of pmctl; `contract/fault-remedies.ts` has the remedies. The code is sent in the `Error-Code` header and
+ * decides both the HTTP status and the exit code of the command line. The message is public and must never contain a
+ * URL, SQL or a key. The values are literals, or the widget's bundle would contain the unused table.
  */
 const FAULTS = {
   KEY_INVALID: {
     status: 401,
     exit: 4,
-    meaning: "the key is missing, unknown, expired or not used from its networks",
+    meaning: "the key is missing, unknown, expired or used outside its networks",
     next: "pmctl key list --via db",
   },
   USER_REQUIRED: { status: 401, exit: 4, meaning: "no valid user token", next: "pmctl audit security" },
   SIGNATURE_INVALID: {
     status: 401,
     exit: 4,
-    meaning: "the signature, its time or the tenant is not right",
+    meaning: "the signature, its time or the tenant is wrong",
     next: "pmctl audit security; pmctl webhook verify --help",
   },
-  FORBIDDEN: { status: 403, exit: 4, meaning: "this needs an admin key" },
+  FORBIDDEN: { status: 403, exit: 4, meaning: "the operation needs an admin key" },
   SCOPE_REQUIRED: {
     status: 403,
     exit: 4,
-    meaning: "the admin key lacks a scope; the text names it",
+    meaning: "the admin key lacks a scope; the message names it",
     next: "pmctl key list",
   },
-  ORIGIN_FORBIDDEN: { status: 403, exit: 4, meaning: "the page may not act with the session cookie" },
+  ORIGIN_FORBIDDEN: { status: 403, exit: 4, meaning: "the page may not use the session cookie" },
   KYC_REQUIRED: {
     status: 403,
     exit: 4,
@@ -59,12 +59,12 @@ const FAULTS = {
     meaning: "the assessment is missing or was not passed",
     next: "pmctl suitability show --user <user>",
   },
-  BAD_REQUEST: { status: 400, exit: 6, meaning: "something in the request is not valid; the text names it" },
+  BAD_REQUEST: { status: 400, exit: 6, meaning: "the request is not valid; the message says where" },
   IDEMPOTENCY_MISMATCH: { status: 400, exit: 7, meaning: "the Idempotency-Key was used with another request" },
-  PRECONDITION_FAILED: { status: 400, exit: 7, meaning: "it was changed after the version that `If-Match` names" },
-  NOT_FOUND: { status: 404, exit: 5, meaning: "there is nothing under this path or identifier" },
+  PRECONDITION_FAILED: { status: 400, exit: 7, meaning: "the object has changed since the version in `If-Match`" },
+  NOT_FOUND: { status: 404, exit: 5, meaning: "no object has this path or identifier" },
   UNKNOWN_HOST: { status: 404, exit: 5, meaning: "no tenant is served under the request's host" },
-  MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no such market", next: "pmctl market list" },
+  MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no market has this id", next: "pmctl market list" },
   MARKET_KEY_TAKEN: {
     status: 409,
     exit: 7,
@@ -96,29 +96,33 @@ const FAULTS = {
   TREASURY_INSUFFICIENT: {
     status: 400,
     exit: 7,
-    meaning: "the treasury cannot fund it",
+    meaning: "the treasury cannot fund the market",
     next: "pmctl report house",
   },
   PRICE_BOUND: { status: 400, exit: 7, meaning: "the trade would move the price outside 0.001 to 0.999" },
-  COST_EXCEEDS_PAYOUT: { status: 400, exit: 7, meaning: "with the fee it costs more than its shares can pay" },
+  COST_EXCEEDS_PAYOUT: {
+    status: 400,
+    exit: 7,
+    meaning: "with the fee the purchase costs more than its shares can pay",
+  },
   AMOUNT_TOO_SMALL: { status: 400, exit: 7, meaning: "the amount buys nothing" },
-  SLIPPAGE: { status: 400, exit: 7, meaning: "the price is worse than the limit that was named" },
+  SLIPPAGE: { status: 400, exit: 7, meaning: "the price is worse than the limit in the request" },
   INSUFFICIENT_SHARES: {
     status: 400,
     exit: 7,
     meaning: "the user holds fewer shares; a sale is checked for shares where a purchase is checked for funds",
     next: "pmctl position list --user <user>",
   },
-  WITHDRAWAL_DECIDED: { status: 400, exit: 7, meaning: "the withdrawal is approved or rejected already" },
-  KEY_EXISTS: { status: 400, exit: 7, meaning: "a key of this name is in force" },
+  WITHDRAWAL_DECIDED: { status: 400, exit: 7, meaning: "the withdrawal is already approved or rejected" },
+  KEY_EXISTS: { status: 400, exit: 7, meaning: "a key with this name is in force" },
   KEY_IN_USE: { status: 400, exit: 7, meaning: "the request itself uses this key" },
-  RATE_LIMITED: { status: 429, exit: 9, meaning: "the client has used up its requests of this minute" },
-  OVERLOADED: { status: 429, exit: 9, meaning: "too much at once; nothing was done" },
+  RATE_LIMITED: { status: 429, exit: 9, meaning: "the client has used up its requests for this minute" },
+  OVERLOADED: { status: 429, exit: 9, meaning: "too many requests at once; nothing was done" },
   INTERNAL: { status: 500, exit: 1, meaning: "the server failed; its log says why" },
   DATABASE_UNAVAILABLE: {
     status: 500,
     exit: 9,
-    meaning: "the database cannot be reached; nothing was done",
+    meaning: "the database is unreachable; nothing was done",
     next: "pmctl doctor",
   },
   TOKEN_KEYS_UNAVAILABLE: {
@@ -127,24 +131,28 @@ const FAULTS = {
     meaning: "the key set that checks user tokens cannot be read; nothing was done",
     next: "pmctl doctor",
   },
-  OUTCOME_UNKNOWN: { status: 500, exit: 9, meaning: "it may or may not be done: repeat with the same Idempotency-Key" },
+  OUTCOME_UNKNOWN: {
+    status: 500,
+    exit: 9,
+    meaning: "the change may or may not be done: repeat with the same Idempotency-Key",
+  },
   STANDBY_REQUIRED: {
     status: 500,
     exit: 7,
-    meaning: "fewer standbys are there than `database.require` asks for; nothing was done",
+    meaning: "fewer standbys are connected than `database.require` demands; nothing was done",
     next: "pmctl doctor",
   },
   ENGINE_UNSUPPORTED: { status: 500, exit: 6, meaning: "pmctl does not run on this database" },
-  UNREACHABLE: { status: 500, exit: 9, meaning: "no answer came from the server", next: "pmctl doctor" },
+  UNREACHABLE: { status: 500, exit: 9, meaning: "the server did not answer", next: "pmctl doctor" },
   SERVER_UNPROVEN: { status: 500, exit: 9, meaning: "the server did not prove that it serves this tenant" },
-  USAGE: { status: 400, exit: 6, meaning: "the command line is not valid; the text names what" },
-  AMBIGUOUS: { status: 400, exit: 6, meaning: "the id prefix is ambiguous; the text names the ids" },
-  CONFIG_INVALID: { status: 400, exit: 6, meaning: "the configuration is not valid; the text names where" },
+  USAGE: { status: 400, exit: 6, meaning: "the command line is not valid; the message says where" },
+  AMBIGUOUS: { status: 400, exit: 6, meaning: "the id prefix is ambiguous; the message lists the ids" },
+  CONFIG_INVALID: { status: 400, exit: 6, meaning: "the configuration is not valid; the message says where" },
   REFUSED: {
     status: 400,
     exit: 3,
     meaning:
-      "what was asked needs a decision first, which the text names, or was made on a state that has changed since; nothing was done",
+      "the request needs a decision first, which the message names, or its basis has changed since; nothing was done",
   },
   FROZEN: {
     status: 409,
@@ -153,21 +161,21 @@ const FAULTS = {
     next: "pmctl freeze",
   },
   CASE_FAILED: { status: 400, exit: 7, meaning: "a case of `pmctl test` failed its expectation" },
-  STORY_CHANGED: { status: 400, exit: 7, meaning: "the page of a story is not as it was signed" },
+  STORY_CHANGED: { status: 400, exit: 7, meaning: "the page of a story differs from its signed form" },
   EXPECTATION_NOT_MET: {
     status: 400,
     exit: 7,
-    meaning: "the settlement would pay other sums than the request expects; nothing was done",
+    meaning: "the settlement would pay other amounts than the request expects; nothing was done",
   },
   SETTLEMENT_UNEXPECTED: {
     status: 400,
     exit: 7,
-    meaning: "the market has not closed, or its price expects the other outcome; nothing was done",
+    meaning: "the market has not closed, or its price favours the other outcome; nothing was done",
   },
   INTEGRITY: {
     status: 500,
     exit: 8,
-    meaning: "the ledger or the audit log does not hold",
+    meaning: "the ledger or the audit log failed verification",
     next: "pmctl reconcile --explain; pmctl audit verify",
   },
 } as const satisfies Record<string, FaultFacts>;
@@ -193,11 +201,11 @@ export interface FaultOptions {
   cause?: unknown;
   /** Whole seconds after which a retry makes sense; sent as `Retry-After`. */
   retryAfterSec?: number;
-  /** The HTTP status, where it is another one than the code's: 503 where this server lacks something that another may have. */
+  /** The HTTP status if it differs from the code's: 503 if this server lacks something that another server may have. */
   status?: 503;
 }
 
-/** A refusal addressed to the caller. Anything else that is thrown is a bug and is answered as INTERNAL. */
+/** An error addressed to the caller. Any other thrown error is a bug and is answered as INTERNAL. */
 export class Fault extends Error {
   readonly code: FaultCode;
   readonly detail: Record<string, unknown>;
@@ -218,7 +226,7 @@ export class Fault extends Error {
   }
 }
 
-/** States what must hold if our own code is right; a failure is our bug, never the caller's. */
+/** States what must be true if our own code is right. A failure is our bug, never the caller's. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Invariant broken: ${message}`);
 }

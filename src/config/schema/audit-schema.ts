@@ -11,7 +11,7 @@ const NO_TARGET = "must be { file }, { exec: [program] } or { url, secret }, or 
 const TARGETS = [
   z.strictObject({
     file: text(1024).meta({
-      description: "File that anchors are appended to, relative to the tenant's folder.",
+      description: "File to which anchors are appended, relative to the tenant's folder.",
       examples: ["anchors.ndjson"],
     }),
   }),
@@ -21,16 +21,16 @@ const TARGETS = [
       .min(1)
       .max(64)
       .meta({
-        description: "Program and arguments that take an anchor on stdin; needs --allow-exec.",
+        description: "Program and arguments that receive an anchor on stdin; needs --allow-exec.",
         examples: [["/usr/local/bin/keep-anchor"]],
       }),
   }),
   z.strictObject({
     url: OutgoingUrl.meta({
-      description: "Where anchors are posted, signed like outgoing webhooks.",
+      description: "Address to which anchors are posted, signed like outgoing webhooks.",
       examples: ["https://keep.acme.example/anchors"],
     }),
-    secret: SecretReference.describe("Where the signing secret is kept."),
+    secret: SecretReference.describe("Reference to the signing secret."),
     previousSecrets: previousSecrets("anchors are signed with them"),
   }),
 ] as const;
@@ -39,35 +39,35 @@ type AnchorTarget = z.output<typeof AnchorTarget>;
 
 /** The section `audit` of the tenant file. */
 export const AuditSection = z.strictObject({
-  key: SecretReference.describe("Where the key of the audit chain is kept; outside the database."),
-  previous: listOf(SecretReference, 10).describe(
-    "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
-  ),
+  key: SecretReference.describe("Reference to the key of the audit chain, which is outside the database."),
+  previous: listOf(SecretReference, 10).describe("Keys that sealed earlier entries. They only verify those entries."),
   anchors: z
-    // The kinds stand one by one, so that a mistake in a list yields the list's message only.
+    // The kinds are listed separately, so that a mistake in a list yields only the list's message.
     .union([z.array(AnchorTarget).max(MOST_TARGETS), ...TARGETS], {
       error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
     })
     .default([])
     .describe(
-      `Where signed anchors of the log are kept too, besides .pmctl/anchors; one place, or up to ${MOST_TARGETS}.`,
+      `Further targets of signed anchors, in addition to .pmctl/anchors: one, or a list of up to ${MOST_TARGETS}.`,
     ),
   anchorEvery: z
     .strictObject({
-      entries: Count.max(100_000).default(100).describe("Number of entries after which an anchor is made."),
-      minutes: Count.max(1440).default(5).describe("Minutes after which an anchor is made when there are new entries."),
+      entries: Count.max(100_000).default(100).describe("Number of entries after which an anchor is written."),
+      minutes: Count.max(1440)
+        .default(5)
+        .describe("Minutes after which an anchor is written if there are new entries."),
     })
     .prefault({})
     .describe("How often the server anchors the log."),
 });
 
-/** A place where anchors are kept, and where in the file it is stated. */
+/** A target of anchors, and its place in the file. */
 export interface StatedTarget {
   target: AnchorTarget;
   path: (string | number)[];
 }
 
-/** The targets in the file's order; a single one may stand there without a list. */
+/** The targets in the file's order; a single target needs no list. */
 export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "anchors">): StatedTarget[] {
   const path = ["audit", "anchors"];
   return Array.isArray(anchors)
@@ -75,7 +75,7 @@ export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "
     : [{ target: anchors, path }];
 }
 
-/** Whether a path leads to an anchor target: `{ file }` and `{ exec }` look like references to secrets and are none. */
+/** Whether a path leads to an anchor target: `{ file }` and `{ exec }` only look like references to secrets. */
 export function isAnchorPlace(path: readonly (string | number)[]): boolean {
   return path[0] === "audit" && path[1] === "anchors" && !path.includes("secret") && !path.includes("previousSecrets");
 }

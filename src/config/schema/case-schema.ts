@@ -14,13 +14,13 @@ import { listOf, UsdNumber } from "./scalars.ts";
 const number = (description: string) => z.number().meta({ description });
 
 const User = z.strictObject({
-  balanceUsd: UsdNumber.default(0).describe("What is in the wallet."),
+  balanceUsd: UsdNumber.default(0).describe("The wallet's balance."),
   kyc: z
     .enum(["passed", "failed", "pending", "none"])
     .default("passed")
-    .describe("How the identity check went; one that is pending says nothing yet."),
+    .describe("The result of the identity check; pending means no result yet."),
   jurisdiction: PlaceCode.optional().describe(
-    "Where the identity check says that the user is; without a check, where the user's token says so.",
+    "The user's jurisdiction according to the identity check or, without a check, the user's token.",
   ),
   suitability: z.number().int().min(0).max(HIGHEST_SCORE).optional().describe("The assessment's score."),
   restricted: z.boolean().default(false).describe("Whether an operator stopped the user from trading."),
@@ -28,28 +28,28 @@ const User = z.strictObject({
 
 const { key: _, closeAt: __, meta, ...terms } = MarketInput.shape;
 
-/** A market's terms as far as the case states them; those of a file stand behind them. */
+/** A market's terms as far as the case states them; a market file supplies the rest. */
 const Market = z
   .strictObject({
     ...terms,
     meta: meta.unwrap(),
-    closeAt: text(64).describe("A duration after `now`, such as 2h, or a time with its zone."),
+    closeAt: text(64).describe("A duration after `now`, such as 2h, or a time with a zone."),
     file: text(1024).meta({
-      description: "A market file, relative to the tenant's folder, to take the terms from.",
+      description: "The market file that supplies the terms, relative to the tenant's folder.",
       examples: ["markets/rain.yaml"],
     }),
   })
   .partial();
 
-/** Numbers are judged by the engine, as those of a request are: what it refuses can be expected. */
+/** The engine checks numbers as it does those of a request, so that a case can expect its errors. */
 const Trade = z
   .strictObject({
     user: UserId,
     market: MarketId,
     side: Side,
     action: z.enum(["buy", "sell"]).default("buy").describe("Buy or sell shares of the side."),
-    amountUsd: number("What is spent, fee included. Required to buy.").optional(),
-    shares: number("How many shares are sold. Required to sell.").optional(),
+    amountUsd: number("The amount to spend, fee included. Required to buy.").optional(),
+    shares: number("The number of shares to sell. Required to sell.").optional(),
     maxAvgPrice: number("Refuse a purchase at a higher average price.").optional(),
     minShares: number("Refuse a purchase of fewer shares.").optional(),
     minAvgPrice: number("Refuse a sale at a lower average price.").optional(),
@@ -65,20 +65,20 @@ const Duration = z
   .string()
   .refine((span) => parseDuration(span) !== undefined, "must be a duration such as 30s, 15m or 3h");
 
-/** What a case can do, one of these a step. */
+/** The actions of a case; each step has one. */
 const ACTIONS = {
   trade: Trade.describe("A user buys or sells."),
-  wait: Duration.meta({ description: "Moves the clock; what falls due happens at its moment.", examples: ["2h"] }),
+  wait: Duration.meta({ description: "Moves the clock; due events happen at their time.", examples: ["2h"] }),
   suspend: MarketId,
   resume: MarketId,
   policy: PolicyBlock.describe("Changes these fields of the policy."),
-  sweep: z.strictObject({}).describe("The oracle looks at every market whose time has come."),
+  sweep: z.strictObject({}).describe("The oracle checks every due market."),
   price: z
     .strictObject({
-      feed: text(64).describe("Its key, such as pm:btc."),
+      feed: text(64).describe("The feed's key, such as pm:btc."),
       value: number("The price.").refine((value) => decimalFromNumber(value) !== undefined, "must be a price"),
     })
-    .describe("What all sources of a feed say from now on, dated now."),
+    .describe("The price that all sources of a feed report from now on, dated now."),
   settle: z
     .strictObject({
       market: MarketId,
@@ -103,32 +103,32 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
   settle: Object.keys(operations.settleMarket.output.shape),
 };
 
-const Result = z.json().describe("A field of the answer that the API gives to the step.");
+const Result = z.json().describe("A field of the API's answer to the step.");
 
 const { placeOrder, suspendMarket, resumeMarket, settleMarket } = operations;
-/** Every code that a step can be refused with. */
+/** Every error code that a step can return. */
 export const STEP_REFUSALS: readonly FaultCode[] = [
   ...new Set([placeOrder, suspendMarket, resumeMarket, settleMarket].flatMap(({ refusals }) => [...refusals])),
 ];
 
-/** Names no list: most codes are of requests that no case makes. */
+/** The message lists no codes, because most belong to requests that no case makes. */
 const Refusal = z.enum(FAULT_CODES, {
   error: ({ input }) => {
     const meant = typeof input === "string" ? nearest(input, STEP_REFUSALS) : undefined;
     const hint = meant === undefined ? ": `pmctl help errors` lists them" : `; did you mean "${meant}"?`;
-    return `must be the code of a refusal${hint}`;
+    return `must be an error code${hint}`;
   },
 });
 
 const Expectation = z
   .strictObject({
-    refused: Refusal.describe("The code with which the step is refused."),
+    refused: Refusal.describe("The error code of the step."),
     ...Object.fromEntries(Object.values(RESULT_FIELDS).flatMap((fields) => fields.map((field) => [field, Result]))),
   })
   .partial();
 
 const Step = z
-  .strictObject({ ...ACTIONS, expect: Expectation.describe("What must come of the step.") })
+  .strictObject({ ...ACTIONS, expect: Expectation.describe("The expected result of the step.") })
   .partial()
   .check(({ value, issues }) => {
     const [action, ...others] = actionsOf(value);
@@ -148,28 +148,28 @@ const Step = z
   });
 export type Step = z.output<typeof Step>;
 
-/** The actions that a step names; a sound one names one. */
+/** The actions that a step names; a valid step names one. */
 export function actionsOf(step: Readonly<Record<string, unknown>>): Action[] {
   return ACTION_NAMES.filter((name) => step[name] !== undefined);
 }
 
 const Given = z.strictObject({
-  policy: PolicyBlock.default({}).describe("Policy fields over the tenant file's."),
-  treasuryUsd: UsdNumber.optional().describe("The treasury before any market; treasury.capitalUsd unless given."),
+  policy: PolicyBlock.default({}).describe("Policy fields that replace those of the tenant file."),
+  treasuryUsd: UsdNumber.optional().describe("The treasury before any market; treasury.capitalUsd by default."),
   users: z.record(UserId, User).default({}).describe("Users by id."),
-  markets: z.record(MarketId, Market).default({}).describe("Markets by the names that the case gives them."),
+  markets: z.record(MarketId, Market).default({}).describe("Markets by their names within the case."),
 });
 
-const Held = z.strictObject({ side: Side, shares: number("How many shares of the side the user holds.") });
+const Held = z.strictObject({ side: Side, shares: number("The number of shares of the side that the user holds.") });
 const Shown = z.strictObject({
-  status: MarketStatus.describe("Its state at the end."),
+  status: MarketStatus.describe("The market's state at the end."),
   yesPrice: number("The price of YES."),
   outcome: Side.nullable().describe("Null until the market is settled."),
 });
 const House = z.strictObject({
   feesUsd: number("The fees taken."),
   resultUsd: number("The treasury and the fees, less the treasury before any market."),
-  treasuryUsd: number("The treasury; what is in open markets is not in it."),
+  treasuryUsd: number("The treasury, without the liquidity in open markets."),
 });
 
 const Then = z
@@ -177,8 +177,8 @@ const Then = z
     balances: z.record(UserId, z.number()).describe("Wallets by user."),
     positions: z
       .record(UserId, z.record(MarketId, Held.partial()))
-      .describe("By user and market; a settled market has none."),
-    markets: z.record(MarketId, Shown.partial()).describe("Markets as the API shows them."),
+      .describe("Positions by user and market; a settled market has none."),
+    markets: z.record(MarketId, Shown.partial()).describe("Markets in the API's form."),
     house: House.partial().describe("The house's accounts."),
   })
   .partial();
@@ -186,12 +186,12 @@ const Then = z
 /** One document of `tenants/<id>/tests/*.yaml`. */
 export const CaseSchema = z
   .strictObject({
-    name: line(200).meta({ description: "What reports call the case.", examples: ["a restricted user may not trade"] }),
-    now: Timestamp.prefault("2030-01-01T00:00:00Z").describe("When the case begins."),
-    given: Given.prefault({}).describe("How things stand, over what the tenant file says."),
-    when: listOf(Step, 1000).describe("What happens, in this order."),
+    name: line(200).meta({ description: "The case's name in reports.", examples: ["a restricted user may not trade"] }),
+    now: Timestamp.prefault("2030-01-01T00:00:00Z").describe("The time at which the case begins."),
+    given: Given.prefault({}).describe("The initial state, in addition to the tenant file."),
+    when: listOf(Step, 1000).describe("The steps, in order."),
     // biome-ignore lint/suspicious/noThenProperty: no function, so nothing takes a case for a promise
-    then: Then.default({}).describe("How things stand at the end; what is not named is not compared."),
+    then: Then.default({}).describe("The expected final state; unnamed fields are not compared."),
   })
   .check(({ value: { given, now }, issues }) => {
     for (const [name, { closeAt }] of Object.entries(given.markets)) {

@@ -13,13 +13,13 @@ const Locale = z
   .refine(isLanguageTag, "must be a language tag such as en, pt-BR or zh-Hant")
   .meta({ examples: ["en"] });
 
-/** One text of every language, or one for each, by tag. */
+/** One text for all languages, or one for each, by tag. */
 const localised = (maxLength: number) =>
   z.union([line(maxLength), z.record(Locale, line(maxLength))], {
     error: `must be a text of at most ${maxLength} characters, or one for each language such as { en: Yes, de: Ja }`,
   });
 
-/** YAML reads what follows an unquoted # as a comment. */
+/** YAML reads text after an unquoted # as a comment. */
 const COLOR_HINT = 'must be a colour in quotes such as "#0b5cad"';
 const Color = z.string().regex(COLOR, COLOR_HINT);
 const ThemeColor = z.union(
@@ -34,17 +34,17 @@ const ThemeColor = z.union(
 );
 
 const COLOR_USES: Record<(typeof COLOR_TOKENS)[number], string> = {
-  background: "Behind everything; controls have it too.",
-  surface: "Behind panels and cards.",
+  background: "The page and controls.",
+  surface: "Panels and cards.",
   text: "Words.",
-  muted: "Words of less weight.",
+  muted: "Secondary text.",
   border: "Lines around panels and controls.",
-  accent: "Links, the focus, what is chosen.",
-  onAccent: "Words on the accent colour.",
+  accent: "Links, the focus and the selection.",
+  onAccent: "Text on the accent colour.",
   yes: "The side Yes, and gains.",
-  onYes: "Words on the colour of Yes.",
+  onYes: "Text on the colour of Yes.",
   no: "The side No, and losses.",
-  onNo: "Words on the colour of No.",
+  onNo: "Text on the colour of No.",
 };
 const Colors = z.strictObject(
   Object.fromEntries(COLOR_TOKENS.map((token) => [token, ThemeColor.optional().describe(COLOR_USES[token])])) as Record<
@@ -53,77 +53,75 @@ const Colors = z.strictObject(
   >,
 );
 
-/** Nothing that a browser shows is loaded without TLS. */
+/** Browsers load everything over TLS. */
 const BrowserUrl = httpUrl(2048)
   .regex(/^https:/, { message: "must begin with https://", abort: true })
   .refine((url) => URL.canParse(url) && hasPlainHost(url), "must have a host such as cdn.acme.example");
 
 const Font = z.strictObject({
-  family: line(MAX_FONT_FAMILY).describe("A family of the reader's system, or the one of the file at url."),
+  family: line(MAX_FONT_FAMILY).describe("A font family of the reader's system, or of the file at url."),
   url: BrowserUrl.refine((url) => /\.woff2$/i.test(new URL(url).pathname), "must be the address of a .woff2 file")
     .optional()
     .meta({
-      description: "The font's file (woff2), which readers load from there.",
+      description: "The address of the font file (woff2), which readers' browsers load.",
       examples: ["https://cdn.acme.example/acme.woff2"],
     }),
 });
 
 const Logo = z.strictObject({
   url: BrowserUrl.meta({
-    description: "The image, which readers load from there.",
+    description: "The address of the image, which readers' browsers load.",
     examples: ["https://cdn.acme.example/logo.svg"],
   }),
-  alt: line(200).describe("What it says, for readers who do not see it."),
-  href: BrowserUrl.optional().describe("Where it leads, in a new tab."),
+  alt: line(200).describe("Alternative text of the image."),
+  href: BrowserUrl.optional().describe("The link of the image, which opens in a new tab."),
 });
 
 const SideWord = localised(MAX_SIDE_WORD).optional();
 
 const Theme = z.strictObject({
-  colors: Colors.default({}).describe(
-    "Colours, of both schemes or one for each; text must stand out from its ground by 4.5:1.",
-  ),
-  font: Font.default({ family: "system-ui" }).describe("The family of all words."),
-  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).describe("Of corners, in pixels."),
-  density: z.enum(DENSITIES).default("comfortable").describe("How much room there is between things."),
+  colors: Colors.default({}).describe("Colours, one for both schemes or one for each. Text needs a contrast of 4.5:1."),
+  font: Font.default({ family: "system-ui" }).describe("The font of all text."),
+  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).describe("Radius of corners, in pixels."),
+  density: z.enum(DENSITIES).default("comfortable").describe("The spacing between elements."),
   logo: Logo.optional().describe("An image in each widget."),
   words: z
     .strictObject({
-      yes: SideWord.describe("The name of the side Yes, also by language."),
-      no: SideWord.describe("The name of the side No, also by language."),
+      yes: SideWord.describe("The name of the side Yes; one text, or one for each language."),
+      no: SideWord.describe("The name of the side No; one text, or one for each language."),
     })
     .default({})
-    .describe("Names of the sides; those of the language unless given."),
+    .describe("Names of the sides; those of the language by default."),
   overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).meta({
-    description: `What a page may set itself, by the option brand: ${OVERRIDABLE.join(", ")}.`,
+    description: `The parts that a page may set with the option brand: ${OVERRIDABLE.join(", ")}.`,
     examples: [["colors", "words"]],
   }),
 });
 
-/** What the widget shows, and to whom; only servers read it, at their start. */
+/** The contents and audience of the widget. Only servers read this section, when they start. */
 export const EmbedSection = z.strictObject({
   allowedOrigins: listOf(Origin, 200).meta({
-    description: "Sites that may show the widget to trade; empty: any, read-only.",
+    description: "Sites where the widget can trade. If empty, any site may show it read-only.",
     examples: [["https://news.example"]],
   }),
-  theme: Theme.prefault({}).describe("The widget's looks."),
+  theme: Theme.prefault({}).describe("The widget's theme."),
   warnImpact: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .describe("Traders are warned of a trade that moves the price by so much, such as 0.05."),
-  locale: Locale.default("en").describe("The language where the page around states none."),
+    .describe("A trade that moves the price by at least this much, such as 0.05, causes a warning."),
+  locale: Locale.default("en").describe("The language if the host page states none."),
   messages: z
     .record(Locale, text(1024))
     .refine(isShort, `must name at most ${MOST_ENTRIES} languages`)
     .default({})
-    .describe("JSON files with the words of a language, by tag, relative to the tenant's folder."),
+    .describe("JSON files with the texts of a language, by tag, relative to the tenant's folder."),
   categories: z
     .record(CategorySlug, localised(60))
     .refine(isShort, `must name at most ${MOST_ENTRIES} categories`)
     .default({})
-    .describe("Names of categories for readers, also by language."),
+    .describe("Display names of categories; one text, or one for each language."),
 });
 
 export const PagesSection = z.strictObject({

@@ -4,14 +4,14 @@ import { HOUR_MS } from "../../domain/time/units.ts";
 import { parseSelector, type Selector, SelectorError } from "../selection/selector.ts";
 import { BaseUrl, duration, TenantId } from "./scalars.ts";
 
-/** As `--selector` takes it. The text is kept for messages. */
+/** A selector in the form of `--selector`. The text is kept for messages. */
 const SelectorText = z.codec(z.string().max(4096), z.custom<{ text: string; requirements: Selector }>(), {
   decode: (text, context) => {
     try {
       return { text, requirements: parseSelector(text) };
     } catch (error) {
       if (!(error instanceof SelectorError)) throw error;
-      context.issues.push({ code: "custom", input: text, message: `is no selector: ${error.message}` });
+      context.issues.push({ code: "custom", input: text, message: `is not a selector: ${error.message}` });
       return z.NEVER;
     }
   },
@@ -23,9 +23,9 @@ const TenantPattern = z.string().regex(/^[a-z0-9?*-]{1,80}$/, "must be a tenant'
 const on = z.boolean().default(true);
 
 const Gate = z.strictObject({
-  doctor: on.describe("Every check of the doctor passes."),
-  reconcile: on.describe("The ledger adds up."),
-  chain: on.describe("The audit log verifies."),
+  doctor: on.describe("Every check of pmctl doctor must pass."),
+  reconcile: on.describe("The ledger must reconcile."),
+  chain: on.describe("The audit log must verify."),
   command: z
     .array(z.string().min(1).max(1024))
     .min(1)
@@ -33,30 +33,30 @@ const Gate = z.strictObject({
     .optional()
     .meta({
       description:
-        "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; 0 passes. Needs --allow-exec.",
+        "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL. Exit code 0 passes. Needs --allow-exec.",
       examples: [["/usr/local/bin/smoke-test"]],
     }),
-  commandTimeout: duration(HOUR_MS).prefault("60s").describe("How long the command may take."),
+  commandTimeout: duration(HOUR_MS).prefault("60s").describe("The timeout of the command."),
 });
 
 const Wave = z.strictObject({
   name: Name.describe("Unique among the waves."),
-  select: SelectorText.optional().describe("Labels of its tenants, such as tier=canary."),
+  select: SelectorText.optional().describe("A selector by labels of tenants, such as tier=canary."),
   tenants: z
     .array(TenantPattern)
     .min(1)
     .max(1000)
     .optional()
     .meta({
-      description: "Ids of its tenants, or patterns with * and ?; beside select, both must hold.",
+      description: "Ids of tenants, or patterns with * and ?. Together with select, both must match.",
       examples: [["acme", "eu-*"]],
     }),
-  parallelism: z.number().int().min(1).max(64).default(1).describe("Tenants at a time."),
-  gate: Gate.prefault({}).describe("What must hold once all of the wave are applied."),
+  parallelism: z.number().int().min(1).max(64).default(1).describe("The number of tenants changed at a time."),
+  gate: Gate.prefault({}).describe("Checks after all tenants of the wave are applied."),
   onFailure: z
     .enum(["stop", "rollback"])
     .default("stop")
-    .describe("After a failure: stop, or take the wave back to where each of its tenants stood."),
+    .describe("After a failure: stop, or roll all tenants of the wave back."),
 });
 
 /** `fleet.yaml` beside `tenants/`: the order in which the tenants of a directory are changed. */
@@ -68,14 +68,18 @@ export const FleetFileSchema = z
         TenantId,
         z.strictObject({
           url: BaseUrl.meta({
-            description: "Address of the tenant's server, https://. Servers of this directory need none.",
+            description: "The https:// address of the tenant's server. Servers of this directory need none.",
             examples: ["https://a.acme.example"],
           }),
         }),
       )
       .default({})
-      .describe("Tenants that are reached through their servers; PMCTL_URL_<TENANT> goes before."),
-    waves: z.array(Wave).min(1).max(100).describe("In this order; a tenant belongs to the first wave that selects it."),
+      .describe("Tenants that are reached through their servers. PMCTL_URL_<TENANT> takes precedence."),
+    waves: z
+      .array(Wave)
+      .min(1)
+      .max(100)
+      .describe("The waves, in order. A tenant belongs to the first wave that selects it."),
   })
   .meta({ title: "pmctl fleet file", description: "The waves in which the tenants of a directory are changed." });
 

@@ -4,7 +4,7 @@ import { MarketId } from "../../contract/scalars.ts";
 
 const { key, state } = ConfigMarketInput.shape;
 
-/** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
+/** A market in a file: the body of `POST /v1/markets` with an identity and a wanted state. */
 export const MarketEntrySchema = ConfigMarketInput.extend({
   key: key.meta({
     description: "The market's identity in the files, unique per tenant; never reuse one.",
@@ -12,12 +12,12 @@ export const MarketEntrySchema = ConfigMarketInput.extend({
   }),
   state: state.default("open").describe("Whether the market trades."),
   moved: key.optional().meta({
-    description: "The key that the market had before: it gets the new one. May stay once that is applied.",
+    description: "The market's earlier key, which the new key replaces. May stay after the apply.",
     examples: ["old-key"],
   }),
   import: MarketId.optional().meta({
     description:
-      "The id of a market without a key, which gets this one: no market is created. May stay once that is applied.",
+      "The id of an existing market without a key, which gets this key instead of creating a market. May stay after the apply.",
     examples: ["mkt_019f2c3a7b"],
   }),
 })

@@ -4,13 +4,16 @@ import { listOf, TenantId } from "./scalars.ts";
 
 const EnvPattern = z
   .string()
-  .regex(/^[A-Z_][A-Z0-9_]{0,127}\*?$/, "must be the name of an environment variable, in capitals; * may end it")
-  .meta({ description: "Name of a variable; * at its end stands for the rest.", writeOnly: true });
+  .regex(
+    /^[A-Z_][A-Z0-9_]{0,127}\*?$/,
+    "must be the name of an environment variable, in capitals, with an optional final *",
+  )
+  .meta({ description: "Name of a variable; a final * matches any rest.", writeOnly: true });
 
 const HOST =
   "must be a host such as prices.acme.example, *.feeds.example, prices.acme.example:8443 or db.acme.example:5432?sslmode=require, in lower case";
 
-/** A name or an IPv4 address; `*.` stands for one label. An IPv6 address is in brackets. */
+/** A name or an IPv4 address; `*.` matches one label. An IPv6 address is in brackets. */
 const Destination = z
   .string()
   .max(300)
@@ -19,29 +22,26 @@ const Destination = z
     HOST,
   )
   .describe(
-    "Host, with a port unless it is 443; *. stands for one label. A database's is checked by verify-full, or at least by the sslmode behind it.",
+    "Host, with a port unless it is 443; *. matches one label. A database's certificate is checked with verify-full, or at least with the stated sslmode.",
   );
 
 const SecretName = z
   .string()
   .max(1100)
-  .regex(
-    /^(env [A-Z_][A-Z0-9_]*|(file|sops) .+)$/,
-    "must be env NAME, file PATH or sops PATH, as the tenant file says it",
-  );
+  .regex(/^(env [A-Z_][A-Z0-9_]*|(file|sops) .+)$/, "must be env NAME, file PATH or sops PATH, as in the tenant file");
 
 const SecretGrants = z.strictObject({
   env: listOf(EnvPattern, 1000).describe(
-    "Variables that tenant files may refer to beyond those with their tenant's prefix.",
+    "Further variables that tenant files may refer to, in addition to those with their tenant's prefix.",
   ),
   files: listOf(text(1024), 100).describe(
-    "Folders below which tenant files may refer to files, beyond their tenant's own; relative to this file.",
+    "Further folders whose files tenant files may refer to, in addition to their tenant's folder; relative to this file.",
   ),
   destinations: z
     .record(SecretName, z.array(Destination).max(100))
     .default({})
     .describe(
-      "Hosts that a secret may be sent to by sources of prices, as a part of a database's address, and by commands where a tenant file alone states the server, by env NAME, file PATH or sops PATH.",
+      "Hosts to which a secret may be sent: by price sources, in a database's address, and by commands if only a tenant file states the server. By env NAME, file PATH or sops PATH.",
     ),
 });
 export type SecretGrants = z.output<typeof SecretGrants>;
@@ -63,16 +63,16 @@ export const OperatorFileSchema = z
           z.string().regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals"),
           100,
         ).describe(
-          "Variables of the process that the programs of secrets and anchors get beside the usual ones and their tenant's.",
+          "Further variables of the process for programs of secrets and anchors, in addition to the usual ones and their tenant's.",
         ),
       })
       .prefault({})
-      .describe("The programs that tenant files run."),
-    secrets: SecretGrants.prefault({}).describe("What the files of all tenants may do with secrets."),
+      .describe("Programs that tenant files run."),
+    secrets: SecretGrants.prefault({}).describe("Grants for secrets to all tenant files."),
     tenants: z
       .record(TenantId, SecretGrants)
       .default({})
-      .describe("The same for one tenant, by its id, beside what holds for all."),
+      .describe("Grants to single tenants by id, in addition to those for all."),
   })
   .meta({ title: "pmctl operator's file", description: "What tenant files may refer to, and where secrets may go." });
 

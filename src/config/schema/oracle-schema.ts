@@ -9,25 +9,25 @@ const Pointer = z
   .max(512)
   .regex(/^(\/([^~/]|~[01])*)*$/, "must be a JSON pointer such as /result/*/-1/4");
 
-const expoPointer = Pointer.optional().describe(
-  "Where the power of ten stands that the number is multiplied with, such as /expo.",
-);
+const expoPointer = Pointer.optional().describe("Pointer to the power of ten that scales the number, such as /expo.");
 
 const ScaledNumber = z.strictObject({
-  pointer: Pointer.describe("Where the number is in the answer; a number or a numeric text."),
+  pointer: Pointer.describe("Pointer to the number in the answer, which may be numeric text."),
   expoPointer,
 });
 
 const Time = z.strictObject({
-  pointer: Pointer.describe("Where the time of the observation is in the answer."),
-  unit: z.enum(["s", "ms", "ns", "rfc3339"]).describe("Seconds, milliseconds or nanoseconds since 1970, or a text."),
+  pointer: Pointer.describe("Pointer to the observation's time in the answer."),
+  unit: z
+    .enum(["s", "ms", "ns", "rfc3339"])
+    .describe("Seconds, milliseconds or nanoseconds since 1970, or RFC 3339 text."),
 });
 
 const answerValue = z.union([z.string().max(512), z.number(), z.boolean(), z.null()]);
 
 const OkWhen = z
   .strictObject({
-    pointer: Pointer.describe("Where the status is in the answer."),
+    pointer: Pointer.describe("Pointer to the status in the answer."),
     equals: answerValue.optional().describe("The answer counts only with this value."),
     notEquals: answerValue.optional().describe("The answer counts only with another value."),
   })
@@ -43,8 +43,8 @@ const Simulated = z.strictObject({
 });
 
 const Limit = z.strictObject({
-  requests: z.number().int().min(1).max(1_000_000).describe("Largest number of requests within the time."),
-  per: duration(DAY_MS).describe("The time that the number is for, such as 1m."),
+  requests: z.number().int().min(1).max(1_000_000).describe("The most requests within the time."),
+  per: duration(DAY_MS).describe("The time to which the number applies, such as 1m."),
 });
 
 const Headers = z.record(
@@ -52,58 +52,60 @@ const Headers = z.record(
   z.union([SecretReference, z.string().max(512)]).meta({ writeOnly: true }),
 );
 
-/** Every field is optional, because a source with a preset's name states only what it changes; a rule checks the rest. */
+/** Every field is optional, because a source with a preset's name states only its changes; a rule checks the rest. */
 const Source = z
   .strictObject({
     url: OutgoingUrl.optional().meta({
-      description: "Address of a price; {id} becomes the feed's id at this source.",
+      description: "Address of a price; {id} is replaced by the feed's id at this source.",
       examples: ["https://prices.acme.example/{id}"],
     }),
     headers: Headers.optional().describe(
-      "Request headers by secret reference; only accept and user-agent may be literal.",
+      "Request headers as secret references; only accept and user-agent may be literal.",
     ),
     query: z
       .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "must be the name of a parameter"), SecretReference)
       .optional()
-      .describe("Parameters of the address by secret reference, for sources that take their key there."),
-    price: ScaledNumber.optional().describe("Where the price is in the answer."),
-    conf: ScaledNumber.optional().describe("Where the confidence interval is in the answer."),
-    time: Time.optional().describe("Where the time of the price is in the answer."),
-    okWhen: OkWhen.optional().describe("When an answer counts; some sources report errors with status 200."),
-    timeout: duration(30_000).optional().describe("How long to wait for an answer; 5s unless given."),
+      .describe("Query parameters as secret references, for sources that expect their key there."),
+    price: ScaledNumber.optional().describe("The place of the price in the answer."),
+    conf: ScaledNumber.optional().describe("The place of the confidence interval in the answer."),
+    time: Time.optional().describe("The place of the price's time in the answer."),
+    okWhen: OkWhen.optional().describe(
+      "The condition for a valid answer, because some sources report errors with status 200.",
+    ),
+    timeout: duration(30_000).optional().describe("The timeout of a request; 5s by default."),
     limit: Limit.optional().describe(
-      "How many requests may go out within a time, as the plan at the source has it; the rest waits.",
+      "The most requests within a time, according to your plan at the source; further requests wait.",
     ),
     upstream: Name.optional().describe(
-      "Where the source has its prices from; sources of one upstream count once for a quorum.",
+      "The origin of the source's prices. Sources with the same upstream count once for a quorum.",
     ),
-    push: z.literal(true).optional().describe("Prices that you send yourself, signed, to /oracle/inbound/<tenant>."),
+    push: z.literal(true).optional().describe("Prices that you send in signed requests to /oracle/inbound/<tenant>."),
     simulated: Simulated.optional().describe("Invented prices instead of an address; needs sandbox: true."),
   })
-  .describe("Where prices come from.");
+  .describe("A source of prices.");
 
 const FeedSource = z.strictObject({
   use: Name.meta({ description: "Name of a source: one of oracle.sources or a preset.", examples: ["pyth"] }),
-  id: text(256).meta({ description: "What the source calls the instrument.", examples: ["BTCUSD"] }),
+  id: text(256).meta({ description: "The source's name for the instrument.", examples: ["BTCUSD"] }),
 });
 
-/** Decoded: spans are milliseconds, percentages are ratios. What is not stated keeps the built-in feed's value. */
+/** In decoded form, spans are milliseconds and percentages ratios. Unstated values come from the built-in feed. */
 const Feed = z
   .strictObject({
     sources: z.array(FeedSource).min(1).max(16).optional().describe("The sources to ask, the best first."),
-    quorum: z.number().int().min(1).max(16).optional().describe("How many sources must answer."),
+    quorum: z.number().int().min(1).max(16).optional().describe("The number of sources that must answer."),
     aggregate: z.enum(["median", "first"]).optional().describe("The median of the answers, or the first source's."),
     maxAge: duration(7 * DAY_MS)
       .optional()
-      .describe("How old a price may be at the instant it decides, such as 60s."),
-    maxSpread: Percentage.optional().describe("How far the sources may lie apart, such as 0.5%."),
-    maxJump: Percentage.optional().describe("How far a price may be from the last good one, such as 10%."),
-    maxConf: Percentage.optional().describe("How wide the confidence interval may be, relative to the price."),
+      .describe("The maximum age of a price at the deciding instant, such as 60s."),
+    maxSpread: Percentage.optional().describe("The largest difference between the sources, such as 0.5%."),
+    maxJump: Percentage.optional().describe("The largest jump from the previous good price, such as 10%."),
+    maxConf: Percentage.optional().describe("The widest confidence interval, relative to the price."),
     bounds: z
       .tuple([z.number(), z.number()])
       .refine(([low, high]) => low < high, "must be [lowest, highest]")
       .optional()
-      .describe("Lowest and highest plausible price; outside, a market is held."),
+      .describe("The lowest and highest plausible price; any other price holds the market."),
   })
   .describe("One instrument of a venue.");
 
@@ -116,12 +118,12 @@ const InstrumentName = z
 export const OracleSection = z.strictObject({
   sweepSeconds: z.number().int().min(1).max(3600).default(30).describe("Seconds between two sweeps."),
   resolutionSecret: SecretReference.optional().describe(
-    "Signs requests to resolution_url; without it the shared inbound webhook secrets do.",
+    "The secret that signs requests to resolution_url; by default the shared inbound webhook secrets.",
   ),
   previousResolutionSecrets: previousSecrets("requests to resolution_url are signed with them"),
-  sources: z.record(Name, Source).default({}).describe("Sources of prices, and changes to the presets, by name."),
+  sources: z.record(Name, Source).default({}).describe("Sources of prices, and changes of presets, by name."),
   venues: z
     .record(VenueName, z.record(InstrumentName, Feed))
     .default({})
-    .describe("Feeds by venue and instrument; pm is the built-in venue, others add feeds."),
+    .describe("Feeds by venue and instrument. pm is the built-in venue; other venues add feeds."),
 });

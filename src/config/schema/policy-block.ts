@@ -14,8 +14,8 @@ const quoted = (field: "jurisdictions.allowed" | "jurisdictions.blocked") => ({
 });
 
 /**
- * The `policy` section: what `PUT /v1/policy` takes, so that what the file does not state stays unmanaged. Editors are
- * told more, tiers that no score reaches are refused, and an address that does not fit stays out of error texts.
+ * The `policy` section, with the fields of `PUT /v1/policy`: unstated fields stay unmanaged. Compared with the API,
+ * editors get more hints, unreachable tiers are refused, and error texts do not show an invalid address.
  */
 export const PolicyBlock = Patch.extend({
   jurisdictions: jurisdictions
@@ -24,13 +24,13 @@ export const PolicyBlock = Patch.extend({
       blocked: jurisdictions.shape.blocked.meta(quoted("jurisdictions.blocked")),
     })
     .optional()
-    .describe("Where users may trade from."),
+    .describe("The jurisdictions from which users may trade."),
   suitabilityThresholds: thresholds
     .extend({
-      tiers: thresholds.shape.tiers.describe("Exposure caps by score, ascending, the first at 0."),
+      tiers: thresholds.shape.tiers.describe("Exposure caps by score, ascending from 0."),
     })
     .check(({ value, issues }) => {
-      // An unstated `blockBelow` keeps its live value, which is not known here; the lowest hides no tier.
+      // An unstated `blockBelow` keeps its live value, which is unknown here; with the lowest value every tier is reachable.
       const { blockBelow = 0, tiers = [] } = value;
       for (const { path, message } of [...tierProblems(tiers), ...unreachableTiers({ blockBelow, tiers })])
         issues.push({ code: "custom", input: value, path, message });
@@ -40,24 +40,24 @@ export const PolicyBlock = Patch.extend({
 });
 
 const Rule = z.strictObject({
-  name: Name.describe("Unique; refusals and --accept-rule name it."),
+  name: Name.describe("A unique name, for error messages and --accept-rule."),
   expr: text(2000).meta({
-    description: "An expression in CEL that is true where everything is fine.",
+    description: "A CEL expression that is true if everything is in order.",
     examples: ["feeBps <= 300", "worstCaseLoss < 0.2 * treasury"],
   }),
   effect: z
     .enum(["deny", "warn", "approve"])
     .default("deny")
-    .describe("Where it is false: deny refuses, warn says so, approve asks a person."),
+    .describe("The effect of false: deny refuses, warn prints a warning, approve requires a person's approval."),
   message: text(500)
     .optional()
     .meta({
-      description: "What is said where it is false; the expression unless given.",
+      description: "The message if it is false; the expression by default.",
       examples: ["The fee is at most 3 %."],
     }),
 });
 
-/** What the operator demands of the tenant's own file and of every plan. */
+/** The operator's requirements for the tenant's file and every plan. */
 export const RulesSection = listOf(Rule, 100);
 
 export type Rule = z.output<typeof Rule>;

@@ -22,17 +22,17 @@ import {
 } from "./scalars.ts";
 import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
 
-/** Identity providers whose own signatures and payloads are understood. */
+/** Identity providers whose own signatures and payloads pmctl understands. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 const Port = z.number().int().min(0).max(65_535);
 
 const Tls = z.strictObject({
   cert: text(1024).meta({
     description:
-      "File with the certificate and its chain in PEM, relative to the tenant's folder; a renewed one is taken up while serving.",
+      "File with the certificate and its chain in PEM, relative to the tenant's folder. A running server picks up a renewed certificate.",
     examples: ["server.pem"],
   }),
-  key: SecretReference.describe("Where the certificate's private key is kept, in PEM."),
+  key: SecretReference.describe("Reference to the certificate's private key in PEM."),
 });
 
 const Server = z.strictObject({
@@ -41,38 +41,38 @@ const Server = z.strictObject({
   opsPort: Port.default(9464).describe("Port of health checks and metrics; 0 takes any free one."),
   opsHost: text(255)
     .default("127.0.0.1")
-    .describe("Address of health checks and metrics, which ask for no key: loopback, or one of a closed network."),
+    .describe("Address of health checks and metrics, which need no key: use loopback or a closed network."),
   expected: z
     .boolean()
     .default(false)
-    .describe("Whether the tenant is to be served at all times: without a server, doctor, inbox and gates then fail."),
+    .describe("Whether the tenant must always be served. If so, doctor, inbox and gates fail without a server."),
   drainSeconds: DrainSeconds,
   trustProxy: listOf(Cidr, 100).meta({
-    description: "Address ranges of your proxies: X-Forwarded-For counts from them only.",
+    description: "Address ranges of your proxies, whose X-Forwarded-For is trusted.",
     examples: [["10.0.0.0/8"]],
   }),
   hosts: listOf(ServedHost, 1000).meta({
     description:
-      "Names that the tenant is asked under, beside that of baseUrl; `*.` stands for one label. Under others nothing is answered. Empty: any.",
+      "Further hosts of the tenant, in addition to that of baseUrl; `*.` matches one label. Requests for other hosts are refused. If empty, any host is answered.",
     examples: [["predict.acme.example", "*.acme.example"]],
   }),
   adminHosts: AdminHosts,
   memoryMb: MemoryMb,
-  limits: ServerLimits.prefault({}).describe("What connections may take of the server."),
+  limits: ServerLimits.prefault({}).describe("Limits of connections."),
   tls: Tls.optional().describe(
-    "The certificate to serve HTTPS with. Without it the server speaks HTTP, or --https signs its own.",
+    "The certificate for HTTPS. Without it the server uses HTTP, or a self-signed certificate with --https.",
   ),
 });
 
 const keyFields = {
   name: Name.describe("Unique per tenant; audit entries name it."),
-  secret: SecretReference.describe("Where the key's value is kept."),
+  secret: SecretReference.describe("Reference to the key's value."),
   expires: Timestamp.optional().meta({
-    description: "When the key stops working; never, unless given.",
+    description: "When the key stops working; never by default.",
     examples: ["2031-01-31T18:00:00Z"],
   }),
   from: KeyNetworks.default([]).meta({
-    description: "Address ranges that the key works from; anywhere, unless given.",
+    description: "Address ranges from which the key works; all by default.",
     examples: [["10.0.0.0/8"]],
   }),
 };
@@ -95,10 +95,10 @@ const Keys = z.strictObject({
 
 const issuer = text(512)
   .optional()
-  .meta({ description: "Expected iss; not checked unless given.", examples: ["https://login.acme.example"] });
+  .meta({ description: "The expected iss; not checked by default.", examples: ["https://login.acme.example"] });
 const audience = text(512)
   .optional()
-  .meta({ description: "Expected aud; not checked unless given.", examples: ["predict"] });
+  .meta({ description: "The expected aud; not checked by default.", examples: ["predict"] });
 const Jwks = z.union([
   z.strictObject({
     url: OutgoingUrl.meta({
@@ -113,14 +113,14 @@ const Jwks = z.union([
 const Jwt = z.discriminatedUnion("algorithm", [
   z.strictObject({
     algorithm: z.literal("HS256").describe("One secret shared with the issuer of the tokens."),
-    secret: SecretReference.describe("Where the secret is kept; at least 32 bytes."),
-    previous: previousSecrets("tokens signed with them count"),
+    secret: SecretReference.describe("Reference to the secret, which has at least 32 bytes."),
+    previous: previousSecrets("tokens signed with them are valid"),
     issuer,
     audience,
   }),
   z.strictObject({
     algorithm: z.enum(["ES256", "EdDSA", "RS256"]).describe("Public keys of the issuer of the tokens."),
-    jwks: Jwks.describe("Where the public keys are."),
+    jwks: Jwks.describe("The place of the public keys."),
     issuer,
     audience,
   }),
@@ -129,23 +129,26 @@ const Jwt = z.discriminatedUnion("algorithm", [
 const secretList = listOf(SecretReference, 10);
 const OutboundWebhook = z.strictObject({
   name: Name.describe("Unique among the tenant's outgoing webhooks."),
-  url: OutgoingUrl.meta({ description: "Where events are delivered.", examples: ["https://crm.acme.example/hook"] }),
+  url: OutgoingUrl.meta({
+    description: "Address to which events are delivered.",
+    examples: ["https://crm.acme.example/hook"],
+  }),
   events: z
     .array(z.enum(webhookEventTypes))
     .min(1)
     .meta({ description: "The events to deliver.", examples: [["order.filled", "market.settled"]] }),
-  secret: SecretReference.describe("Where the signing secret is kept: whsec_ and base64, or any text."),
+  secret: SecretReference.describe("Reference to the signing secret: whsec_ and base64, or any text."),
   previousSecrets: previousSecrets("events are signed with them"),
 });
 const ownSecrets = z.array(SecretReference).min(1).max(10).optional();
 const scheme = z
   .enum(INBOUND_SCHEMES)
   .default("any")
-  .describe("Which signatures count: any, or v2 only, which signs the time too (Standard Webhooks).");
+  .describe("Which signatures are accepted: any, or only v2, which also signs the time (Standard Webhooks).");
 const inboundEndpoint = (provider: string) =>
   z
     .strictObject({
-      secrets: ownSecrets.describe(`Active secrets of the ${provider} alone; without them the shared ones count.`),
+      secrets: ownSecrets.describe(`Active secrets of the ${provider}; by default the shared ones.`),
       scheme,
     })
     .optional();
@@ -153,27 +156,27 @@ const InboundKyc = z.strictObject({
   provider: z
     .enum(KYC_PROVIDERS)
     .optional()
-    .describe("Whose own webhooks arrive at the KYC endpoint, beside the generic ones."),
+    .describe("The identity provider whose own webhooks the KYC endpoint accepts, in addition to generic ones."),
   secrets: ownSecrets.describe(
-    "Active secrets of the KYC endpoint alone, those of the provider where one is named; without them the shared ones count.",
+    "Active secrets of the KYC endpoint, or of the provider if one is named; by default the shared ones.",
   ),
   genericSecrets: ownSecrets.describe(
-    "Active secrets of generic webhooks beside a provider's; without them the shared ones count.",
+    "Active secrets of generic webhooks in addition to a provider's; by default the shared ones.",
   ),
   scheme,
 });
 const Inbound = z.strictObject({
   secrets: secretList.describe(
-    "Active secrets of the endpoints that have none of their own; several while one is rotated.",
+    "Active secrets of the endpoints without secrets of their own; several during a rotation.",
   ),
   stripe: secretList.describe("Active signing secrets of the Stripe endpoint."),
-  kyc: InboundKyc.optional().describe("Identity checks, also of a provider that signs in its own way."),
+  kyc: InboundKyc.optional().describe("Identity checks, including those of a provider with its own signatures."),
   payments: inboundEndpoint("payment provider").describe("Deposits."),
-  oracle: inboundEndpoint("price source").describe("Prices that are sent to the tenant."),
+  oracle: inboundEndpoint("price source").describe("Prices sent to the tenant."),
 });
 const Webhooks = z.strictObject({
-  inbound: Inbound.prefault({}).describe("Secrets that incoming webhooks are verified with."),
-  outbound: listOf(OutboundWebhook, 50).describe("Where events are sent."),
+  inbound: Inbound.prefault({}).describe("Secrets that verify incoming webhooks."),
+  outbound: listOf(OutboundWebhook, 50).describe("The receivers of events."),
 });
 
 const PerMinute = z.number().int().min(1).max(1_000_000);
@@ -187,7 +190,7 @@ export const TenantFileSchema = z
       .optional()
       .meta({
         description:
-          "A file, or several, that this one builds on: mappings are merged, all else is replaced, later files win.",
+          "One or more files that this file extends. Mappings are merged, other values are replaced, and later files win.",
         examples: ["../base.yaml"],
       }),
     version: z.literal(1).describe("Version of this file's format."),
@@ -197,9 +200,9 @@ export const TenantFileSchema = z
     }),
     name: line(200)
       .optional()
-      .meta({ description: "Name for people; the id unless given.", examples: ["Acme Predictions"] }),
+      .meta({ description: "Display name; the id by default.", examples: ["Acme Predictions"] }),
     labels: TenantLabels.default({}).describe(
-      "Names and values by which commands and fleet.yaml select the tenant, such as region: eu.",
+      "Labels by which commands and fleet.yaml select the tenant, such as region: eu.",
     ),
     baseUrl: BaseUrl.meta({
       description: "The tenant's own address; http:// for loopback hosts only.",
@@ -209,10 +212,10 @@ export const TenantFileSchema = z
     server: Server.prefault({}).describe("Where the server listens."),
     database: DatabaseSection.default("embedded").describe("The embedded PostgreSQL, or the address of your own."),
     keys: Keys.describe("API keys, by secret reference."),
-    auth: z.strictObject({ jwt: Jwt.describe("How user tokens are verified.") }).describe("Who users are."),
+    auth: z.strictObject({ jwt: Jwt.describe("How user tokens are verified.") }).describe("How users are identified."),
     kyc: z
       .strictObject({
-        required: z.boolean().default(true).describe("Users trade only after a passed identity check."),
+        required: z.boolean().default(true).describe("Whether users may trade only after a passed identity check."),
         provider: Name.optional().describe("Name of the identity provider."),
       })
       .prefault({})
@@ -221,7 +224,9 @@ export const TenantFileSchema = z
     audit: AuditSection.describe("The audit log."),
     treasury: z
       .strictObject({
-        capitalUsd: UsdNumber.default(100_000).describe("Opening capital; raising it later moves the difference in."),
+        capitalUsd: UsdNumber.default(100_000).describe(
+          "Opening capital. A later increase moves the difference into the treasury.",
+        ),
       })
       .prefault({})
       .describe("The house's money."),
@@ -229,63 +234,64 @@ export const TenantFileSchema = z
       .strictObject({
         liquidityUsd: UsdNumber.positive()
           .default(1000)
-          .describe("What the house risks on a market at most, unless the market says."),
+          .describe("The most that the house risks on a market, unless the market states it."),
         search: z
           .string()
           .max(127)
           .regex(/^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/, "must be the name of a text search configuration")
           .default("english")
           .describe(
-            "Text search configuration of the database, such as english, german or simple: how the search of markets reduces words. Words that it drops are searched as they stand.",
+            "Text search configuration of the database, such as english, german or simple: how the search of markets reduces words. Words that it drops are searched unchanged.",
           ),
-        files: listOf(text(512), 100).describe("Market files, relative to this folder; * matches."),
+        files: listOf(text(512), 100).describe("Market files, relative to this folder; * is a wildcard."),
       })
       .prefault({})
       .describe("Markets."),
     policy: PolicyBlock.default({}).describe(
-      "Limits that PUT /v1/policy can change too; what is not stated here is left alone.",
+      "Limits, which PUT /v1/policy can change too. Unstated fields are left alone.",
     ),
-    rules: RulesSection.describe("Rules in CEL over this file and every plan; validate, plan and apply hold them."),
+    rules: RulesSection.describe("CEL rules about this file and every plan, which validate, plan and apply enforce."),
     rateLimit: z
       .strictObject({
         perMinute: PerMinute.default(20).describe(
-          "Requests a minute and client address; a sandbox takes 600 unless it states them.",
+          "Requests per minute of each client address; 600 by default for a sandbox.",
         ),
         adminPerMinute: PerMinute.optional().describe(
-          "A bucket of its own for each valid admin key, so that traders at its address do not slow it down.",
+          "A separate limit for each valid admin key, so that traders at the same address do not slow it down.",
         ),
         embedPerMinute: PerMinute.optional().describe(
-          "Reads of the widget and the market pages, of each address; 600, or perMinute where that is more.",
+          "Reads of the widget and the market pages by each address; by default 600, or perMinute if that is more.",
         ),
-        webhooksPerMinute: PerMinute.optional().describe("A bucket of their own for signed webhooks."),
+        webhooksPerMinute: PerMinute.optional().describe("A separate limit for signed webhooks."),
       })
       .prefault({})
-      .describe("Requests a minute."),
+      .describe("Requests per minute."),
     logs: z
       .strictObject({
-        keepDays: z.number().int().min(1).max(3650).default(7).describe("Days that lines are kept."),
-        maxMb: z.number().int().min(1).max(102_400).default(256).describe("Megabytes of all lines."),
+        keepDays: z.number().int().min(1).max(3650).default(7).describe("The number of days that log lines are kept."),
+        maxMb: z.number().int().min(1).max(102_400).default(256).describe("The most megabytes of all log lines."),
       })
       .prefault({})
-      .describe("What serving processes keep for pmctl logs, in .pmctl/logs."),
+      .describe("The log files of serving processes in .pmctl/logs, for pmctl logs."),
     oracle: OracleSection.prefault({}).describe("Prices that settle markets."),
     network: z
       .strictObject({
         allowPrivate: listOf(Cidr, 100).meta({
           description:
-            "Private ranges that pmctl's own requests may reach, also by http. For tests and closed networks.",
+            "Private ranges that pmctl's own requests may reach, also over http. For tests and closed networks.",
           examples: [["10.1.0.0/16"]],
         }),
         allowPorts: listOf(z.number().int().min(1).max(65_535), 100).describe(
-          "Ports beyond 80 and 443 that pmctl's own requests may go to; in allowPrivate all are open.",
+          "Further ports for pmctl's own requests, in addition to 80 and 443. In allowPrivate all ports are allowed.",
         ),
         allowHosts: listOf(OutgoingHost, 1000).meta({
-          description: "The only hosts that pmctl's own requests may go to; `*.` stands for one label. Empty: any.",
+          description:
+            "The only hosts that pmctl's own requests may reach; `*.` matches one label. If empty, any host.",
           examples: [["prices.acme.example", "*.feeds.example"]],
         }),
       })
       .prefault({})
-      .describe("What pmctl may reach."),
+      .describe("Destinations of pmctl's own requests."),
     embed: EmbedSection.prefault({}).describe("The embedded widget."),
     pages: PagesSection.prefault({}).describe("The market pages."),
     cors: z

@@ -5,7 +5,7 @@ import { listOf } from "./scalars.ts";
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 
-/** A name or an address as `Host` carries it, without its port. */
+/** A name or an address in the form of `Host`, without its port. */
 const HostName = z
   .string()
   .max(253)
@@ -17,11 +17,11 @@ const HostName = z
 /** Names under which admin operations exist. */
 export const AdminHosts = listOf(HostName, 100).meta({
   description:
-    "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
+    "Hosts under which admin operations exist, in the form of the Host header. Under other hosts they return 404. If empty, any host.",
   examples: [["admin.acme.example"]],
 });
 
-/** How long a server that is asked to end goes on serving, so that load balancers notice first. */
+/** How long a terminating server continues to serve, so that load balancers notice first. */
 export const DrainSeconds = z
   .number()
   .int()
@@ -29,13 +29,13 @@ export const DrainSeconds = z
   .max(300)
   .default(0)
   .describe(
-    "Seconds from SIGTERM until the server stops listening; /readyz is 503 from the start. Behind a load balancer: longer than its health checks take to notice.",
+    "Seconds from SIGTERM until the server stops listening; /readyz returns 503 during that time. Behind a load balancer, use longer than its health checks need to notice.",
   );
 
-/** The value that favours speed: more buys nothing. */
+/** The value that favours speed; more has no benefit. */
 export const DEFAULT_MEMORY_MB = 400;
 
-/** From it follows the size of V8's young generation, which a server asks for when it starts. */
+/** Determines the size of V8's young generation, which a server requests when it starts. */
 export const MemoryMb = z
   .number()
   .int()
@@ -43,34 +43,34 @@ export const MemoryMb = z
   .max(65_536)
   .default(DEFAULT_MEMORY_MB)
   .describe(
-    "Memory that a server may take under full load, in MiB; idle it takes about 90. Less makes each trade dearer, more than 400 buys nothing. Of a smaller machine it takes half.",
+    "Memory of a server under full load, in MiB; an idle server uses about 90. Less memory makes each trade slower; more than 400 has no benefit. On a smaller machine, a server uses half of the memory.",
   );
 
 const Connections = z.number().int().min(1).max(1_000_000);
 const Streams = z.number().int().min(0).max(1_000_000);
 const Seconds = z.number().int().min(1).max(3600);
 
-/** What a server allows its connections. */
+/** The limits for a server's connections. */
 export const ServerLimits = z.strictObject({
   connections: Connections.optional().describe(
-    "Connections open at a time; 60 % of the process's descriptor limit and at most 10,000 unless given. Beyond it the longest idle connection of the address with most makes room.",
+    "The most open connections; by default 60 % of the process's descriptor limit, at most 10,000. Beyond it, the longest idle connection of the address with the most connections is closed.",
   ),
   connectionsPerAddress: Connections.optional().describe(
-    "Connections of one client address; a fifth of connections and at least 32 unless given. Proxies in trustProxy are not limited.",
+    "The most connections of one client address; by default a fifth of connections, at least 32. Proxies in trustProxy have no limit.",
   ),
-  streams: Streams.optional().describe("Event streams open at a time; half of connections unless given."),
+  streams: Streams.optional().describe("The most open event streams; by default half of connections."),
   streamsPerAddress: Streams.default(DEFAULT_STREAMS.streamsPerAddress).describe(
-    "Event streams of one client address.",
+    "The most event streams of one client address.",
   ),
-  streamsPerUser: Streams.default(DEFAULT_STREAMS.streamsPerUser).describe("Event streams of one user."),
+  streamsPerUser: Streams.default(DEFAULT_STREAMS.streamsPerUser).describe("The most event streams of one user."),
   headersSeconds: Seconds.default(DEFAULT_SECONDS.headersSeconds).describe(
-    "Time for a connection's first request, and for the headers of each.",
+    "Seconds for a connection's first request, and for the headers of each request.",
   ),
-  bodySeconds: Seconds.default(DEFAULT_SECONDS.bodySeconds).describe("Time for a request's body."),
+  bodySeconds: Seconds.default(DEFAULT_SECONDS.bodySeconds).describe("Seconds for a request's body."),
   idleSeconds: Seconds.default(DEFAULT_SECONDS.idleSeconds).describe(
-    "How long a connection may wait for its next request.",
+    "Seconds that a connection may wait for its next request.",
   ),
   writeSeconds: Seconds.default(DEFAULT_SECONDS.writeSeconds).describe(
-    "How long a client may take nothing of what is sent to it, event streams too.",
+    "Seconds that a client may read nothing of its answers or event streams.",
   ),
 });
