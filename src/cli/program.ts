@@ -6,7 +6,7 @@ import { takeDirectory } from "../config/selection/operator-directory.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode, isUnknownCommand, type Subject, unknownCommand } from "./errors.ts";
-import { globalOptions } from "./input/global-options.ts";
+import { globalOptions, namedOptions } from "./input/global-options.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { relativeTimesOf } from "./input/parsers.ts";
 import { terminalPrompts } from "./input/prompts.ts";
@@ -265,7 +265,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .configureHelp({
       showGlobalOptions: true,
       // Few of them matter to a command, and they would stand above what does.
-      visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : []),
+      visibleGlobalOptions: (command) => (command !== program && showsAll() ? globals : namedOptions(command, globals)),
       visibleOptions: (command) =>
         usualHelp.visibleOptions(command).filter((option) => showsAll() || !globals.includes(option)),
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),

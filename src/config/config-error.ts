@@ -106,14 +106,17 @@ export function formatPath(path: Path): string {
 /** If a file has more problems of one kind, such as unset variables, each gets one line without a frame. */
 const MAX_FRAMED = 2;
 
+/** In the order of their places; a problem with a frame has an empty line before and behind it. */
 function describeProblems(problems: readonly Problem[]): string {
   const shown = problems.slice(0, MAX_SHOWN);
-  const kinds = Map.groupBy(shown, ({ file, code }) => `${code} ${file}`);
-  const texts = [...kinds.values()].flatMap((kind) =>
-    kind.length > MAX_FRAMED ? [kind.map(headlineOf).join("\n")] : kind.map(describeProblem),
-  );
-  if (problems.length > MAX_SHOWN) texts.push(`... and ${problems.length - MAX_SHOWN} more problems`);
-  return texts.join("\n\n");
+  const kindOf = ({ file, code }: Problem) => `${code} ${file}`;
+  const kinds = Map.groupBy(shown, kindOf);
+  const texts = shown.map((problem) => {
+    const isOneOfMany = (kinds.get(kindOf(problem)) ?? []).length > MAX_FRAMED;
+    return isOneOfMany ? headlineOf(problem) : `\n${describeProblem(problem)}\n`;
+  });
+  if (problems.length > MAX_SHOWN) texts.push(`\n... and ${problems.length - MAX_SHOWN} more problems`);
+  return texts.join("\n").replaceAll("\n\n\n", "\n\n").trim();
 }
 
 function describeProblem(problem: Problem): string {

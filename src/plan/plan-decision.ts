@@ -106,7 +106,12 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
     });
   const open = contested(plan);
   if (choices.onDrift === "fail" && open.length > 0)
-    throw refused("Live values were changed since the last apply", open, describeBlame, driftHint(open));
+    throw refused(
+      "Live values were changed since the last apply",
+      open,
+      (item) => describeBlame(item, desired),
+      driftHint(open, desired),
+    );
   const loosened = loosening(plan, choices);
   if (loosened.length > 0 && !choices.acceptLoosening)
     throw refused("This loosens limits", loosened, ({ live: from, desired: to }) => arrow(from, to), LOOSENING_HINT);
@@ -158,7 +163,8 @@ function frozen(tenant: string, freeze: Freeze): Fault {
 }
 
 /** `drift --write` changes neither fields that the file changed too, nor the values of keys. */
-function driftHint(open: readonly PlanItem[]): string {
+function driftHint(open: readonly PlanItem[], { stored }: Desired): string {
+  if (stored) return "--on-drift overwrite writes that apply's values, --on-drift adopt keeps the live ones";
   const keys = open.filter(({ field }) => field.startsWith("keys."));
   const conflicts = open.filter(({ kind }) => kind === "conflict");
   const writable = open.filter((item) => !keys.includes(item) && !conflicts.includes(item));
@@ -189,9 +195,10 @@ function refusedByRules(what: string, rules: readonly BrokenRule[], hint?: strin
   });
 }
 
-function describeBlame({ base, desired, live, by }: PlanItem): string {
+function describeBlame({ base, desired, live, by }: PlanItem, { stored }: Desired): string {
   const who = by ? ` by ${by.actor} at ${by.ts}, audit entry ${by.seq}${by.reason ? ` (${by.reason})` : ""}` : "";
-  return `${arrow(base, live)}${who}; the file says ${JSON.stringify(desired)}`;
+  const where = stored ? "the apply to go back to" : "the file";
+  return `${arrow(base, live)}${who}; ${where} says ${JSON.stringify(desired)}`;
 }
 
 function arrow(from: Json, to: Json): string {

@@ -61,6 +61,9 @@ describe("a tenant as code", () => {
       "user portfolio usr_x",
       "position list --user usr_x",
       "suitability show --user usr_x",
+      "user release usr_x",
+      "funding request --user usr_x --amount 5",
+      "audit list --user usr_x",
     ])
       expect({ line, ...(await run(...line.split(" "))) }).toMatchObject({
         exitCode: 5,
@@ -69,6 +72,15 @@ describe("a tenant as code", () => {
       });
     for (const line of ["audit list --market nosuch", "user orders usr_1 --market nosuch"])
       expect({ line, ...(await run(...line.split(" "))) }).toMatchObject({ exitCode: 5, stdout: "" });
+    for (const line of [
+      "market show secnd",
+      "market history secnd",
+      "trade quote --market secnd --side yes --amount 1",
+    ])
+      expect({ line, ...(await run(...line.split(" "))) }).toMatchObject({
+        exitCode: 5,
+        stderr: expect.stringContaining("Market not found; did you mean second?"),
+      });
     const { entries } = await json("audit", "list", "--market", "second");
     expect(entries).toMatchObject([{ type: "market.created", payload: { key: "second" } }]);
   });
@@ -89,7 +101,7 @@ describe("a tenant as code", () => {
     expect((await run("drift", "acme", "--write")).exitCode).toBe(0);
     const after = before
       .replace("maxTradeUsd: 500", "maxTradeUsd: 40")
-      .replace("feeBps: 100 # 1 %", "feeBps: 90 # 1 %");
+      .replace("feeBps: 100 # 100 is 1 %", "feeBps: 90 # 100 is 1 %");
     expect(await readFile(file(), "utf8")).toBe(after);
     expect((await run("drift", "acme")).exitCode).toBe(0);
     expect((await run("apply", "acme")).exitCode).toBe(0);

@@ -91,7 +91,7 @@ describe("backup and restore", () => {
   });
 });
 
-describe("a restore replaces nothing and ends with 8", () => {
+describe("a restore replaces nothing, asks nothing and ends with 8", () => {
   test.each<[string, (file: string) => void]>([
     ["when the file is cut off", (file) => writeFileSync(file, readFileSync(file).subarray(0, -40))],
     [
@@ -125,7 +125,7 @@ describe("a restore replaces nothing and ends with 8", () => {
     const before = await scene.everything();
     const { file } = await scene.backup();
     spoil(file);
-    const ending = await scene.restore(file);
+    const ending = await scene.restore(file, { yes: false }, []);
     expect(ending).toMatchObject({ exit: 8, stdout: "" });
     expect(await scene.everything()).toEqual(before);
     expect(await scene.leftovers()).toEqual([]);
@@ -140,11 +140,11 @@ describe("a restore is refused", () => {
     });
   });
 
-  test("while a server of the tenant is connected, with 3", async () => {
+  test("while a server of the tenant is connected, with 3 and before a question", async () => {
     const { file } = await scene.backup();
     await scene.withServices(async ({ handlers }) => {
       await handlers.getPolicy?.({}, { actor: "cli:test" });
-      const { exit, stderr } = await scene.restore(file);
+      const { exit, stderr } = await scene.restore(file, { yes: false }, []);
       expect(exit).toBe(3);
       expect(stderr).toContain("stop the tenant's servers first");
     });
@@ -161,9 +161,13 @@ describe("a restore is refused", () => {
     expect(await scene.restore("/nowhere/at/all")).toMatchObject({ exit: 5 });
   });
 
-  test("until the operator has typed the tenant's name", async () => {
+  test("until the operator, who is told how much is lost, has typed the tenant's name", async () => {
     const { file } = await scene.backup();
-    expect(await scene.restore(file, { yes: false }, ["acm"])).toMatchObject({ exit: 130 });
-    expect(await scene.restore(file, { yes: false }, ["acme"])).toMatchObject({ exit: 0 });
+    const before = await scene.restore(file, { yes: false }, ["acm"]);
+    expect(before).toMatchObject({ exit: 130, stderr: expect.stringContaining("entries that will be lost: none.") });
+    expect(await scene.leftovers()).toEqual([]);
+    await scene.deposit("after", 7);
+    const after = await scene.restore(file, { yes: false }, ["acme"]);
+    expect(after).toMatchObject({ exit: 0, stderr: expect.stringContaining("entries that will be lost: 1.") });
   });
 });

@@ -310,7 +310,10 @@ test("a treasury that funds exactly one market is well, and one that is a micro-
 });
 
 test("a market that waits for its outcome is a warning", () => {
-  expect(evaluateSettlements({ count: 2, oldest: "m1" }).status).toBe("warn");
+  expect(evaluateSettlements({ count: 2, oldest: "m1" }, "acme")).toMatchObject({
+    status: "warn",
+    remedy: expect.stringContaining("market settle m1 --outcome yes -t acme"),
+  });
 });
 
 test.each([

@@ -45,12 +45,15 @@ describe.each(doors)("commands through the %s door", (name, open) => {
       expect(await refused(odd)).toMatchObject({ exit: 5, data: { code: "MARKET_NOT_FOUND" } });
   });
 
-  test("on a terminal a change of the policy is shown, and a no changes nothing", async () => {
-    const io = testIo({ answers: [false] });
-    const ending = await end(io, () => runPolicySet({ patch: { maxTradeUsd: 900 }, reason: "busier" }, api, io));
+  test("on a terminal a loosening asks for its reason, the change is shown, and a no changes nothing", async () => {
+    const io = testIo({ answers: ["busier", false] });
+    const ending = await end(io, () => runPolicySet({ patch: { maxTradeUsd: 900 } }, () => api, io));
     expect(ending).toMatchObject({ exit: 3, stdout: "" });
     expect(ending.stderr).toContain("maxTradeUsd: 500 -> 900");
-    expect(io.questions).toEqual(["This LOOSENS maxTradeUsd. Change the policy?"]);
+    expect(io.questions).toEqual([
+      "Loosening maxTradeUsd needs a reason in the audit log",
+      "This LOOSENS maxTradeUsd. Change the policy?",
+    ]);
     expect((await runJson((shown) => policyShow.run({}, api, shown))).data).toMatchObject({ maxTradeUsd: 500 });
   });
 });

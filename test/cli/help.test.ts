@@ -50,6 +50,19 @@ test("help of a command is the command's own", async () => {
   expect(stdout).toContain("\nExit codes and error codes: pmctl help errors\n");
 });
 
+test("a command that needs a reason lists --reason among its options, and no other command does", async () => {
+  for (const words of [
+    "market settle",
+    "funding approve",
+    "freeze",
+    "policy set",
+    "audit accept-rollback",
+    "webhook send",
+  ])
+    expect((await help(...words.split(" "))).stdout, words).toContain("\n  --reason <text>");
+  expect((await help("market", "show")).stdout).not.toContain("--reason");
+});
+
 test("a list of commands shows which arguments may be left out", async () => {
   const { stdout } = await help("db");
   expect(stdout).toContain("backup [file]");
@@ -85,7 +98,8 @@ test("help on what is not there says what is, and ends with 5", async () => {
   const { exit, stderr } = await help("exit-code");
   expect(exit).toBe(5);
   expect(stderr).toContain('There is no help on "exit-code"');
-  expect(stderr).toContain("exit-codes");
+  expect(stderr).toContain("did you mean exit-codes?");
+  expect((await help("market", "pay")).stderr).toContain("there is on: list");
 });
 
 describe("help errors", () => {

@@ -100,6 +100,16 @@ describe.each(doors)("key commands through the %s door", (_name, open) => {
     expect(stderr).toMatch(/tenant\.yaml:4 takes this key from env ACME_PUBLIC_KEY: put the new value there/);
   });
 
+  test("after a leak it names where the uses of an admin key are on record; a public key acts for users", async () => {
+    const leaked = async (name: string, type: "admin" | "public") => {
+      await json((io) => runKeyCreate({ name, type }, api, io));
+      return (await json((io) => runKeyRotate({ name, leaked: true }, session(), io))).stderr;
+    };
+    expect(await leaked("night", "admin")).toContain("pmctl audit list --actor admin:night -t acme");
+    expect(await leaked("kiosk", "public")).not.toContain("--actor");
+    for (const name of ["night", "kiosk"]) await json((io) => runKeyRevoke({ name, yes: true }, api, io));
+  });
+
   test("revoke asks for the name, takes --yes in scripts, and is refused without a terminal", async () => {
     await json((io) => runKeyCreate({ name: "shop", type: "public" }, api, io));
     const revoke = { name: "shop" };

@@ -135,6 +135,18 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
     expect(await chooseMarket(api, testIo({ answers: [""] }))).toBe(ids.over);
   });
 
+  test("a table says held of what the inbox calls held, also where all unsettled markets are listed", async () => {
+    const io = testIo({ format: "table" });
+    await marketList.run({ status: "unsettled" }, api, io);
+    expect(io.stdout.text.match(/ {2}(open|suspended|closed|held) /g)?.toSorted()).toEqual([
+      "  closed ",
+      "  closed ",
+      "  held ",
+      "  open ",
+      "  suspended ",
+    ]);
+  });
+
   test("a table begins with 35 characters of the question at 80 columns, and with more where there is room", async () => {
     const table = async (terminal: number) => {
       const io = testIo({ format: "table", terminal });

@@ -76,6 +76,25 @@ describe("who answers the questions of a plan", () => {
     expect(asksAbout(plan, {}, testIo())).toBe(false);
   });
 
+  test("a rollback asks about live values in the words of a rollback", async () => {
+    const io = testIo({ answers: [false] });
+    await expect(chooserOf({}, io, 4)(planned({ drift: true }))).rejects.toThrow("Not confirmed");
+    expect(io.questions).toEqual(["Live values were changed. Overwrite them with those of apply 4?"]);
+    expect(io.stderr.text).toContain("APPLY 4");
+    expect(io.stderr.text).not.toMatch(/\bfile\b/i);
+  });
+
+  test("a plan of settings alone says that they differ before it asks", async () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({});
+    const { stderr, questions } = await answers(tenant.plan({ sections: { rateLimit: "{ perMinute: 30 }" } }), {}, [
+      true,
+    ]);
+    expect(questions).toEqual(["Apply it?"]);
+    expect(stderr).toContain("No live value changes. Settings differ:\n");
+    expect(stderr).toContain("rateLimit.perMinute");
+  });
+
   test("a plan with nothing to do asks nothing", async () => {
     const tenant = new PlannedTenant();
     tenant.apply({});

@@ -49,10 +49,15 @@ describe("a rollback", () => {
 
   test("brings back a value that the apply kept although the file said otherwise", async () => {
     await run("policy", "set", "maxTradeUsd=30", "--yes");
+    const refused = await operator.run("rollback", "acme", "--to", String(await newest()));
+    expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining("the apply to go back to says 500") });
+    expect(refused.stderr).not.toContain("drift --write");
     const [applied] = await json("apply", "acme", "--on-drift", "adopt");
     const [told] = await json("history", "acme");
     expect(applied).toMatchObject({ changes: [], recorded: ["policy.maxTradeUsd"] });
     expect(told.changes).toEqual({ policy: 1, markets: 0, keys: 0, settings: 0 });
+    // The apply has decided, so drift shows the value and ends well.
+    expect(await json("drift", "acme")).toMatchObject([{ field: "policy.maxTradeUsd", kind: "adopted" }]);
     const kept = await newest();
     await replace("maxTradeUsd: 500", "maxTradeUsd: 200");
     await run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");

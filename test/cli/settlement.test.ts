@@ -80,13 +80,13 @@ describe("settling", () => {
     };
 
     test.each([
-      ["before it closes", "yes", async () => traded()],
-      ["against the price", "no", async () => closed(await traded())],
-    ] as const)("%s", async (_when, outcome, market) => {
+      ["before it closes", "yes", "--early settles it all the same", async () => traded()],
+      ["against the price", "no", "--early settles it against the price", async () => closed(await traded())],
+    ] as const)("%s", async (_when, outcome, hint, market) => {
       const { id } = await market();
       const before = await balances();
       const refused = await settle({ id, outcome, yes: true });
-      expect(refused).toMatchObject({ exit: 7, stdout: "", stderr: expect.stringContaining("--early") });
+      expect(refused).toMatchObject({ exit: 7, stdout: "", stderr: expect.stringContaining(hint) });
       expect(JSON.parse(refused.stderr)).toMatchObject({ code: "SETTLEMENT_UNEXPECTED" });
       expect(await balances()).toEqual(before);
       expect((await settle({ id, outcome, yes: true, early: true })).exit).toBe(0);

@@ -74,8 +74,8 @@ describe("pmctl webhook", () => {
         for (const [words, why] of [
           [[], "--as-provider and --reason"],
           [["--yes", "--reason", "ticket 7"], "--as-provider and --reason"],
-          [["--as-provider", "--yes"], "add --reason"],
-          [["--as-provider", "--yes", "--reason", " "], "add --reason"],
+          [["--as-provider", "--yes", ...named], "add --reason"],
+          [["--as-provider", "--yes", "--reason", " ", ...named], "add --reason"],
           [["--as-provider", "--reason", "ticket 7", ...named], "add --yes"],
           ...(named.length > 0 ? [[["--as-provider", "--yes", "--reason", "ticket 7"], "--set provider=NAME"]] : []),
         ] as [string[], string][]) {

@@ -150,15 +150,16 @@ describe("many mistakes of a kind", () => {
     frame: "> a frame",
   });
 
-  test("take one line each, in one group", () => {
+  test("take one line each, in the order of their places", () => {
     const wrong = { ...fileProblem("tenants/acme/tenant.yaml", "must be 1"), line: 3, frame: "> its frame" };
     expect(new ConfigError([unset("A", 2), wrong, unset("B", 4), unset("C", 5)]).message).toBe(
       `tenants/acme/tenant.yaml:2:1  the environment variable A is not set
-tenants/acme/tenant.yaml:4:1  the environment variable B is not set
-tenants/acme/tenant.yaml:5:1  the environment variable C is not set
 
 tenants/acme/tenant.yaml:3:1  must be 1
-> its frame`,
+> its frame
+
+tenants/acme/tenant.yaml:4:1  the environment variable B is not set
+tenants/acme/tenant.yaml:5:1  the environment variable C is not set`,
     );
   });
 

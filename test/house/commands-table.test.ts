@@ -12,7 +12,7 @@ const rows = [...page.matchAll(/^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \|$/gm)].m
   request,
   command,
 }));
-const reasons = (page.split("The other way round").at(1) ?? "").split("\n").filter((line) => line.startsWith("| "));
+const reasons = (page.split("The remaining commands").at(1) ?? "").split("\n").filter((line) => line.startsWith("| "));
 const ownWords = reasons.flatMap((line) => [...line.matchAll(/`([^`]+)`/g)].map(([, words = ""]) => words));
 
 /** The words of every command that does something; nouns that only hold others do nothing by themselves. */

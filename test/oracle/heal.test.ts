@@ -56,10 +56,14 @@ test("a market whose feed is read elsewhere than at its creation is held, and to
   await stage.sweepAt(closeAt - SEC);
   const { oracle } = context.services;
   const other = { ...oracle, hashes: new Map([...oracle.hashes, ["acme:s0", "another"]]) };
-  const [before] = evaluatePromises(oracle, await context.services.pool.read(listPromises));
+  const [before] = evaluatePromises(oracle, await context.services.pool.read(listPromises), "acme");
   expect(before).toMatchObject({ check: "oracle", status: "ok" });
-  const [after] = evaluatePromises(other, await context.services.pool.read(listPromises));
-  expect(after).toMatchObject({ check: "oracle acme:s0", status: "warn", remedy: expect.stringContaining(id) });
+  const [after] = evaluatePromises(other, await context.services.pool.read(listPromises), "acme");
+  expect(after).toMatchObject({
+    check: "oracle acme:s0",
+    status: "warn",
+    remedy: expect.stringContaining(`${id} --outcome yes -t acme`),
+  });
   await sweep({ ...context, services: { ...context.services, oracle: other } });
   stage.clock.now = closeAt + 5 * SEC;
   await sweep({ ...context, services: { ...context.services, oracle: other } });

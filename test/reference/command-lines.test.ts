@@ -15,15 +15,28 @@ const GLOBAL = new RegExp(
   "g",
 );
 
-/** What is wrong with a call of `pmctl`, as far as its words tell; undefined for one that is right. */
-function problemOf(call: string): string | undefined {
-  const words = call
+function wordsOf(call: string): string[] {
+  return call
     .replaceAll(/'[^']*'|"[^"]*"|\$\(.*/g, "TEXT")
     .replaceAll(GLOBAL, "")
     .replaceAll(/<[a-z ]+>/g, "TEXT")
     .replace(/ {3,}.*/, "")
     .split(/\s+/)
     .slice(1);
+}
+
+/** The option that a command requires and a call lacks. */
+function lackingIn(call: string): string | undefined {
+  const words = wordsOf(call);
+  const [noun, verb] = words;
+  const found = program.commands.find((each) => each.name() === noun);
+  const command = found?.commands.find((each) => each.name() === verb) ?? found;
+  return command?.options.find(({ mandatory, long }) => mandatory && !words.includes(long ?? ""))?.long;
+}
+
+/** What is wrong with a call of `pmctl`, as far as its words tell; undefined for one that is right. */
+function problemOf(call: string): string | undefined {
+  const words = wordsOf(call);
   let command = program;
   for (const word of words) {
     const verb = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
@@ -103,14 +116,19 @@ function offeredIn(source: string): string[] {
   return texts.flatMap((text) => text.match(/pmctl(?: [a-z][\w-]*| --?[a-z][\w-]*| [\w=.|]+)+/g) ?? []);
 }
 
-test("no command that a check or the inbox offers has an unknown option, a choice or a word to replace", () => {
+test("no command that a check or the inbox offers lacks a required option or has an unknown one, a choice or a word to replace", () => {
   const sources = globSync("src/app/checks/*.ts", { cwd: ROOT }).map((file) => readFileSync(ROOT + file, "utf8"));
   const offered = sources.flatMap(offeredIn);
   expect(offered.length).toBeGreaterThan(25);
   const wrong = offered.filter(
-    (call) => problemOf(call)?.startsWith("there is no option") || /\|| [A-Z]{3,}|=[A-Z]{3,}/.test(call),
+    (call) =>
+      problemOf(call)?.startsWith("there is no option") ||
+      lackingIn(call) !== undefined ||
+      // A reason is the operator's own: the command asks for it.
+      /\|| [A-Z]{3,}|=[A-Z]{3,}|--reason/.test(call),
   );
   expect(wrong).toEqual([]);
+  expect(lackingIn("pmctl market settle mkt_1 -t acme")).toBe("--outcome");
 });
 
 test("a word or an option that there is not is found", () => {

@@ -79,7 +79,7 @@ function membersOf(body: string): Member[] {
 function textOf(comment: string): string {
   return comment
     .replace(/\/\*\*|\*\/|^\s*\*/gm, "")
-    .replace("@returns", "Answers")
+    .replace("@returns", "Returns")
     .replace(/\s+/g, " ")
     .trim()
     .replace(/([^.])$/, "$1.");

@@ -46,4 +46,5 @@ test("a person at the terminal reads time, level, message and what is known, in 
   expect(lineForPeople(JSON.stringify({ ...json, err, receiver: "crm", count: 2 }))).toMatch(
     /^\S*00:00:00\S* \S*ERROR\S* Webhooks cannot be delivered: a \[2Jb receiver=crm count=2\n$/,
   );
+  expect(lineForPeople(JSON.stringify(json), true)).toContain(" acme: Webhooks cannot be delivered\n");
 });

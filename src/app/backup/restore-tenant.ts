@@ -45,13 +45,13 @@ export interface RestoredTenant extends Restored {
 /**
  * Verifies a backup, and replaces the tenant's database by it or restores it into an empty one.
  *
- * @param confirm asks the operator before a database is replaced; when it throws, none is
+ * @param confirm asks the operator, after every check, before a database is replaced; when it throws, none is
  * @param note receives each step, and what is left out
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
 export async function restoreTenant(
   request: RestoreRequest,
-  confirm: (manifest: BackupManifest) => Promise<void>,
+  confirm: (manifest: BackupManifest, beyond: bigint | undefined) => Promise<void>,
   note: (message: string) => void,
 ): Promise<RestoredTenant> {
   const { tenant, file, into, anchor, auditSecrets, now } = request;
@@ -72,10 +72,9 @@ export async function restoreTenant(
   };
   const told = { manifest, sha256, keyId, encrypted };
   if (into !== undefined) return { ...(await restoreInto(options)), ...told };
-  await confirm(manifest);
   await dropUnfinishedRestores(request, note);
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
-  return { ...(await restoreDatabase({ ...options, stamp })), ...told };
+  return { ...(await restoreDatabase({ ...options, stamp, confirm: (beyond) => confirm(manifest, beyond) })), ...told };
 }
 
 /** Notes what is left out of a file that no key authenticates. @throws Fault INTEGRITY unless the operator accepts it */

@@ -117,7 +117,10 @@ export const CHECKS: readonly Check[] = [
   {
     id: "settlements",
     asks: "Which markets past their closing time wait for their outcome?",
-    inDatabase: { finds: "settlements", examine: async (sql) => [evaluateSettlements(await countUnsettled(sql))] },
+    inDatabase: {
+      finds: "settlements",
+      examine: async (sql, { id }) => [evaluateSettlements(await countUnsettled(sql), id)],
+    },
     waits: {
       kinds: ["market.closed", "market.held"],
       live: async ({ api }, { tenant }) => {

@@ -11,7 +11,7 @@ const MOST_HELD = 200;
 
 export async function examineOracle(sql: Sql, { id, config }: Examined): Promise<Finding[]> {
   const [promises, held] = [await listPromises(sql), await listHeldMarkets(sql, { limit: MOST_HELD })];
-  return [...evaluatePromises(tenantFeeds(config), promises), evaluateHeld(held, id)];
+  return [...evaluatePromises(tenantFeeds(config), promises, id), evaluateHeld(held, id)];
 }
 
 /** Markets whose time has come and that the oracle left to a person: traders wait for their money. Longest first. */
@@ -28,19 +28,19 @@ export function evaluateHeld(held: readonly HeldRow[], tenant: string): Finding 
 }
 
 /** Whether the feeds can still settle the markets that were created on them, before those close. */
-export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Finding[] {
+export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[], tenant: string): Finding[] {
   if (promises.length === 0) return [ok("oracle", "no market waits for a feed")];
-  const doubts = promises.flatMap((promise) => evaluatePromise(setup, promise));
+  const doubts = promises.flatMap((promise) => evaluatePromise(setup, promise, tenant));
   if (doubts.length > 0) return doubts;
   const markets = promises.reduce((sum, each) => sum + each.markets, 0);
   return [ok("oracle", `${counted(markets, "market")} can be decided by ${counted(promises.length, "feed")}`)];
 }
 
-function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow): Finding[] {
+function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow, tenant: string): Finding[] {
   const { feed: key } = promise;
   const feed = setup.feeds.get(key);
   const waiting = `${counted(markets, "market")}, ${first} first`;
-  const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes, or --outcome no`;
+  const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes -t ${tenant}, or --outcome no`;
   if (!feed || !isFeedUnchanged(setup, promise))
     return [
       warn(
@@ -55,7 +55,7 @@ function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: Pro
     warn(
       `oracle ${key}`,
       `${tooFewSources(feed, usable, setup)}, so its markets will be held: ${waiting}`,
-      `State what the sources need in the tenant file (pmctl oracle feeds), or ${byHand}`,
+      `State what the sources need in the tenant file (pmctl oracle feeds -t ${tenant}), or ${byHand}`,
     ),
   ];
 }

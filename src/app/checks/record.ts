@@ -193,12 +193,15 @@ export function evaluateTreasury({
   return fail("treasury", found, "Raise treasury.capitalUsd in the tenant file and apply it");
 }
 
-export function evaluateSettlements({ count, oldest }: { count: number; oldest: string | null }): Finding {
+export function evaluateSettlements(
+  { count, oldest }: { count: number; oldest: string | null },
+  tenant: string,
+): Finding {
   if (count === 0) return ok("settlements", "no market past its closing time waits for one");
   const markets = count === 1 ? "1 market has" : `${count} markets have`;
   return warn(
     "settlements",
     `${markets} closed and not been settled; ${oldest} waits longest`,
-    `Decide it: pmctl market settle ${oldest} --outcome yes, or --outcome no`,
+    `Decide it: pmctl market settle ${oldest} --outcome yes -t ${tenant}, or --outcome no`,
   );
 }

@@ -80,7 +80,7 @@ export async function undecidedChecks(tenant: string, api: Api, now: number): Pr
         since: ts,
         commands: [
           `pmctl user show ${userId} -t ${tenant}`,
-          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=${payload.provider} --as-provider --reason reviewed -t ${tenant}`,
+          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=${payload.provider} --as-provider -t ${tenant}`,
         ],
       }),
     );

@@ -64,7 +64,7 @@ export class SharedOps {
     return [...served, ...broken].toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1));
   }
 
-  /** Requests that wait until their tenant is open. */
+  /** Requests that wait for their tenant to open. */
   #requests(): number {
     return this.#statuses().reduce((sum, { waiting }) => sum + waiting, 0);
   }
@@ -91,19 +91,19 @@ export class SharedOps {
       ),
       ...gauge(
         "pmctl_database_lent",
-        "Connections that are lent to tenants, by database server.",
+        "Connections lent to tenants, by database server.",
         [...lenders].map(([server, { taken }]) => [`server="${server}"`, taken]),
       ),
       ...gauge(
         "pmctl_database_waiting",
-        "Statements' clients that wait for a connection, by database server.",
+        "Database clients that wait for a connection, by database server.",
         [...lenders].map(([server, { waiting }]) => [`server="${server}"`, waiting.clients]),
       ),
-      ...gauge("pmctl_openings", "Tenants that are being opened, and those whose turn comes later.", [
+      ...gauge("pmctl_openings", "Tenants that are opening, and those that wait to open.", [
         [`state="running"`, turns.running],
         [`state="waiting"`, turns.waiting],
       ]),
-      ...gauge("pmctl_opening_requests_waiting", "Requests that wait until their tenant is open.", [
+      ...gauge("pmctl_opening_requests_waiting", "Requests that wait for their tenant to open.", [
         ["", this.#requests()],
       ]),
     ].join("\n");

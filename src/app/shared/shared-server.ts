@@ -202,7 +202,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
   async function admit(config: TenantConfig): Promise<void> {
     const { tenant: id } = config;
     const hosts = hostsOf(config);
-    const own = { tenant: id, log: openLog(id, STDERR) };
+    const own = { tenant: id, log: openLog(id, STDERR, { namesTenant: true }) };
     const certificate = async () => (https ? certificates.of({ tenant: id, hosts }) : undefined);
     const tenant = new SharedTenant({ ...own, hosts, turns, opener: new TenantOpener({ ...own, place, certificate }) });
     tenants.set(id, tenant);

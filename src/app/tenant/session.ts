@@ -31,8 +31,8 @@ export interface TenantSession {
   readonly tenant: OperatorTenant;
   /** The tenant's services in this process; undefined when the command goes over HTTP. */
   readonly services: TenantServices | undefined;
-  /** The operations, as the operator or on behalf of a user. Changes of the policy expire after `policyTtlSec`. */
-  api(userId?: string, options?: { policyTtlSec?: number | undefined }): Api;
+  /** The operations, as the operator or on behalf of a user. Changes of the policy expire after `policyTtlSec`; `reason` is another than the session's. */
+  api(userId?: string, options?: { policyTtlSec?: number | undefined; reason?: string | undefined }): Api;
   /** The events of these markets, or of all open ones, until the signal is given. */
   events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
   /** The audit log after an entry, as texts of whole lines. */
@@ -74,10 +74,11 @@ function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Rec
   return {
     tenant,
     services: undefined,
-    api: (userId, { policyTtlSec } = {}) =>
+    api: (userId, { policyTtlSec, reason = recording.reason } = {}) =>
       httpApi({
         ...access,
         ...recording,
+        reason,
         policyTtlSec,
         userToken: userId === undefined ? undefined : () => tokenOf(userId),
       }),
@@ -89,7 +90,7 @@ function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Rec
 
 async function overDatabase(
   tenant: OperatorTenant,
-  { reason, onSealed, anyAuditKey }: Recording & Pick<SessionOptions, "anyAuditKey">,
+  { reason: usual, onSealed, anyAuditKey }: Recording & Pick<SessionOptions, "anyAuditKey">,
   repeatable: LocalKey | undefined,
   note: (message: string) => void,
 ): Promise<TenantSession> {
@@ -123,7 +124,7 @@ async function overDatabase(
   return {
     tenant,
     services,
-    api: (userId, { policyTtlSec } = {}) =>
+    api: (userId, { policyTtlSec, reason = usual } = {}) =>
       localApi(
         services.handlers,
         {

@@ -43,7 +43,7 @@ interface SendOptions {
 export function checkStandingIn(
   { id, config }: Pick<OperatorTenant, "id" | "config">,
   event: string,
-  { asProvider, reason, set }: Pick<SendOptions, "asProvider" | "reason"> & { set: readonly string[] },
+  { asProvider, set }: Pick<SendOptions, "asProvider"> & { set: readonly string[] },
 ): void {
   if (config.sandbox && !asProvider) return;
   const hasProvider = sampleFields(event).includes("provider");
@@ -53,8 +53,6 @@ export function checkStandingIn(
       "USAGE",
       `${event} changes money or standing, and ${id} is no sandbox: what a provider has really said is sent with ${words}, under your key`,
     );
-  if (reason === undefined || reason.trim() === "")
-    throw new Fault("USAGE", "--as-provider needs a reason in the audit log: add --reason");
   const isNamed = set.some((assignment) => assignment.startsWith("provider="));
   if (hasProvider && !isNamed)
     throw new Fault("USAGE", "The audit log names the provider whose word this is: add --set provider=NAME");

@@ -6,7 +6,7 @@ import { AUDIT_TYPES, fittedSentence, sentenceOf } from "../../domain/audit/sent
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { marketToFilterBy } from "../input/names.ts";
+import { knownUser, marketToFilterBy } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption } from "../input/paging.ts";
 import { count, identifier, timeAgo } from "../input/parsers.ts";
 import { plain, time } from "../output/cells.ts";
@@ -90,6 +90,7 @@ function listView({ width }: Io["output"]): View<Page, Entry & { question: strin
 export async function runAuditList({ limit, filter }: ListOptions, api: Api, io: Io): Promise<void> {
   const { output } = io;
   const { questions, ...page } = await readLog(limit, (range) => api.listAudit({ ...filter, ...range }));
+  if (page.entries.length === 0 && filter.userId !== undefined) await knownUser(filter.userId, api);
   const isForPeople = output.format === "table" || output.format === "markdown";
   await output.print(isForPeople ? { ...page, questions } : page, listView(output));
   noteOlder(page, io);

@@ -8,7 +8,7 @@ import { defineCommand, verbs } from "../define-command.ts";
 import { NOT_CONFIRMED, USES_DATABASE } from "../errors.ts";
 import { limitOption } from "../input/paging.ts";
 import { count, timeAgo } from "../input/parsers.ts";
-import { mustAsk } from "../input/prompts.ts";
+import { askReason, mustAsk } from "../input/prompts.ts";
 import { orDash, time } from "../output/cells.ts";
 import { sanitizeLine } from "../output/text-width.ts";
 import { auditList, auditShow, noteOlder, readLog } from "./audit-list.ts";
@@ -45,7 +45,11 @@ export const auditSecurity = defineCommand({
   takes: (command) =>
     command
       .option("--since <when>", "only from this time on: 24h for the last day, or a time with its zone", timeAgo)
-      .addOption(new Option("--event <event>", "only this event").choices(SECURITY_EVENTS))
+      .addOption(
+        new Option("--event <event>", "only this event; key.used stands once per key, address and hour").choices(
+          SECURITY_EVENTS,
+        ),
+      )
       .addOption(limitOption()),
   operation: "listSecurityEvents",
   prints: { operation: "listSecurityEvents", rows: "entries" },
@@ -96,7 +100,7 @@ const acceptRollback: CommandModule = {
         ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
       },
       async ({ options, io }) => {
-        const reason = await reasonAtDatabase(options, "the lost entries are given up");
+        const reason = await reasonAtDatabase(options, io, "Giving up lost entries");
         const asks = mustAsk(options, io.prompts);
         const { acceptSetBack } = await import("../../app/audit/accept.ts");
         const accepted = await acceptSetBack({ tenant: options.tenant, reason }, async ({ lost, anchor }, tenant) => {
@@ -130,7 +134,7 @@ const acceptFinding: CommandModule = {
         ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
       },
       async ({ options, args: [seq], io }) => {
-        const reason = await reasonAtDatabase(options, "the entry stays as it is");
+        const reason = await reasonAtDatabase(options, io, "Leaving the entry as it is");
         const asks = mustAsk(options, io.prompts);
         const app = await import("../../app/audit/accept.ts");
         const asked = { tenant: options.tenant, reason, entry: Number(seq) };
@@ -155,12 +159,12 @@ const acceptFinding: CommandModule = {
  * What is accepted is accepted at the database: an admin key of a server is not enough for it.
  * @throws Fault USAGE for another way, or without a reason
  */
-async function reasonAtDatabase(options: Globals, what: string): Promise<string> {
+async function reasonAtDatabase(options: Globals, { prompts }: Pick<Io, "prompts">, what: string): Promise<string> {
   if (options.via === "http" || options.url !== undefined)
     throw new Fault("USAGE", "This is accepted at the database: leave out --url and --via http");
   const { checkReason } = await import("../../app/tenant/actor.ts");
-  const reason = checkReason(options.reason);
-  if (reason === undefined) throw new Fault("USAGE", `Say why ${what}: add --reason TEXT`);
+  const reason = await askReason(options, prompts, what);
+  checkReason(reason);
   return reason;
 }
 

@@ -43,7 +43,7 @@ function withStandingInOneLine(checks: readonly Found[]): Found[] {
     const all = checks.filter((other) => other.tenant === each.tenant && isStanding(other));
     if (all.length === 1) return [each];
     if (all[0] !== each) return [];
-    const found = all.map(({ check }) => check).join(", ");
+    const found = `${all.length} warnings: ${all.map(({ check }) => check).join(", ")}`;
     return [{ ...each, check: "set-up", found, remedy: `What each says: pmctl doctor ${each.tenant ?? ""} -o json` }];
   });
 }

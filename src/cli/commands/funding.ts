@@ -138,6 +138,7 @@ const fundingRequest = defineCommand({
   operation: "requestWithdrawal",
   input: ({ options: { amount } }: CommandContext<MoneyOptions>) => ({ amount }),
   onBehalfOf: ({ user }) => user,
+  ofKnownUser: true,
   fields: ({ withdrawalId, status, amount, createdAt }) => [
     ["withdrawal", withdrawalId],
     ["amount", usd(amount)],

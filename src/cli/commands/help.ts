@@ -110,7 +110,9 @@ function findCommand(program: Command, words: readonly string[]): Command {
     const found = command.commands.find((each) => each.name() === word);
     if (found) return found;
     const names = [...command.commands.map((each) => each.name()), ...(command === program ? Object.keys(TOPICS) : [])];
-    throw new Fault("NOT_FOUND", `There is no help on ${JSON.stringify(word)}; there is on: ${names.join(", ")}`);
+    const meant = nearest(word, names);
+    const hint = meant === undefined ? `there is on: ${names.join(", ")}` : `did you mean ${meant}?`;
+    throw new Fault("NOT_FOUND", `There is no help on ${JSON.stringify(word)}; ${hint}`);
   }, program);
 }
 

@@ -171,17 +171,24 @@ export const userShow = defineCommand({
   ],
 });
 
+/** As far as the key may read users: it may restrict and release them all the same. */
+async function seemsKnown(id: string, api: Api): Promise<boolean> {
+  return isKnownUser(id, api).catch((error: unknown) => {
+    if (error instanceof Fault && error.code === "SCOPE_REQUIRED") return true;
+    throw error;
+  });
+}
+
 /**
  * A restriction is the safe direction, and asks only for a user whom the tenant has never seen: the id is most likely
  * misspelled, and the one who is meant trades on.
  */
 async function confirmUnknown(id: string, { options, io }: CommandContext<object>, api: Api): Promise<void> {
-  const known = await isKnownUser(id, api).catch((error: unknown) => {
-    // A key that may not read users may restrict them all the same.
-    if (error instanceof Fault && error.code === "SCOPE_REQUIRED") return true;
-    throw error;
-  });
-  if (known || !mustAsk(options, io.prompts, `Restricting ${id}, whom the tenant has never seen,`)) return;
+  if (
+    (await seemsKnown(id, api)) ||
+    !mustAsk(options, io.prompts, `Restricting ${id}, whom the tenant has never seen,`)
+  )
+    return;
   if (!(await io.prompts.confirm(`The tenant has never seen ${id}. Restrict this user from the first day on?`)))
     throw declined();
 }
@@ -197,6 +204,7 @@ const stateCommand = (name: string, summary: string, operation: "restrictUser" |
     input: async (context, api) => {
       const [id = ""] = context.args;
       if (operation === "restrictUser") await confirmUnknown(id, context, api);
+      else if (!(await seemsKnown(id, api))) await knownUser(id, api);
       return { id };
     },
     fields: ({ userId, state }) => [

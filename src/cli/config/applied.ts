@@ -55,7 +55,12 @@ export const appliedView = {
   columns: [
     { title: "TENANT", cell: ({ tenant }) => tenant },
     { title: "RESULT", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
-    { title: "CHANGES", cell: ({ changed, recorded }) => (changed ? String(recorded.length) : "-"), align: "right" },
+    // As many as the plan had rows; where it had none, the settings that it named.
+    {
+      title: "CHANGES",
+      cell: ({ changed, changes, recorded }) => (changed ? String(changes.length || recorded.length) : "-"),
+      align: "right",
+    },
     { title: "ENTRY", cell: ({ seq }) => orDash(seq?.toString()), align: "right" },
     { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit && shortCommit(gitCommit)), whole: true },
     { title: "MIGRATIONS", cell: ({ migrations }) => orDash(String(migrations.length || "")), align: "right" },

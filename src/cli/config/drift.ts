@@ -52,12 +52,14 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenants...]", "the tenants; the only one unless given; * and ? match")
       .addOption(selectorOption())
       .option("--write", "put the live values into the files; comments stay")
-      .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any"),
+      .description(
+        "values that were changed live since the last apply, and by whom; ends with 3 unless an apply was told to keep them all",
+      ),
     {
       names: `tenant ${ITEM_FIELDS}`,
       ends: {
         ...ASKS_TENANT,
-        3: "a value was changed live, or with `--write` could not be written back",
+        3: "a value was changed live and no apply was told to keep it, or `--write` could not write one back",
         10: "some tenants were looked at only",
       },
       annotates: true,
@@ -66,7 +68,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** @throws Fault REFUSED when live values differ from the files and were not written back */
+/** @throws Fault REFUSED when live values differ from the files, no apply was told to keep them, and they were not written back */
 async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode> {
   const { options, io } = context;
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
@@ -98,7 +100,7 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
   for (const { plan } of values) for (const each of plan.overrides) io.output.note(overrideLine(each));
   const left: string[] = [];
   for (const { tenant, drifted, files } of values) {
-    const items = options.write ? await writeBack(drifted, files, io) : drifted;
+    const items = undecided(options.write ? await writeBack(drifted, files, io) : drifted);
     if (items.length > 0)
       left.push(`${tenant}: ${options.write ? "" : "drift of "}${items.map(({ field }) => field).join(", ")}`);
   }
@@ -114,6 +116,11 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
 /** Values that were changed live, those among them that an apply was told to keep. */
 export function driftIn({ items }: Plan): PlanItem[] {
   return items.filter((item) => item.kind !== "change" && item.problem === undefined && !isNaming(item));
+}
+
+/** Without the values that an apply was told to keep: it has decided about them. */
+export function undecided(items: readonly PlanItem[]): PlanItem[] {
+  return items.filter(({ kind }) => kind !== "adopted");
 }
 
 /** Returns what could not be written: values of keys, and fields that were changed in the file too. */

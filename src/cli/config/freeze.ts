@@ -6,6 +6,7 @@ import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../../domain/policy/freeze.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { type CommandContext, type Host, withSession } from "../command.ts";
 import { timeAhead } from "../input/parsers.ts";
+import { askReason } from "../input/prompts.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -51,16 +52,16 @@ export function register(noun: Command, host: Host): void {
 async function runFreeze({ options, args, io }: CommandContext<FreezeOptions>): Promise<void> {
   check(options);
   const tenant = pickTenant(openWorkspace(), args[0] ?? options.tenant);
-  await withSession({ ...options, tenant }, io, async (session) =>
+  const reason = options.until === undefined ? options.reason : await askReason(options, io.prompts, "A freeze");
+  await withSession({ ...options, tenant, reason }, io, async (session) =>
     io.output.print(await changed(session.api(), options), view),
   );
 }
 
 /** Before the tenant is opened. The database's clock decides in the end. */
-function check({ until, off, reason }: CommandContext<FreezeOptions>["options"]): void {
+function check({ until, off }: FreezeOptions): void {
   if (until === undefined) return;
   if (off) throw new Fault("USAGE", "--until and --off contradict each other");
-  if ((reason ?? "").trim() === "") throw new Fault("USAGE", "--until needs --reason TEXT");
   const ahead = Date.parse(until) - wallClockMs();
   if (ahead <= 0) throw new Fault("USAGE", `--until must be in the future, and ${until} is not`);
   if (ahead > MAX_FREEZE_MS) throw new Fault("USAGE", `--until is at most ${MAX_FREEZE_DAYS} days ahead`);

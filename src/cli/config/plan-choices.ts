@@ -5,7 +5,7 @@ import type { Plan } from "../../plan/plan-types.ts";
 import type { Io } from "../command.ts";
 import { declined } from "../input/prompts.ts";
 import { selectorOption } from "../input/selector-option.ts";
-import { notePlan, noteRest, planView, shownPlan } from "./plan-view.ts";
+import { notePlan, noteRest, planTable, shownPlan } from "./plan-view.ts";
 
 /** The flags that answer a plan's questions in advance. */
 export interface ChoiceOptions {
@@ -103,12 +103,14 @@ export function repeatableBy(options: ChoiceOptions & { idempotencyKey?: string 
 /**
  * Answers by flags and, on a terminal, by questions; either way the plan is shown first. Without a terminal, what no flag
  * allows is refused.
+ * @param backTo the apply that a rollback goes back to
  * @throws Fault REFUSED when the answer is no
  */
-export function chooserOf(options: ChoiceOptions, io: Io): (plan: Plan) => Promise<Choices> {
+export function chooserOf(options: ChoiceOptions, io: Io, backTo?: number): (plan: Plan) => Promise<Choices> {
   return async (plan) => {
     const flags = choicesOf(options);
-    if (asksAbout(plan, options, io)) return ask(plan, flags, options.onDrift !== undefined, io);
+    if (asksAbout(plan, options, io))
+      return ask(plan, flags, { driftDecided: options.onDrift !== undefined, backTo }, io);
     // What an earlier apply was told to keep is no news.
     const news = plan.items.filter(({ kind }) => kind !== "adopted");
     notePlan(shownPlan({ ...plan, items: news }, flags), io.output);
@@ -126,16 +128,24 @@ export function asksAbout(
   return yes !== true && prompts.available && !plan.empty && blockers(plan).length === 0;
 }
 
-async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, prompts }: Io): Promise<Choices> {
+async function ask(
+  plan: Plan,
+  flags: Choices,
+  { driftDecided, backTo }: { driftDecided: boolean; backTo: number | undefined },
+  { output, prompts }: Io,
+): Promise<Choices> {
   const shown = shownPlan(plan, flags);
-  output.explain([shown], planView);
+  output.explain([shown], planTable([shown], backTo === undefined ? "FILE" : `APPLY ${backTo}`));
   noteRest(shown, output);
   let { onDrift, acceptLoosening } = flags;
   if (contested(plan).length > 0) {
     if (!driftDecided) {
-      if (!(await prompts.confirm("Live values were changed. Overwrite them with the file's?"))) {
+      const whose = backTo === undefined ? "the file's" : `those of apply ${backTo}`;
+      if (!(await prompts.confirm(`Live values were changed. Overwrite them with ${whose}?`))) {
         output.note(
-          "To keep them: `pmctl drift --write` puts them into the file, --on-drift adopt leaves the file as it is",
+          backTo === undefined
+            ? "To keep them: `pmctl drift --write` puts them into the file, --on-drift adopt leaves the file as it is"
+            : "To keep them: --on-drift adopt",
         );
         throw declined();
       }

@@ -74,6 +74,18 @@ export const planView = {
   below: (plans) => plans.map(replayMarkdown).filter(Boolean).join("\n\n"),
 } satisfies View<readonly ShownPlan[], Row>;
 
+/**
+ * The table of some plans. Where no value differs and an apply still has something to store, it says so.
+ * @param desired the title of the column with the values to be written
+ */
+export function planTable(plans: readonly Pick<ShownPlan, "empty">[], desired = "FILE"): typeof planView {
+  return {
+    ...planView,
+    columns: planView.columns.map((each) => (each.title === "FILE" ? { ...each, title: desired } : each)),
+    empty: plans.every(({ empty }) => empty) ? planView.empty : "No live value changes. Settings differ:",
+  };
+}
+
 /** The items with the values that trades go by: of an overridden field the override's, which ends by itself. */
 export function inForce({ items, overrides }: Pick<ShownPlan, "items" | "overrides">): ShownItem[] {
   return items.map((item) => ({
@@ -126,7 +138,7 @@ export function shownValue(value: Json): string {
 function planLines(plan: ShownPlan): string[] {
   return inForce(plan).map((item) => {
     if (item.kind === "adopted")
-      return `  ${symbolOfItem(item)} ${actionOf(item)} ${item.field}: ${shownValue(item.live)} (the file says ${shownValue(item.desired)})`;
+      return `  ${symbolOfItem(item)} ${actionOf(item)} ${item.field}: ${shownValue(item.live)} (instead of ${shownValue(item.desired)})`;
     const mark = item.mark ? `  ${item.mark.toUpperCase()}` : "";
     return `  ${symbolOfItem(item)} ${actionOf(item)} ${item.field}: ${shownValue(item.live)} -> ${shownValue(item.desired)}${mark}`;
   });
@@ -193,9 +205,9 @@ export function notePlan(plan: ShownPlan, output: Pick<Output, "note">): void {
   noteRest(plan, output);
 }
 
-/** An override is no drift, and yet what is live. */
+/** An override is no drift, and yet what is live. A change for good ends it. */
 export function overrideLine({ field, value, until }: { field: string; value: unknown; until: string }): string {
-  return `${field} is ${plain(value)} until ${until}, by an override that ends by itself`;
+  return `${field} is ${plain(value)} until ${until}, by an override that ends by itself; pmctl policy set ends it before`;
 }
 
 /** What a plan may cost, in words. */

@@ -26,7 +26,7 @@ import {
   annotationsOf,
   ITEM_FIELDS,
   noteRest,
-  planView,
+  planTable,
   refusalLines,
   refusalsSaid,
   shownPlan,
@@ -147,7 +147,7 @@ export async function planTargets(
     );
   }
   const isEmptyHanded = failure !== undefined && plans.length === 0;
-  const view = { ...planView, annotations: () => annotations };
+  const view = { ...planTable(plans), annotations: () => annotations };
   await io.output.print(plans, isEmptyHanded ? { ...view, empty: "Nothing was planned." } : view);
   for (const plan of plans) {
     noteRest(plan, io.output);

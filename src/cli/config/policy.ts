@@ -10,7 +10,7 @@ import { directionOf, policyValue, statedFields, statedValue } from "../../domai
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { timeSpan } from "../input/parsers.ts";
-import { declined, mustAsk, requireReason } from "../input/prompts.ts";
+import { askReason, declined, mustAsk } from "../input/prompts.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { takeAnswers } from "./plan-choices.ts";
@@ -29,9 +29,15 @@ export function register(noun: Command, host: Host): void {
   policyShow.register(noun, host);
   host.add<{ ttl?: number; acceptLoosening?: boolean }>(
     takeAnswers(noun.command("set"), "acceptLoosening")
-      .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
+      .description(
+        "change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay. Loosening one needs --reason",
+      )
       .argument("<key=value...>", "a field and its new value; several at once are one change")
-      .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan),
+      .option(
+        "--ttl <span>",
+        "go back by itself after this time, such as 2h; at most 30d. Set it again without --ttl to end it before",
+        timeSpan,
+      ),
     { operation: "updatePolicy", ends: { 3: "a loosening was not accepted, or not confirmed: nothing was done" } },
     async ({ options, args, io }) => {
       const { policyPatch } = await import("./policy-assignments.ts");
@@ -41,7 +47,11 @@ export function register(noun: Command, host: Host): void {
       if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
         throw new Fault("USAGE", "--ttl is at most 30d: put what holds longer into the tenant file");
       mustAsk(set, io.prompts);
-      return withSession(options, io, (session) => runPolicySet(set, session.api(undefined, { policyTtlSec }), io));
+      await withSession(options, io, (session) =>
+        runPolicySet(set, (reason) => session.api(undefined, { policyTtlSec, reason }), io),
+      );
+      if (policyTtlSec !== undefined)
+        io.output.note("It goes back by itself. To end it before, set it again without --ttl");
     },
   );
 }
@@ -88,22 +98,23 @@ const updatedView: View<Updated, Updated> = {
 /**
  * Changes the given fields, after showing what they are now. Loosening a limit needs a reason, and `--accept-loosening` or
  * the yes to a question that names it.
+ * @param apiWith gives the operations, whose changes are recorded with a reason
  * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask at, or no reason; REFUSED for a loosening
  * that no one accepts
  */
-export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<void> {
+export async function runPolicySet(options: SetOptions, apiWith: (reason?: string) => Api, io: Io): Promise<void> {
   const { patch, acceptLoosening } = options;
   const asks = mustAsk(options, io.prompts);
-  const policy = await api.getPolicy({});
+  const policy = await apiWith().getPolicy({});
   const loosened = loosenedFields(policy, patch).join(", ");
-  if (loosened !== "") requireReason(options, `Loosening ${loosened}`);
+  const reason = loosened === "" ? options.reason : await askReason(options, io.prompts, `Loosening ${loosened}`);
   if (asks) {
     io.output.note(describeChanges(policy, patch).join("\n"));
     const question = loosened === "" ? "Change the policy?" : `This LOOSENS ${loosened}. Change the policy?`;
     if (!(await io.prompts.confirm(question))) throw declined();
   } else if (loosened !== "" && !acceptLoosening)
     throw new Fault("REFUSED", `This loosens ${loosened}: accept it with --accept-loosening`);
-  await io.output.print(await api.updatePolicy(patch), updatedView);
+  await io.output.print(await apiWith(reason).updatePolicy(patch), updatedView);
 }
 
 /** The fields whose new value lets through what the present one stops. */

@@ -61,7 +61,7 @@ async function runRollback({ options, args, io, interrupts }: CommandContext<Rol
       if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
       const done = await rollBack(session, live, {
         to,
-        choose: chooserOf(options, io),
+        choose: chooserOf(options, io, to),
         repeatable: repeatableBy(options),
       });
       await io.output.print([{ ...appliedTenant(done, { seal, migrations: [] }), to, left: done.left }], view);

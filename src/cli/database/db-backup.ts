@@ -208,12 +208,16 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
 export async function runDbRestore(options: RestoreOptions, { output, prompts }: Io): Promise<void> {
   const { tenant, file, into = null } = options;
   const { restoreTenant } = await import("../../app/backup/restore-tenant.ts");
-  const confirm = async ({ created, count }: Pick<ShownBackup, "created" | "count">) => {
+  const confirm = async ({ created, count }: Pick<ShownBackup, "created" | "count">, beyond: bigint | undefined) => {
     if (!mustAsk(options, prompts)) return;
+    const lost =
+      beyond === undefined
+        ? "What happened since is not in it."
+        : `Audit entries that will be lost: ${beyond > 0n ? beyond : "none"}.`;
     output.note(
       [
         `${file} holds ${tenant} as of ${time(created, { seconds: true })}, ${count} audit entries.`,
-        "  What happened since is not in it. The database that it replaces is kept under another name.",
+        `  ${lost} The database that it replaces is kept under another name.`,
       ].join("\n"),
     );
     await prompts.type("To replace the tenant's database, type the tenant's name", tenant);

@@ -1,7 +1,7 @@
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext } from "../command.ts";
-import { driftIn } from "../config/drift.ts";
+import { driftIn, undecided } from "../config/drift.ts";
 import { shownValue } from "../config/plan-view.ts";
 import { writeStepSummary } from "../config/step-summary.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -53,7 +53,7 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
   for (const member of waves.flatMap(({ tenants }) => tenants)) {
     const { tenant, planned } = member;
     if (planned)
-      for (const { field, base, live, by } of driftIn(planned.plan))
+      for (const { field, base, live, by } of undecided(driftIn(planned.plan)))
         rows.push({
           tenant,
           field,

@@ -1,4 +1,4 @@
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import { FORMATS } from "../output/serialise.ts";
 import { idempotencyKey, writableFile } from "./parsers.ts";
 import { selectorOption } from "./selector-option.ts";
@@ -45,6 +45,12 @@ export function globalOptions(): Option[] {
     new Option("--quiet", "only errors on stderr"),
     new Option("--no-color", "plain text, as with NO_COLOR"),
   ];
+}
+
+/** `--reason` for a command whose help names it: such a command needs a reason. */
+export function namedOptions(command: Command, globals: readonly Option[]): Option[] {
+  const texts = [command.description(), ...command.options.map(({ description }) => description)];
+  return texts.some((text) => text.includes("--reason")) ? globals.filter(({ long }) => long === "--reason") : [];
 }
 
 function splitFields(value: string): string[] {

@@ -7,13 +7,17 @@ import { nearest } from "../../domain/nearest.ts";
 
 const LAST = "@last";
 
+/** The most users or markets among which the one is sought that an operator may have meant. */
+const LIKELY = 200;
+
 type Matches = WireResult<"findIds">[number]["matches"];
 
 /**
  * The id that an operator means: an id in full, the beginning of one, a market's key, or `@last` for the market that
  * was created last in this directory. A text that stands for nothing is returned as it is, for the operation to refuse.
  *
- * @throws Fault AMBIGUOUS for a prefix of several ids; NOT_FOUND for `@last` before any market was created
+ * @throws Fault AMBIGUOUS for a prefix of several ids; NOT_FOUND for `@last` before any market was created;
+ * MARKET_NOT_FOUND for what is nearly a market's key
  */
 export async function resolveId(
   kind: TimedKind,
@@ -27,7 +31,20 @@ export async function resolveId(
     if (last === undefined) throw new Fault("NOT_FOUND", "No market was created in this directory yet");
     return last;
   }
-  return (await wholeId([kind], text, api)) ?? text;
+  const found = await wholeId([kind], text, api);
+  if (found === undefined && kind === "market") await refuseNearKey(text, api);
+  return found ?? text;
+}
+
+/** @throws Fault MARKET_NOT_FOUND naming the nearest key, where one of the likely markets has one */
+async function refuseNearKey(text: string, api: Api): Promise<void> {
+  // A key that may not list them gets the error of the operation, without a hint.
+  const { items } = await api.listMarkets({ status: "all", limit: LIKELY }).catch(() => ({ items: [] }));
+  const meant = nearest(
+    text,
+    items.flatMap(({ key }) => key ?? []),
+  );
+  if (meant !== undefined) throw new Fault("MARKET_NOT_FOUND", `Market not found; did you mean ${meant}?`);
 }
 
 /**
@@ -59,9 +76,6 @@ export async function isKnownUser(id: string, api: Api): Promise<boolean> {
   return (await unlessMissing(api.getUser({ id }))) !== undefined;
 }
 
-/** The most users among whom the one is sought that an operator may have meant. */
-const LIKELY_USERS = 200;
-
 /**
  * A user that the tenant has seen. Traders are answered before their first look as of a user without money; for an operator
  * such an id is most likely misspelled.
@@ -71,7 +85,7 @@ const LIKELY_USERS = 200;
  */
 export async function knownUser(id: string, api: Api, otherwise?: string): Promise<string> {
   if (await isKnownUser(id, api)) return id;
-  const { items } = await api.listUsers({ limit: LIKELY_USERS });
+  const { items } = await api.listUsers({ limit: LIKELY });
   const meant = nearest(
     id,
     items.map(({ userId }) => userId),

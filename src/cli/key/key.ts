@@ -135,7 +135,6 @@ export function register(noun: Command, host: Host): void {
       const { overlap: overlapSeconds, expires: expiresAt, idempotencyKey } = options;
       const rotate = { name: keyName(args[0], options), type, overlapSeconds, leaked, expiresAt, idempotencyKey };
       await withSession(options, io, (session) => runKeyRotate(rotate, session, io));
-      if (leaked) io.output.note(`What the old value did is on record: pmctl audit list --actor admin:${rotate.name}`);
     },
   );
   host.add<Flags & { type?: KeyType }>(
@@ -210,23 +209,15 @@ export async function runKeyList(
 
 export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<void> {
   const { name, type, scopes, from, expiresAt } = options;
-  const created = requireValue(
-    await api.createKey({
-      name,
-      type,
-      ...(scopes && { scopes }),
-      ...(from && { from }),
-      ...(expiresAt && { expiresAt }),
-    }),
-    options,
-  );
+  const stated = { ...(scopes && { scopes }), ...(from && { from }), ...(expiresAt && { expiresAt }) };
+  const created = requireValue(await api.createKey({ name, type, ...stated }), options);
   await io.output.print(created, createdView);
   noteValue(created, io);
 }
 
 export async function runKeyRotate(
   { name, type, overlapSeconds, leaked, expiresAt, idempotencyKey }: RotateOptions,
-  { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
+  { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "id" | "config"> },
   io: Io,
 ): Promise<void> {
   const rotated = requireValue(
@@ -235,6 +226,9 @@ export async function runKeyRotate(
   );
   await io.output.print(rotated, rotatedView);
   noteValue(rotated, io);
+  // A public key acts for users, who are the actors on record.
+  if (leaked && rotated.type === "admin")
+    io.output.note(`What the old value did is on record: pmctl audit list --actor admin:${name} -t ${tenant.id}`);
   if (rotated.key === null) return;
   const { keys, source } = tenant.config;
   const index = keys[rotated.type].findIndex((key) => key.name === name);

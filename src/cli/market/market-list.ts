@@ -65,16 +65,19 @@ async function listView(
   io: Io,
 ): Promise<View<readonly MarketItem[], MarketItem>> {
   const ids = markets.map(({ id }) => id);
-  const [lines, short] = await Promise.all([
+  const isTable = io.output.format === "table";
+  const [lines, short, holds] = await Promise.all([
     recentLines(ids, api, io),
-    io.output.format === "table" ? shortIds("market", ids, api) : new Map<string, string>(),
+    isTable ? shortIds("market", ids, api) : new Map<string, string>(),
+    isTable && markets.some(({ status }) => status === "closed") ? api.listHeldMarkets({}) : [],
   ]);
+  const held = new Set(holds.map(({ marketId }) => marketId));
   return {
     kind: "list",
     rows: (rows) => rows,
     columns: [
       { title: "QUESTION", cell: ({ question }) => question, least: 35, wanted: 60 },
-      { title: "STATUS", cell: stateOf, whole: true },
+      { title: "STATUS", cell: (market) => (held.has(market.id) ? "held" : stateOf(market)), whole: true },
       instantColumn("CLOSES", ({ closeAt }) => closeAt, { now: wallClockMs(), whole: true }),
       { title: "ID", cell: ({ id }) => short.get(id) ?? id, whole: true },
       { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right", optional: true, telling: true },
@@ -88,10 +91,9 @@ async function listView(
   };
 }
 
-/** The outcome stands for `settled`, and the hold for `closed`: both say more in the same room. */
-function stateOf({ status, outcome, waitingFor }: MarketItem): string {
-  if (outcome) return `${outcome.toUpperCase()} won`;
-  return waitingFor === "oracle" ? "held" : (status ?? "open");
+/** The outcome stands for `settled`, as `held` does for `closed`: both say more in the same room. */
+function stateOf({ status = "open", outcome }: MarketItem): string {
+  return outcome ? `${outcome.toUpperCase()} won` : status;
 }
 
 /** The last day's prices by market, one request for all of them; none unless they are going to be drawn. */

@@ -90,11 +90,12 @@ function agreement({ price: given, outcome }: Preview): string {
   return given < 0.1 ? `${says}: traders are almost sure of the OPPOSITE` : `${says}: traders expect the OPPOSITE`;
 }
 
-/** Why a settlement is most likely a mistake; undefined for one that is due and that traders expect. */
+/** Why a settlement is most likely a mistake, with the option for it; undefined for one that is due and that traders expect. */
 function doubt({ status, outcome, price: given, closeAt }: Preview): string | undefined {
   const other = outcome === "yes" ? "NO" : "YES";
-  if (status !== "closed") return `the market does not close before ${closeAt}`;
-  return given < 0.5 ? `traders expect ${other}, at ${price(1 - given)}` : undefined;
+  if (status !== "closed") return `the market does not close before ${closeAt}. --early settles it all the same`;
+  if (given >= 0.5) return undefined;
+  return `traders expect ${other}, at ${price(1 - given)}. --early settles it against the price, also after it has closed`;
 }
 
 /**
@@ -108,8 +109,7 @@ async function refuseDoubtful({ id, outcome }: SettleOptions, api: Api): Promise
     throw error;
   });
   const why = preview && doubt(preview);
-  if (why !== undefined)
-    throw new Fault("SETTLEMENT_UNEXPECTED", `Nothing was paid: ${why}. --early settles it all the same`);
+  if (why !== undefined) throw new Fault("SETTLEMENT_UNEXPECTED", `Nothing was paid: ${why}`);
 }
 
 const previewView: View<Preview, Preview> = { kind: "record", fields: previewFields };

@@ -36,6 +36,8 @@ export const servedView: View<Served, Served> = {
   fields: ({ tenant, url, opsUrl, survives }) => [
     ["tenant", tenant],
     ["API", url],
+    ["documents", `${url}/docs`],
+    ["market list", `${url}/embed/markets`],
     ["health, metrics", opsUrl],
     [
       "a change survives",

@@ -18,10 +18,12 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import type { CommandModule } from "../command.ts";
 import { ASKS_TENANT, NOT_CONFIRMED, READS_FILES } from "../errors.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
-import { declined, mustAsk } from "../input/prompts.ts";
+import { askReason, declined, mustAsk } from "../input/prompts.ts";
 
 /** The server's own limit for a webhook. */
 const MAX_BODY_BYTES = 256 * 1024;
+
+const STANDING_IN = "Standing in for a provider";
 
 /** Puts an event on record as its provider would. */
 export const webhookSend: CommandModule = {
@@ -38,16 +40,18 @@ export const webhookSend: CommandModule = {
         .addOption(schemeOption("what the endpoint takes"))
         .addHelpText("after", fieldsHelp()),
       { names: "event url status body", ends: { ...ASKS_TENANT, 3: NOT_CONFIRMED } },
-      async ({ options, args: [event = ""], io }) => {
-        const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
-        const tenant = readOperatorTenant(options.tenant);
-        checkStandingIn(tenant, event, options);
-        if (options.asProvider && mustAsk(options, io.prompts, "Standing in for a provider")) {
+      async ({ options: given, args: [event = ""], io }) => {
+        const { asProvider } = given;
+        const sample = sampleWebhook(event, given.set, { id: randomUUID(), now: wallClockMs() });
+        const tenant = readOperatorTenant(given.tenant);
+        checkStandingIn(tenant, event, given);
+        const reason = asProvider ? await askReason(given, io.prompts, STANDING_IN) : given.reason;
+        if (asProvider && mustAsk(given, io.prompts, STANDING_IN)) {
           io.output.note(JSON.stringify(sample.body));
           if (!(await io.prompts.confirm(`Put ${event} on record at ${tenant.id} in the provider's place?`)))
             throw declined();
         }
-        const sent = await sendAsProvider(tenant, sample, options, (message) => io.output.note(message));
+        const sent = await sendAsProvider(tenant, sample, { ...given, reason }, (message) => io.output.note(message));
         const printed = { event, ...sent, body: sample.body };
         await io.output.print(printed, {
           kind: "record",

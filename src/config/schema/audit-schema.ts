@@ -21,7 +21,7 @@ const TARGETS = [
       .min(1)
       .max(64)
       .meta({
-        description: "Program and arguments that receive an anchor on stdin; needs --allow-exec.",
+        description: "Program and arguments that read an anchor from stdin; needs --allow-exec.",
         examples: [["/usr/local/bin/keep-anchor"]],
       }),
   }),
@@ -39,23 +39,23 @@ type AnchorTarget = z.output<typeof AnchorTarget>;
 
 /** The section `audit` of the tenant file. */
 export const AuditSection = z.strictObject({
-  key: SecretReference.describe("Reference to the key of the audit chain, which is outside the database."),
-  previous: listOf(SecretReference, 10).describe("Keys that sealed earlier entries. They only verify those entries."),
+  key: SecretReference.describe("Where the key of the audit chain is kept; outside the database."),
+  previous: listOf(SecretReference, 10).describe(
+    "Keys that sealed earlier entries: they verify those, and seal no new ones.",
+  ),
   anchors: z
     // The kinds are listed separately, so that a mistake in a list yields only the list's message.
     .union([z.array(AnchorTarget).max(MOST_TARGETS), ...TARGETS], {
       error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
     })
     .default([])
-    .describe(
-      `Further targets of signed anchors, in addition to .pmctl/anchors: one, or a list of up to ${MOST_TARGETS}.`,
-    ),
+    .describe(`Up to ${MOST_TARGETS} places, besides .pmctl/anchors, for signed anchors of the log.`),
   anchorEvery: z
     .strictObject({
-      entries: Count.max(100_000).default(100).describe("Number of entries after which an anchor is written."),
-      minutes: Count.max(1440)
-        .default(5)
-        .describe("Minutes after which an anchor is written if there are new entries."),
+      entries: Count.max(100_000)
+        .default(100)
+        .describe("Number of new entries after which the server writes an anchor."),
+      minutes: Count.max(1440).default(5).describe("Minutes after which the server anchors new entries."),
     })
     .prefault({})
     .describe("How often the server anchors the log."),

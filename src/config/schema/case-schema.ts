@@ -14,16 +14,16 @@ import { listOf, UsdNumber } from "./scalars.ts";
 const number = (description: string) => z.number().meta({ description });
 
 const User = z.strictObject({
-  balanceUsd: UsdNumber.default(0).describe("The wallet's balance."),
+  balanceUsd: UsdNumber.default(0).describe("The balance of the wallet."),
   kyc: z
     .enum(["passed", "failed", "pending", "none"])
     .default("passed")
-    .describe("The result of the identity check; pending means no result yet."),
+    .describe("The result of the identity check; pending is no result yet."),
   jurisdiction: PlaceCode.optional().describe(
-    "The user's jurisdiction according to the identity check or, without a check, the user's token.",
+    "The jurisdiction by the identity check or, without a check, by the user's token.",
   ),
   suitability: z.number().int().min(0).max(HIGHEST_SCORE).optional().describe("The assessment's score."),
-  restricted: z.boolean().default(false).describe("Whether an operator stopped the user from trading."),
+  restricted: z.boolean().default(false).describe("Whether an operator has restricted the user."),
 });
 
 const { key: _, closeAt: __, meta, ...terms } = MarketInput.shape;
@@ -48,8 +48,8 @@ const Trade = z
     market: MarketId,
     side: Side,
     action: z.enum(["buy", "sell"]).default("buy").describe("Buy or sell shares of the side."),
-    amountUsd: number("The amount to spend, fee included. Required to buy.").optional(),
-    shares: number("The number of shares to sell. Required to sell.").optional(),
+    amountUsd: number("Amount to spend, fee included. Required to buy.").optional(),
+    shares: number("Number of shares to sell. Required to sell.").optional(),
     maxAvgPrice: number("Refuse a purchase at a higher average price.").optional(),
     minShares: number("Refuse a purchase of fewer shares.").optional(),
     minAvgPrice: number("Refuse a sale at a lower average price.").optional(),
@@ -68,17 +68,17 @@ const Duration = z
 /** The actions of a case; each step has one. */
 const ACTIONS = {
   trade: Trade.describe("A user buys or sells."),
-  wait: Duration.meta({ description: "Moves the clock; due events happen at their time.", examples: ["2h"] }),
+  wait: Duration.meta({ description: "Advances the clock; due events happen at their time.", examples: ["2h"] }),
   suspend: MarketId,
   resume: MarketId,
   policy: PolicyBlock.describe("Changes these fields of the policy."),
-  sweep: z.strictObject({}).describe("The oracle checks every due market."),
+  sweep: z.strictObject({}).describe("The oracle checks every market that is due."),
   price: z
     .strictObject({
       feed: text(64).describe("The feed's key, such as pm:btc."),
       value: number("The price.").refine((value) => decimalFromNumber(value) !== undefined, "must be a price"),
     })
-    .describe("The price that all sources of a feed report from now on, dated now."),
+    .describe("Sets the price of all sources of a feed, dated now."),
   settle: z
     .strictObject({
       market: MarketId,
@@ -103,7 +103,7 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
   settle: Object.keys(operations.settleMarket.output.shape),
 };
 
-const Result = z.json().describe("A field of the API's answer to the step.");
+const Result = z.json().describe("A field of the API's response to the step.");
 
 const { placeOrder, suspendMarket, resumeMarket, settleMarket } = operations;
 /** Every error code that a step can return. */
@@ -154,22 +154,22 @@ export function actionsOf(step: Readonly<Record<string, unknown>>): Action[] {
 }
 
 const Given = z.strictObject({
-  policy: PolicyBlock.default({}).describe("Policy fields that replace those of the tenant file."),
-  treasuryUsd: UsdNumber.optional().describe("The treasury before any market; treasury.capitalUsd by default."),
+  policy: PolicyBlock.default({}).describe("Policy fields that override the tenant file's."),
+  treasuryUsd: UsdNumber.optional().describe("The treasury before any market; the default is treasury.capitalUsd."),
   users: z.record(UserId, User).default({}).describe("Users by id."),
   markets: z.record(MarketId, Market).default({}).describe("Markets by their names within the case."),
 });
 
-const Held = z.strictObject({ side: Side, shares: number("The number of shares of the side that the user holds.") });
+const Held = z.strictObject({ side: Side, shares: number("The user's shares of the side.") });
 const Shown = z.strictObject({
-  status: MarketStatus.describe("The market's state at the end."),
+  status: MarketStatus.describe("The market's final status."),
   yesPrice: number("The price of YES."),
   outcome: Side.nullable().describe("Null until the market is settled."),
 });
 const House = z.strictObject({
   feesUsd: number("The fees taken."),
-  resultUsd: number("The treasury and the fees, less the treasury before any market."),
-  treasuryUsd: number("The treasury, without the liquidity in open markets."),
+  resultUsd: number("The treasury plus fees, minus the treasury before any market."),
+  treasuryUsd: number("The treasury, without money in open markets."),
 });
 
 const Then = z
@@ -187,11 +187,11 @@ const Then = z
 export const CaseSchema = z
   .strictObject({
     name: line(200).meta({ description: "The case's name in reports.", examples: ["a restricted user may not trade"] }),
-    now: Timestamp.prefault("2030-01-01T00:00:00Z").describe("The time at which the case begins."),
+    now: Timestamp.prefault("2030-01-01T00:00:00Z").describe("When the case begins."),
     given: Given.prefault({}).describe("The initial state, in addition to the tenant file."),
-    when: listOf(Step, 1000).describe("The steps, in order."),
+    when: listOf(Step, 1000).describe("The steps, in this order."),
     // biome-ignore lint/suspicious/noThenProperty: no function, so nothing takes a case for a promise
-    then: Then.default({}).describe("The expected final state; unnamed fields are not compared."),
+    then: Then.default({}).describe("The expected final state; unnamed values are not compared."),
   })
   .check(({ value: { given, now }, issues }) => {
     for (const [name, { closeAt }] of Object.entries(given.markets)) {

@@ -10,17 +10,15 @@ const Part = z.union([text(1024), SecretReference]);
 const parameter = (description: string) => Part.optional().meta({ description });
 
 const Parameters = z.strictObject({
-  target_session_attrs: parameter(
-    "Which servers are acceptable: any, read-write or primary. Changes always need a primary.",
-  ),
+  target_session_attrs: parameter("Acceptable servers: any, read-write or primary. Changes always need a primary."),
   sslmode: parameter(
-    "How connections are encrypted and verified: disable, allow, prefer, require, verify-ca or verify-full.",
+    "Encryption and verification of connections: disable, allow, prefer, require, verify-ca or verify-full.",
   ),
   sslrootcert: parameter(
-    "File with the certificate authorities of the servers, relative to the tenant's folder, or system for those that the machine trusts.",
+    "File with the CA certificates for the servers, relative to the tenant's folder, or system for those of the machine.",
   ),
-  connect_timeout: parameter("The most seconds for establishing a connection; 0 for no limit."),
-  application_name: parameter("A suffix of pmctl's name in the database's list of sessions."),
+  connect_timeout: parameter("Timeout in seconds for a new connection; 0 for none."),
+  application_name: parameter("Text after pmctl's own name in the database's list of sessions."),
 });
 
 /** An address in parts, each in the file or in a secret. */
@@ -30,13 +28,13 @@ const DatabaseParts = z.strictObject({
     .min(1)
     .max(16)
     .meta({
-      description: "The servers, each as host:port. pmctl uses the current primary among them.",
+      description: "The servers, each as host:port; pmctl uses the primary among them.",
       examples: [["a.example:5432", "b.example:5432"]],
     }),
   user: Part.optional().describe("The login."),
-  password: SecretReference.optional().describe("Reference to the login's password."),
-  name: Part.describe("Name of the database."),
-  parameters: Parameters.optional().describe("Connection parameters with their libpq names."),
+  password: SecretReference.optional().describe("Where the login's password is kept."),
+  name: Part.describe("The database's name."),
+  parameters: Parameters.optional().describe("Connection parameters of libpq."),
 });
 
 const DatabaseUrl = z.union([DatabaseParts, SecretReference], {
@@ -53,7 +51,7 @@ const StandbyCount = z
   .min(0)
   .max(9)
   .default(0)
-  .describe("The number of standbys that have every acknowledged change.");
+  .describe("Number of standbys that store every change before it is acknowledged.");
 
 const ConnectionCount = z
   .number()
@@ -61,13 +59,13 @@ const ConnectionCount = z
   .min(4)
   .max(100)
   .default(16)
-  .describe("The most connections of one server to this database, including reconnections.");
+  .describe("Largest number of connections of one server to this database, including reconnections.");
 
 /** The guarantees that the database must give. */
 const DatabasePromises = z
   .strictObject({ synchronousStandbys: StandbyCount })
   .prefault({})
-  .describe("Guarantees that the database must give. Without them serve does not start, and changes are refused.");
+  .describe("Requirements of the database: if one fails, serve does not start, and the server refuses changes.");
 
 /** `writeOnly`, because the likeliest mistake is a connection string with its password. */
 export const DatabaseSection = z

@@ -34,12 +34,12 @@ const ThemeColor = z.union(
 );
 
 const COLOR_USES: Record<(typeof COLOR_TOKENS)[number], string> = {
-  background: "The page and controls.",
-  surface: "Panels and cards.",
+  background: "Background of the widget and of controls.",
+  surface: "Background of panels and cards.",
   text: "Words.",
   muted: "Secondary text.",
   border: "Lines around panels and controls.",
-  accent: "Links, the focus and the selection.",
+  accent: "Links, the focus ring, the selection.",
   onAccent: "Text on the accent colour.",
   yes: "The side Yes, and gains.",
   onYes: "Text on the colour of Yes.",
@@ -59,31 +59,31 @@ const BrowserUrl = httpUrl(2048)
   .refine((url) => URL.canParse(url) && hasPlainHost(url), "must have a host such as cdn.acme.example");
 
 const Font = z.strictObject({
-  family: line(MAX_FONT_FAMILY).describe("A font family of the reader's system, or of the file at url."),
+  family: line(MAX_FONT_FAMILY).describe("A font family of the reader's system, or that of the file at url."),
   url: BrowserUrl.refine((url) => /\.woff2$/i.test(new URL(url).pathname), "must be the address of a .woff2 file")
     .optional()
     .meta({
-      description: "The address of the font file (woff2), which readers' browsers load.",
+      description: "Address of the font's file (woff2), which readers' browsers load.",
       examples: ["https://cdn.acme.example/acme.woff2"],
     }),
 });
 
 const Logo = z.strictObject({
   url: BrowserUrl.meta({
-    description: "The address of the image, which readers' browsers load.",
+    description: "Address of the image, which readers' browsers load.",
     examples: ["https://cdn.acme.example/logo.svg"],
   }),
   alt: line(200).describe("Alternative text of the image."),
-  href: BrowserUrl.optional().describe("The link of the image, which opens in a new tab."),
+  href: BrowserUrl.optional().describe("Link of the image, opened in a new tab."),
 });
 
 const SideWord = localised(MAX_SIDE_WORD).optional();
 
 const Theme = z.strictObject({
-  colors: Colors.default({}).describe("Colours, one for both schemes or one for each. Text needs a contrast of 4.5:1."),
+  colors: Colors.default({}).describe("Colours, one for both schemes or one each; text needs a contrast of 4.5:1."),
   font: Font.default({ family: "system-ui" }).describe("The font of all text."),
-  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).describe("Radius of corners, in pixels."),
-  density: z.enum(DENSITIES).default("comfortable").describe("The spacing between elements."),
+  radius: z.number().min(0).max(MAX_RADIUS_PX).default(8).describe("Radius of corners in pixels."),
+  density: z.enum(DENSITIES).default("comfortable").describe("Spacing of the contents."),
   logo: Logo.optional().describe("An image in each widget."),
   words: z
     .strictObject({
@@ -91,7 +91,7 @@ const Theme = z.strictObject({
       no: SideWord.describe("The name of the side No; one text, or one for each language."),
     })
     .default({})
-    .describe("Names of the sides; those of the language by default."),
+    .describe("Names of the sides; the default is those of the language."),
   overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).meta({
     description: `The parts that a page may set with the option brand: ${OVERRIDABLE.join(", ")}.`,
     examples: [["colors", "words"]],
@@ -101,7 +101,7 @@ const Theme = z.strictObject({
 /** The contents and audience of the widget. Only servers read this section, when they start. */
 export const EmbedSection = z.strictObject({
   allowedOrigins: listOf(Origin, 200).meta({
-    description: "Sites where the widget can trade. If empty, any site may show it read-only.",
+    description: "Origins that may show the widget and trade. Empty: any origin may show it, read-only.",
     examples: [["https://news.example"]],
   }),
   theme: Theme.prefault({}).describe("The widget's theme."),
@@ -110,18 +110,18 @@ export const EmbedSection = z.strictObject({
     .min(0)
     .max(1)
     .default(0.05)
-    .describe("A trade that moves the price by at least this much, such as 0.05, causes a warning."),
-  locale: Locale.default("en").describe("The language if the host page states none."),
+    .describe("Price change from which the widget warns the trader, such as 0.05."),
+  locale: Locale.default("en").describe("The language if the page states none."),
   messages: z
     .record(Locale, text(1024))
     .refine(isShort, `must name at most ${MOST_ENTRIES} languages`)
     .default({})
-    .describe("JSON files with the texts of a language, by tag, relative to the tenant's folder."),
+    .describe("JSON files with the texts of a language, by language tag, relative to the tenant's folder."),
   categories: z
     .record(CategorySlug, localised(60))
     .refine(isShort, `must name at most ${MOST_ENTRIES} categories`)
     .default({})
-    .describe("Display names of categories; one text, or one for each language."),
+    .describe("Display names of categories, also by language."),
 });
 
 export const PagesSection = z.strictObject({

@@ -33,7 +33,7 @@ const Gate = z.strictObject({
     .optional()
     .meta({
       description:
-        "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL. Exit code 0 passes. Needs --allow-exec.",
+        "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; exit code exit code 0 passes. Needs --allow-exec.",
       examples: [["/usr/local/bin/smoke-test"]],
     }),
   commandTimeout: duration(HOUR_MS).prefault("60s").describe("The timeout of the command."),
@@ -48,38 +48,38 @@ const Wave = z.strictObject({
     .max(1000)
     .optional()
     .meta({
-      description: "Ids of tenants, or patterns with * and ?. Together with select, both must match.",
+      description: "Ids of its tenants, or patterns with * and ?; with select, both must match.",
       examples: [["acme", "eu-*"]],
     }),
-  parallelism: z.number().int().min(1).max(64).default(1).describe("The number of tenants changed at a time."),
+  parallelism: z.number().int().min(1).max(64).default(1).describe("Tenants at a time."),
   gate: Gate.prefault({}).describe("Checks after all tenants of the wave are applied."),
   onFailure: z
     .enum(["stop", "rollback"])
     .default("stop")
-    .describe("After a failure: stop, or roll all tenants of the wave back."),
+    .describe("After a failure: stop, or roll back each tenant of the wave."),
 });
 
 /** `fleet.yaml` beside `tenants/`: the order in which the tenants of a directory are changed. */
 export const FleetFileSchema = z
   .strictObject({
-    version: z.literal(1).describe("Version of this file's format."),
+    version: z.literal(1).describe("Version of the file format."),
     tenants: z
       .record(
         TenantId,
         z.strictObject({
           url: BaseUrl.meta({
-            description: "The https:// address of the tenant's server. Servers of this directory need none.",
+            description: "Address of the tenant's server, https://. Servers of this directory need no entry.",
             examples: ["https://a.acme.example"],
           }),
         }),
       )
       .default({})
-      .describe("Tenants that are reached through their servers. PMCTL_URL_<TENANT> takes precedence."),
+      .describe("Tenants with a server elsewhere; PMCTL_URL_<TENANT> overrides this."),
     waves: z
       .array(Wave)
       .min(1)
       .max(100)
-      .describe("The waves, in order. A tenant belongs to the first wave that selects it."),
+      .describe("The waves, in order; a tenant belongs to the first that selects it."),
   })
   .meta({ title: "pmctl fleet file", description: "The waves in which the tenants of a directory are changed." });
 

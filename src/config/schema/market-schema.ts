@@ -12,12 +12,12 @@ export const MarketEntrySchema = ConfigMarketInput.extend({
   }),
   state: state.default("open").describe("Whether the market trades."),
   moved: key.optional().meta({
-    description: "The market's earlier key, which the new key replaces. May stay after the apply.",
+    description: "The market's previous key, for a rename. May stay after the apply.",
     examples: ["old-key"],
   }),
   import: MarketId.optional().meta({
     description:
-      "The id of an existing market without a key, which gets this key instead of creating a market. May stay after the apply.",
+      "The id of an existing market without a key: it gets this key, and no market is created. May stay after the apply.",
     examples: ["mkt_019f2c3a7b"],
   }),
 })

@@ -32,10 +32,10 @@ const SecretName = z
 
 const SecretGrants = z.strictObject({
   env: listOf(EnvPattern, 1000).describe(
-    "Further variables that tenant files may refer to, in addition to those with their tenant's prefix.",
+    "Variables that tenant files may refer to, besides those with their tenant's prefix.",
   ),
   files: listOf(text(1024), 100).describe(
-    "Further folders whose files tenant files may refer to, in addition to their tenant's folder; relative to this file.",
+    "Folders with files that tenant files may refer to, besides the tenant's own; relative to this file.",
   ),
   destinations: z
     .record(SecretName, z.array(Destination).max(100))
@@ -49,7 +49,7 @@ export type SecretGrants = z.output<typeof SecretGrants>;
 /** The operator's own file, `pmctl.yaml` beside `tenants/`. It grants what no tenant file can grant itself. */
 export const OperatorFileSchema = z
   .strictObject({
-    version: z.literal(1).describe("Version of this file's format."),
+    version: z.literal(1).describe("Version of the file format."),
     programs: z
       .strictObject({
         sops: text(1024)
@@ -63,16 +63,13 @@ export const OperatorFileSchema = z
           z.string().regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals"),
           100,
         ).describe(
-          "Further variables of the process for programs of secrets and anchors, in addition to the usual ones and their tenant's.",
+          "Environment variables that programs of secrets and anchors get, besides the usual ones and their tenant's.",
         ),
       })
       .prefault({})
-      .describe("Programs that tenant files run."),
-    secrets: SecretGrants.prefault({}).describe("Grants for secrets to all tenant files."),
-    tenants: z
-      .record(TenantId, SecretGrants)
-      .default({})
-      .describe("Grants to single tenants by id, in addition to those for all."),
+      .describe("Programs that tenant files may run."),
+    secrets: SecretGrants.prefault({}).describe("Permissions of all tenant files for secrets."),
+    tenants: z.record(TenantId, SecretGrants).default({}).describe("Further permissions of one tenant, by its id."),
   })
   .meta({ title: "pmctl operator's file", description: "What tenant files may refer to, and where secrets may go." });
 

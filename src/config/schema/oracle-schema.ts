@@ -9,27 +9,29 @@ const Pointer = z
   .max(512)
   .regex(/^(\/([^~/]|~[01])*)*$/, "must be a JSON pointer such as /result/*/-1/4");
 
-const expoPointer = Pointer.optional().describe("Pointer to the power of ten that scales the number, such as /expo.");
+const expoPointer = Pointer.optional().describe(
+  "JSON pointer to the power of ten by which to multiply the number, such as /expo.",
+);
 
 const ScaledNumber = z.strictObject({
-  pointer: Pointer.describe("Pointer to the number in the answer, which may be numeric text."),
+  pointer: Pointer.describe("JSON pointer to a number, or to a text with a number."),
   expoPointer,
 });
 
 const Time = z.strictObject({
-  pointer: Pointer.describe("Pointer to the observation's time in the answer."),
+  pointer: Pointer.describe("JSON pointer to the time of the observation."),
   unit: z
     .enum(["s", "ms", "ns", "rfc3339"])
-    .describe("Seconds, milliseconds or nanoseconds since 1970, or RFC 3339 text."),
+    .describe("Seconds, milliseconds or nanoseconds since 1970, or an RFC 3339 text."),
 });
 
 const answerValue = z.union([z.string().max(512), z.number(), z.boolean(), z.null()]);
 
 const OkWhen = z
   .strictObject({
-    pointer: Pointer.describe("Pointer to the status in the answer."),
-    equals: answerValue.optional().describe("The answer counts only with this value."),
-    notEquals: answerValue.optional().describe("The answer counts only with another value."),
+    pointer: Pointer.describe("JSON pointer to the status."),
+    equals: answerValue.optional().describe("The response is valid only with this value."),
+    notEquals: answerValue.optional().describe("The response is valid only with another value."),
   })
   .refine(
     ({ equals, notEquals }) => (equals === undefined) !== (notEquals === undefined),
@@ -43,8 +45,8 @@ const Simulated = z.strictObject({
 });
 
 const Limit = z.strictObject({
-  requests: z.number().int().min(1).max(1_000_000).describe("The most requests within the time."),
-  per: duration(DAY_MS).describe("The time to which the number applies, such as 1m."),
+  requests: z.number().int().min(1).max(1_000_000).describe("Largest number of requests in the period."),
+  per: duration(DAY_MS).describe("The period, such as 1m."),
 });
 
 const Headers = z.record(
@@ -65,47 +67,45 @@ const Source = z
     query: z
       .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "must be the name of a parameter"), SecretReference)
       .optional()
-      .describe("Query parameters as secret references, for sources that expect their key there."),
-    price: ScaledNumber.optional().describe("The place of the price in the answer."),
-    conf: ScaledNumber.optional().describe("The place of the confidence interval in the answer."),
-    time: Time.optional().describe("The place of the price's time in the answer."),
-    okWhen: OkWhen.optional().describe(
-      "The condition for a valid answer, because some sources report errors with status 200.",
-    ),
-    timeout: duration(30_000).optional().describe("The timeout of a request; 5s by default."),
+      .describe("Parameters of the address by secret reference, for sources that take their key there."),
+    price: ScaledNumber.optional().describe("Where the price is in the response."),
+    conf: ScaledNumber.optional().describe("Where the confidence interval is in the response."),
+    time: Time.optional().describe("Where the time of the price is in the response."),
+    okWhen: OkWhen.optional().describe("When a response is valid; some sources report errors with status 200."),
+    timeout: duration(30_000).optional().describe("Timeout of a request; the default is 5s."),
     limit: Limit.optional().describe(
-      "The most requests within a time, according to your plan at the source; further requests wait.",
+      "Largest number of requests in a period, by your plan at the source; further requests wait.",
     ),
     upstream: Name.optional().describe(
-      "The origin of the source's prices. Sources with the same upstream count once for a quorum.",
+      "The origin of the source's prices; sources with the same upstream count once for a quorum.",
     ),
-    push: z.literal(true).optional().describe("Prices that you send in signed requests to /oracle/inbound/<tenant>."),
+    push: z.literal(true).optional().describe("You send signed prices yourself, to /oracle/inbound/<tenant>."),
     simulated: Simulated.optional().describe("Invented prices instead of an address; needs sandbox: true."),
   })
   .describe("A source of prices.");
 
 const FeedSource = z.strictObject({
   use: Name.meta({ description: "Name of a source: one of oracle.sources or a preset.", examples: ["pyth"] }),
-  id: text(256).meta({ description: "The source's name for the instrument.", examples: ["BTCUSD"] }),
+  id: text(256).meta({ description: "The source's name of the instrument.", examples: ["BTCUSD"] }),
 });
 
 /** In decoded form, spans are milliseconds and percentages ratios. Unstated values come from the built-in feed. */
 const Feed = z
   .strictObject({
-    sources: z.array(FeedSource).min(1).max(16).optional().describe("The sources to ask, the best first."),
-    quorum: z.number().int().min(1).max(16).optional().describe("The number of sources that must answer."),
+    sources: z.array(FeedSource).min(1).max(16).optional().describe("The sources, best first."),
+    quorum: z.number().int().min(1).max(16).optional().describe("Number of sources that must answer."),
     aggregate: z.enum(["median", "first"]).optional().describe("The median of the answers, or the first source's."),
     maxAge: duration(7 * DAY_MS)
       .optional()
-      .describe("The maximum age of a price at the deciding instant, such as 60s."),
-    maxSpread: Percentage.optional().describe("The largest difference between the sources, such as 0.5%."),
-    maxJump: Percentage.optional().describe("The largest jump from the previous good price, such as 10%."),
-    maxConf: Percentage.optional().describe("The widest confidence interval, relative to the price."),
+      .describe("Largest age of a price at the instant that it decides, such as 60s."),
+    maxSpread: Percentage.optional().describe("Largest difference between sources, such as 0.5%."),
+    maxJump: Percentage.optional().describe("Largest difference from the last valid price, such as 10%."),
+    maxConf: Percentage.optional().describe("Largest confidence interval, relative to the price."),
     bounds: z
       .tuple([z.number(), z.number()])
       .refine(([low, high]) => low < high, "must be [lowest, highest]")
       .optional()
-      .describe("The lowest and highest plausible price; any other price holds the market."),
+      .describe("Lowest and highest plausible price; outside, the oracle holds the market."),
   })
   .describe("One instrument of a venue.");
 
@@ -118,7 +118,7 @@ const InstrumentName = z
 export const OracleSection = z.strictObject({
   sweepSeconds: z.number().int().min(1).max(3600).default(30).describe("Seconds between two sweeps."),
   resolutionSecret: SecretReference.optional().describe(
-    "The secret that signs requests to resolution_url; by default the shared inbound webhook secrets.",
+    "Signs requests to resolution_url; the default is the shared inbound webhook secrets.",
   ),
   previousResolutionSecrets: previousSecrets("requests to resolution_url are signed with them"),
   sources: z.record(Name, Source).default({}).describe("Sources of prices, and changes of presets, by name."),

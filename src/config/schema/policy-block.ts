@@ -40,19 +40,19 @@ export const PolicyBlock = Patch.extend({
 });
 
 const Rule = z.strictObject({
-  name: Name.describe("A unique name, for error messages and --accept-rule."),
+  name: Name.describe("Unique name, which errors show and --accept-rule takes."),
   expr: text(2000).meta({
-    description: "A CEL expression that is true if everything is in order.",
+    description: "A CEL expression that must be true.",
     examples: ["feeBps <= 300", "worstCaseLoss < 0.2 * treasury"],
   }),
   effect: z
     .enum(["deny", "warn", "approve"])
     .default("deny")
-    .describe("The effect of false: deny refuses, warn prints a warning, approve requires a person's approval."),
+    .describe("Effect if it is false: deny fails, warn prints a warning, approve asks a person."),
   message: text(500)
     .optional()
     .meta({
-      description: "The message if it is false; the expression by default.",
+      description: "Message if it is false; the default is the expression.",
       examples: ["The fee is at most 3 %."],
     }),
 });

@@ -29,7 +29,7 @@ const Port = z.number().int().min(0).max(65_535);
 const Tls = z.strictObject({
   cert: text(1024).meta({
     description:
-      "File with the certificate and its chain in PEM, relative to the tenant's folder. A running server picks up a renewed certificate.",
+      "File with the certificate and its chain in PEM, relative to the tenant's folder; the server loads a renewed one while it runs.",
     examples: ["server.pem"],
   }),
   key: SecretReference.describe("Reference to the certificate's private key in PEM."),
@@ -45,22 +45,22 @@ const Server = z.strictObject({
   expected: z
     .boolean()
     .default(false)
-    .describe("Whether the tenant must always be served. If so, doctor, inbox and gates fail without a server."),
+    .describe("The tenant should always have a server: without one, doctor, inbox and gates fail."),
   drainSeconds: DrainSeconds,
   trustProxy: listOf(Cidr, 100).meta({
-    description: "Address ranges of your proxies, whose X-Forwarded-For is trusted.",
+    description: "Address ranges of your proxies: the server trusts X-Forwarded-For only from these.",
     examples: [["10.0.0.0/8"]],
   }),
   hosts: listOf(ServedHost, 1000).meta({
     description:
-      "Further hosts of the tenant, in addition to that of baseUrl; `*.` matches one label. Requests for other hosts are refused. If empty, any host is answered.",
+      "Host names of the tenant besides that of baseUrl; `*.` matches one label. The server refuses other hosts. Empty: any.",
     examples: [["predict.acme.example", "*.acme.example"]],
   }),
   adminHosts: AdminHosts,
   memoryMb: MemoryMb,
-  limits: ServerLimits.prefault({}).describe("Limits of connections."),
+  limits: ServerLimits.prefault({}).describe("Limits of connections and streams."),
   tls: Tls.optional().describe(
-    "The certificate for HTTPS. Without it the server uses HTTP, or a self-signed certificate with --https.",
+    "The certificate for HTTPS. Without it the server uses HTTP, or --https a self-signed certificate.",
   ),
 });
 
@@ -68,11 +68,11 @@ const keyFields = {
   name: Name.describe("Unique per tenant; audit entries name it."),
   secret: SecretReference.describe("Reference to the key's value."),
   expires: Timestamp.optional().meta({
-    description: "When the key stops working; never by default.",
+    description: "When the key expires; by default never.",
     examples: ["2031-01-31T18:00:00Z"],
   }),
   from: KeyNetworks.default([]).meta({
-    description: "Address ranges from which the key works; all by default.",
+    description: "Address ranges from which the key works; by default any.",
     examples: [["10.0.0.0/8"]],
   }),
 };
@@ -95,10 +95,10 @@ const Keys = z.strictObject({
 
 const issuer = text(512)
   .optional()
-  .meta({ description: "The expected iss; not checked by default.", examples: ["https://login.acme.example"] });
+  .meta({ description: "Expected iss; by default not checked.", examples: ["https://login.acme.example"] });
 const audience = text(512)
   .optional()
-  .meta({ description: "The expected aud; not checked by default.", examples: ["predict"] });
+  .meta({ description: "Expected aud; by default not checked.", examples: ["predict"] });
 const Jwks = z.union([
   z.strictObject({
     url: OutgoingUrl.meta({
@@ -113,7 +113,7 @@ const Jwks = z.union([
 const Jwt = z.discriminatedUnion("algorithm", [
   z.strictObject({
     algorithm: z.literal("HS256").describe("One secret shared with the issuer of the tokens."),
-    secret: SecretReference.describe("Reference to the secret, which has at least 32 bytes."),
+    secret: SecretReference.describe("Where the secret is kept; at least 32 bytes."),
     previous: previousSecrets("tokens signed with them are valid"),
     issuer,
     audience,
@@ -144,11 +144,11 @@ const ownSecrets = z.array(SecretReference).min(1).max(10).optional();
 const scheme = z
   .enum(INBOUND_SCHEMES)
   .default("any")
-  .describe("Which signatures are accepted: any, or only v2, which also signs the time (Standard Webhooks).");
+  .describe("Accepted signatures: any, or only v2, which also signs the time (Standard Webhooks).");
 const inboundEndpoint = (provider: string) =>
   z
     .strictObject({
-      secrets: ownSecrets.describe(`Active secrets of the ${provider}; by default the shared ones.`),
+      secrets: ownSecrets.describe(`Active secrets of the ${provider}; the default is the shared ones.`),
       scheme,
     })
     .optional();
@@ -156,27 +156,25 @@ const InboundKyc = z.strictObject({
   provider: z
     .enum(KYC_PROVIDERS)
     .optional()
-    .describe("The identity provider whose own webhooks the KYC endpoint accepts, in addition to generic ones."),
+    .describe("The provider whose webhooks the KYC endpoint accepts besides generic ones."),
   secrets: ownSecrets.describe(
-    "Active secrets of the KYC endpoint, or of the provider if one is named; by default the shared ones.",
+    "Active secrets of the KYC endpoint, those of the provider if one is named; the default is the shared ones.",
   ),
   genericSecrets: ownSecrets.describe(
-    "Active secrets of generic webhooks in addition to a provider's; by default the shared ones.",
+    "Active secrets of generic webhooks besides a provider's; the default is the shared ones.",
   ),
   scheme,
 });
 const Inbound = z.strictObject({
-  secrets: secretList.describe(
-    "Active secrets of the endpoints without secrets of their own; several during a rotation.",
-  ),
+  secrets: secretList.describe("Active secrets for all endpoints without their own; several during a rotation."),
   stripe: secretList.describe("Active signing secrets of the Stripe endpoint."),
-  kyc: InboundKyc.optional().describe("Identity checks, including those of a provider with its own signatures."),
+  kyc: InboundKyc.optional().describe("Identity checks, including those of a provider with its own signature scheme."),
   payments: inboundEndpoint("payment provider").describe("Deposits."),
-  oracle: inboundEndpoint("price source").describe("Prices sent to the tenant."),
+  oracle: inboundEndpoint("price source").describe("Prices that a source sends to the tenant."),
 });
 const Webhooks = z.strictObject({
   inbound: Inbound.prefault({}).describe("Secrets that verify incoming webhooks."),
-  outbound: listOf(OutboundWebhook, 50).describe("The receivers of events."),
+  outbound: listOf(OutboundWebhook, 50).describe("Where events are sent."),
 });
 
 const PerMinute = z.number().int().min(1).max(1_000_000);
@@ -190,17 +188,17 @@ export const TenantFileSchema = z
       .optional()
       .meta({
         description:
-          "One or more files that this file extends. Mappings are merged, other values are replaced, and later files win.",
+          "One or more files that this file extends: mappings are merged, other values replaced, later files win.",
         examples: ["../base.yaml"],
       }),
-    version: z.literal(1).describe("Version of this file's format."),
+    version: z.literal(1).describe("Version of the file format."),
     tenant: TenantId.meta({
-      description: "The tenant's id: its folder's name, and part of the webhook paths.",
+      description: "The tenant's id: the name of its folder, and part of the webhook paths.",
       examples: ["acme"],
     }),
     name: line(200)
       .optional()
-      .meta({ description: "Display name; the id by default.", examples: ["Acme Predictions"] }),
+      .meta({ description: "Display name; the default is the id.", examples: ["Acme Predictions"] }),
     labels: TenantLabels.default({}).describe(
       "Labels by which commands and fleet.yaml select the tenant, such as region: eu.",
     ),
@@ -212,10 +210,12 @@ export const TenantFileSchema = z
     server: Server.prefault({}).describe("Where the server listens."),
     database: DatabaseSection.default("embedded").describe("The embedded PostgreSQL, or the address of your own."),
     keys: Keys.describe("API keys, by secret reference."),
-    auth: z.strictObject({ jwt: Jwt.describe("How user tokens are verified.") }).describe("How users are identified."),
+    auth: z
+      .strictObject({ jwt: Jwt.describe("How user tokens are verified.") })
+      .describe("How users are authenticated."),
     kyc: z
       .strictObject({
-        required: z.boolean().default(true).describe("Whether users may trade only after a passed identity check."),
+        required: z.boolean().default(true).describe("Users can trade only after a passed identity check."),
         provider: Name.optional().describe("Name of the identity provider."),
       })
       .prefault({})
@@ -224,9 +224,7 @@ export const TenantFileSchema = z
     audit: AuditSection.describe("The audit log."),
     treasury: z
       .strictObject({
-        capitalUsd: UsdNumber.default(100_000).describe(
-          "Opening capital. A later increase moves the difference into the treasury.",
-        ),
+        capitalUsd: UsdNumber.default(100_000).describe("Opening capital; raising it later adds the difference."),
       })
       .prefault({})
       .describe("The house's money."),
@@ -234,64 +232,62 @@ export const TenantFileSchema = z
       .strictObject({
         liquidityUsd: UsdNumber.positive()
           .default(1000)
-          .describe("The most that the house risks on a market, unless the market states it."),
+          .describe("The house's largest loss on a market, unless the market states its own."),
         search: z
           .string()
           .max(127)
           .regex(/^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/, "must be the name of a text search configuration")
           .default("english")
           .describe(
-            "Text search configuration of the database, such as english, german or simple: how the search of markets reduces words. Words that it drops are searched unchanged.",
+            "Text search configuration of the database, such as english, german or simple, for the search of markets. Words that it drops are searched literally.",
           ),
         files: listOf(text(512), 100).describe("Market files, relative to this folder; * is a wildcard."),
       })
       .prefault({})
       .describe("Markets."),
     policy: PolicyBlock.default({}).describe(
-      "Limits, which PUT /v1/policy can change too. Unstated fields are left alone.",
+      "Limits that PUT /v1/policy can change too; an apply leaves unstated fields unchanged.",
     ),
-    rules: RulesSection.describe("CEL rules about this file and every plan, which validate, plan and apply enforce."),
+    rules: RulesSection.describe("Rules in CEL on this file and every plan; validate, plan and apply check them."),
     rateLimit: z
       .strictObject({
         perMinute: PerMinute.default(20).describe(
-          "Requests per minute of each client address; 600 by default for a sandbox.",
+          "Requests per minute and client address; the default in a sandbox is 600.",
         ),
         adminPerMinute: PerMinute.optional().describe(
-          "A separate limit for each valid admin key, so that traders at the same address do not slow it down.",
+          "Separate limit for each valid admin key, so that traders at the same address do not use it up.",
         ),
         embedPerMinute: PerMinute.optional().describe(
-          "Reads of the widget and the market pages by each address; by default 600, or perMinute if that is more.",
+          "Reads of the widget and the market pages per address; the default is 600, or perMinute if that is more.",
         ),
-        webhooksPerMinute: PerMinute.optional().describe("A separate limit for signed webhooks."),
+        webhooksPerMinute: PerMinute.optional().describe("Separate limit per address for signed webhooks."),
       })
       .prefault({})
       .describe("Requests per minute."),
     logs: z
       .strictObject({
-        keepDays: z.number().int().min(1).max(3650).default(7).describe("The number of days that log lines are kept."),
-        maxMb: z.number().int().min(1).max(102_400).default(256).describe("The most megabytes of all log lines."),
+        keepDays: z.number().int().min(1).max(3650).default(7).describe("Days that lines are kept."),
+        maxMb: z.number().int().min(1).max(102_400).default(256).describe("Largest size of all logs in megabytes."),
       })
       .prefault({})
-      .describe("The log files of serving processes in .pmctl/logs, for pmctl logs."),
+      .describe("Logs of servers in .pmctl/logs, which pmctl logs reads."),
     oracle: OracleSection.prefault({}).describe("Prices that settle markets."),
     network: z
       .strictObject({
         allowPrivate: listOf(Cidr, 100).meta({
-          description:
-            "Private ranges that pmctl's own requests may reach, also over http. For tests and closed networks.",
+          description: "Private ranges that pmctl's requests may reach, also by http. For tests and closed networks.",
           examples: [["10.1.0.0/16"]],
         }),
         allowPorts: listOf(z.number().int().min(1).max(65_535), 100).describe(
-          "Further ports for pmctl's own requests, in addition to 80 and 443. In allowPrivate all ports are allowed.",
+          "Ports besides 80 and 443 that pmctl's requests may use; ranges in allowPrivate allow all ports.",
         ),
         allowHosts: listOf(OutgoingHost, 1000).meta({
-          description:
-            "The only hosts that pmctl's own requests may reach; `*.` matches one label. If empty, any host.",
+          description: "The only hosts that pmctl's requests may reach; `*.` matches one label. Empty: any.",
           examples: [["prices.acme.example", "*.feeds.example"]],
         }),
       })
       .prefault({})
-      .describe("Destinations of pmctl's own requests."),
+      .describe("Limits of pmctl's own requests."),
     embed: EmbedSection.prefault({}).describe("The embedded widget."),
     pages: PagesSection.prefault({}).describe("The market pages."),
     cors: z

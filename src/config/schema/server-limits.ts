@@ -16,8 +16,7 @@ const HostName = z
 
 /** Names under which admin operations exist. */
 export const AdminHosts = listOf(HostName, 100).meta({
-  description:
-    "Hosts under which admin operations exist, in the form of the Host header. Under other hosts they return 404. If empty, any host.",
+  description: "Host names under which admin operations exist; under others they are 404. Empty: any.",
   examples: [["admin.acme.example"]],
 });
 
@@ -29,7 +28,7 @@ export const DrainSeconds = z
   .max(300)
   .default(0)
   .describe(
-    "Seconds from SIGTERM until the server stops listening; /readyz returns 503 during that time. Behind a load balancer, use longer than its health checks need to notice.",
+    "Seconds from SIGTERM until the server stops listening, while /readyz is 503. Behind a load balancer: longer than its health checks need to notice.",
   );
 
 /** The value that favours speed; more has no benefit. */
@@ -43,7 +42,7 @@ export const MemoryMb = z
   .max(65_536)
   .default(DEFAULT_MEMORY_MB)
   .describe(
-    "Memory of a server under full load, in MiB; an idle server uses about 90. Less memory makes each trade slower; more than 400 has no benefit. On a smaller machine, a server uses half of the memory.",
+    "Memory in MiB that a server may use under full load; idle it uses about 90. Less costs more CPU time per trade, more than 400 brings nothing. On a smaller machine it uses half.",
   );
 
 const Connections = z.number().int().min(1).max(1_000_000);
@@ -53,12 +52,12 @@ const Seconds = z.number().int().min(1).max(3600);
 /** The limits for a server's connections. */
 export const ServerLimits = z.strictObject({
   connections: Connections.optional().describe(
-    "The most open connections; by default 60 % of the process's descriptor limit, at most 10,000. Beyond it, the longest idle connection of the address with the most connections is closed.",
+    "Largest number of open connections; the default is 60 % of the process's descriptor limit, at most 10,000. Beyond it, the server closes the longest idle connection of the address that has most.",
   ),
   connectionsPerAddress: Connections.optional().describe(
-    "The most connections of one client address; by default a fifth of connections, at least 32. Proxies in trustProxy have no limit.",
+    "Connections of one client address; the default is a fifth of connections, at least 32. Proxies in trustProxy are not limited.",
   ),
-  streams: Streams.optional().describe("The most open event streams; by default half of connections."),
+  streams: Streams.optional().describe("Largest number of open event streams; the default is half of connections."),
   streamsPerAddress: Streams.default(DEFAULT_STREAMS.streamsPerAddress).describe(
     "The most event streams of one client address.",
   ),
@@ -71,6 +70,6 @@ export const ServerLimits = z.strictObject({
     "Seconds that a connection may wait for its next request.",
   ),
   writeSeconds: Seconds.default(DEFAULT_SECONDS.writeSeconds).describe(
-    "Seconds that a client may read nothing of its answers or event streams.",
+    "How long a client may read nothing of what the server sends, event streams included.",
   ),
 });

@@ -71,7 +71,7 @@ export const MarketInput = z
     resolutionRef: ResolutionRef,
     meta: Meta.default({}),
     liquidityUsd: UsdAmount.optional().describe(
-      "Extension: the liquidity that the house provides; the tenant's default if omitted.",
+      "Extension: the liquidity from the house; the default is the tenant's.",
     ),
     key: MarketKey.optional().meta({
       description:

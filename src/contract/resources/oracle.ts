@@ -27,10 +27,10 @@ export const OracleSweep = z
 export const FeedLine = z
   .object({
     feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
-    sources: z.array(z.string()).describe("Each source with its own name for the instrument, the best first."),
-    lacking: z.array(z.string()).describe("Unusable sources, each with what the tenant file must state to enable it."),
-    quorum: z.number().int().describe("How many sources must answer."),
-    maxAgeSec: z.number().describe("The maximum age of a price."),
+    sources: z.array(z.string()).describe("Each with what it calls the instrument, the best first."),
+    lacking: z.array(z.string()).describe("Sources that cannot be used, and what the tenant file would have to state."),
+    quorum: z.number().int().describe("Number of sources that must answer."),
+    maxAgeSec: z.number().describe("How old a price may be."),
   })
   .meta({ id: "FeedLine" });
 

@@ -26,7 +26,7 @@ export interface FeedDefinition {
 export interface FeedSource {
   /** The source's name. */
   use: string;
-  /** The source's own name for the instrument. */
+  /** The source's name of the instrument. */
   id: string;
 }
 

@@ -60,7 +60,7 @@ export const FIELDS = {
     direction: neutral,
     help: "Fee in basis points of the amount.",
     previewed: false,
-    template: { comment: "1 %", minimal: true },
+    template: { comment: "100 is 1 %", minimal: true },
   },
   maxTradeUsd: {
     kind: "usd",

@@ -10,19 +10,20 @@ const LEVELS = [
 const LEFT_OUT = ["level", "time", "name", "msg", "tenant", "err", "pid", "hostname"];
 
 /**
- * A log line for people at a terminal: time, level, message, then the remaining fields. An error is shown by its
- * message; its stack is only in the JSON.
+ * A line of the log for people at a terminal: time, level, message, then what else is known of it; the message of an error
+ * without its stack, which the JSON in a pipe has.
+ * @param namesTenant where the process has several
  */
-export function lineForPeople(json: string): string {
+export function lineForPeople(json: string, namesTenant = false): string {
   const line = parseJson(json);
   if (typeof line !== "object" || line === null) return json;
-  const { level, time, msg, err }: { level?: unknown; time?: unknown; msg?: unknown; err?: unknown } = line;
+  const { level, time, tenant, msg, err }: Partial<Record<"level" | "time" | "tenant" | "msg" | "err", unknown>> = line;
   const { name, colour } = LEVELS.find(({ from }) => Number(level) >= from) ?? LEVELS[2];
   const cause = typeof err === "object" && err !== null && "message" in err ? `: ${err.message}` : "";
   const rest = Object.entries(line)
     .filter(([field, value]) => !LEFT_OUT.includes(field) && value !== null)
     .map(([field, value]) => `${field}=${typeof value === "object" ? JSON.stringify(value) : value}`);
-  const text = oneLine([`${msg ?? ""}${cause}`, ...rest].join(" "));
+  const text = oneLine([...(namesTenant && tenant ? [`${tenant}:`] : []), `${msg ?? ""}${cause}`, ...rest].join(" "));
   const clock = new Date(Number(time)).toISOString().slice(11, 19);
   return `${styleText("dim", clock, TERMINAL)} ${styleText(colour, name, TERMINAL)} ${text}\n`;
 }

@@ -24,6 +24,8 @@ const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 interface LogOptions {
   /** Takes over the lines about failures while the database is away. */
   outage?: DatabaseOutage;
+  /** Whether lines for people name the tenant; those of JSON always do. */
+  namesTenant?: boolean;
   /** Called with each line as JSON. */
   onLine?: (json: string) => void;
 }
@@ -32,14 +34,18 @@ interface LogOptions {
  * A tenant's log: lines for people on a terminal, JSON lines elsewhere. If writing fails, as on a full disk or into a pipe without
  * a reader, the lines wait. Without a descriptor, only `onLine` gets them. pino's own destination would end or block the process.
  */
-export function openLog(tenant: string, fd: number | undefined, { outage, onLine }: LogOptions = {}): Logger {
+export function openLog(
+  tenant: string,
+  fd: number | undefined,
+  { outage, namesTenant, onLine }: LogOptions = {},
+): Logger {
   const isForPeople = fd !== undefined && isatty(fd);
   let unwritten = Buffer.alloc(0);
   const write = (line: string): void => {
     onLine?.(line);
     if (fd === undefined) return;
     if (unwritten.length < MAX_UNWRITTEN_BYTES)
-      unwritten = Buffer.concat([unwritten, Buffer.from(isForPeople ? lineForPeople(line) : line)]);
+      unwritten = Buffer.concat([unwritten, Buffer.from(isForPeople ? lineForPeople(line, namesTenant) : line)]);
     try {
       while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(fd, unwritten));
     } catch {

@@ -38,39 +38,39 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #batches = new Histogram({
     name: "pmctl_sequencer_batch_commands",
-    help: "Commands per commit, refused and repeated ones among them.",
+    help: "Commands per commit, including rejected and repeated ones.",
     buckets: BATCH_BOUNDS,
     registers: [this.#registry],
   });
   readonly #deliveries = this.#counter(
     "pmctl_webhook_deliveries_total",
-    "Attempts to deliver an outgoing webhook, by result.",
+    "Attempts to deliver outgoing webhooks, by result.",
     ["receiver", "result"],
   );
   readonly #mismatches = this.#counter(
     "pmctl_contract_mismatches_total",
-    "Answers that do not fit the OpenAPI document, by operationId.",
+    "Responses that do not match the OpenAPI document, by operationId.",
     ["operation"],
   );
   readonly #securityEvents = this.#counter(
     "pmctl_security_events_total",
-    "Security log events; key.used counts once per key, address and hour.",
+    "Events of the security log; key.used counts once per key, address and hour.",
     ["event"],
     SECURITY_EVENTS,
   );
   readonly #authFailures = this.#counter(
     "pmctl_auth_failures_total",
-    "Refused credentials, by reason.",
+    "Rejected credentials, by reason.",
     ["reason"],
     AUTH_FAILURES,
   );
   readonly #securityDropped = this.#counter(
     "pmctl_security_events_dropped_total",
-    "Security events that were lost because the database was away for too long.",
+    "Events missing in the security log because the database was unreachable for too long.",
   );
   readonly #refused = this.#counter(
     "pmctl_connections_refused_total",
-    "Connections, streams and malformed requests that a limit refused or ended, by limit.",
+    "Connections and streams that a limit refused or ended, and connections without a valid request, by reason.",
     ["reason"],
     REFUSAL_REASONS,
   );
@@ -162,12 +162,12 @@ export class Metrics {
 
   /** Sets how to read whether the server is about to end. */
   setDraining(isDraining: () => boolean): void {
-    this.#gauge("pmctl_draining", "1 while the server is about to end, else 0.", () => (isDraining() ? 1 : 0));
+    this.#gauge("pmctl_draining", "1 while the server shuts down, else 0.", () => (isDraining() ? 1 : 0));
   }
 
   /** Sets how to read the leases that this server holds. A lease is work that one server of a tenant does at a time. */
   setLeases(read: () => (readonly [work: string, held: number])[]): void {
-    this.#gaugeBy("work", "pmctl_lease_held", "1 while this server does the work, 0 while another may.", read);
+    this.#gaugeBy("work", "pmctl_lease_held", "1 while this server holds the lease of the work, else 0.", read);
   }
 
   /** Called when an answer does not fit its schema. */
@@ -180,17 +180,21 @@ export class Metrics {
     this.#gaugeBy(
       "receiver",
       "pmctl_webhook_oldest_undelivered_seconds",
-      "The age of the oldest undelivered event of a receiver.",
+      "Waiting time of the receiver's oldest undelivered event.",
       () => [...read()].map(([receiver, since]) => [receiver, secondsSince(since)]),
     );
   }
 
   /** Figures of the oracle, read at each scrape. While the database is away, the ages of feeds are omitted. */
   setOracle({ sweepAgeMs, read }: OracleSource): void {
-    this.#gauge("pmctl_oracle_sweep_age_seconds", "Seconds since this process last completed an oracle sweep.", () => {
-      const age = sweepAgeMs();
-      return age === null ? undefined : age / 1000;
-    });
+    this.#gauge(
+      "pmctl_oracle_sweep_age_seconds",
+      "Seconds since the last completed sweep of the oracle in this process.",
+      () => {
+        const age = sweepAgeMs();
+        return age === null ? undefined : age / 1000;
+      },
+    );
     const heldMarkets = new Gauge({
       name: "pmctl_oracle_held_markets",
       help: "Markets that the oracle holds.",
@@ -199,7 +203,7 @@ export class Metrics {
     this.#gaugeBy(
       "feed",
       "pmctl_oracle_feed_age_seconds",
-      "Age of the youngest observation within the last day.",
+      "Age of the feed's newest observation within the last day.",
       async () => {
         const figures = await read().catch(() => undefined);
         if (figures) heldMarkets.set(figures.held);
@@ -212,12 +216,12 @@ export class Metrics {
   setDatabase({ read, connections, failovers }: DatabaseSource): void {
     this.#gauge(
       "pmctl_database_connections",
-      "Connections of this server to its database, including abandoned ones that the database has not ended.",
+      "Connections of this server to its database, including abandoned ones that the database has not closed.",
       connections,
     );
     new Counter({
       name: "pmctl_database_failovers_total",
-      help: "Failovers to another primary that this server has seen.",
+      help: "Changes of the primary that this server has seen.",
       registers: [this.#registry],
       async collect() {
         await read();
@@ -227,13 +231,13 @@ export class Metrics {
     });
     this.#gauge(
       "pmctl_database_synchronous_standbys",
-      "Connected standbys that each commit waits for; 0 while the database is away.",
+      "Available standbys that each commit waits for; 0 while the database is unreachable.",
       async () => (await read())?.synchronousStandbys ?? 0,
     );
     this.#gaugeBy(
       "standby",
       "pmctl_replication_lag_bytes",
-      "Bytes of the database's log that a standby has not yet written to its disk.",
+      "Bytes of the database's log (WAL) that the standby has not yet written to disk.",
       async () =>
         ((await read())?.standbys ?? []).flatMap(({ name, lagBytes }) =>
           lagBytes === null ? [] : [[name, lagBytes] as const],
@@ -243,24 +247,22 @@ export class Metrics {
 
   /** Whether the audit log is sound, and how far it is anchored; read at each scrape. */
   setIntegrity({ isSound, newest }: IntegritySource): void {
-    this.#gauge("pmctl_integrity_ok", "1 while no problem is found in the audit log and the ledger, else 0.", () =>
+    this.#gauge("pmctl_integrity_ok", "1 while no error is known in the audit log and the ledger, else 0.", () =>
       isSound() ? 1 : 0,
     );
-    this.#gauge("pmctl_audit_anchor_seq", "The newest audit entry with a written anchor.", () => newest()?.seq ?? 0);
-    this.#gauge("pmctl_audit_anchor_age_seconds", "Seconds since that entry was written.", () => {
+    this.#gauge("pmctl_audit_anchor_seq", "Number of the newest anchored entry.", () => newest()?.seq ?? 0);
+    this.#gauge("pmctl_audit_anchor_age_seconds", "Seconds since the newest anchored entry was written.", () => {
       const ts = newest()?.ts;
       return ts === undefined ? undefined : secondsSince(Date.parse(ts));
     });
-    this.#anchorFailures = this.#counter(
-      "pmctl_audit_anchor_failures_total",
-      "Anchors that a target did not accept, by kind of target.",
-      ["target"],
-    );
+    this.#anchorFailures = this.#counter("pmctl_audit_anchor_failures_total", "Failed anchors, by kind of target.", [
+      "target",
+    ]);
   }
 
   /** Sets how to read when every row of the ledger was last compared, in milliseconds. */
   setLedgerVerified(read: () => number | undefined): void {
-    this.#gauge("pmctl_ledger_verified_age_seconds", "Seconds since every row of the ledger was last compared.", () => {
+    this.#gauge("pmctl_ledger_verified_age_seconds", "Seconds since the last full check of the ledger.", () => {
       const at = read();
       return at === undefined ? undefined : secondsSince(at);
     });

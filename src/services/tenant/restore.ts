@@ -16,6 +16,7 @@ import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { claimEmptyDatabase, emptyDatabase, finishDatabase } from "../../postgres/empty-database.ts";
 import { readerOf } from "../../postgres/pool.ts";
 import { createReplacement } from "../../postgres/swap-database.ts";
+import { readLog } from "../../queries/evidence.ts";
 import { reconcileLedger } from "../../queries/reconcile/reconcile.ts";
 import { findUnexplained, readFuture } from "../../queries/reconcile/unexplained.ts";
 import { appendToDirectory } from "../anchors/anchor-file.ts";
@@ -67,16 +68,22 @@ export interface Restored {
  * with the tenant's database, which is kept. If any earlier step fails, the tenant's database is untouched.
  *
  * @param options.stamp distinguishes the databases of this restore from those of others
- * @throws Fault INTEGRITY if the chain fails verification, does not explain all rows, or ends before a known entry;
+ * @param options.confirm asks the operator once everything holds; when it throws, nothing is replaced. It gets the number of
+ * entries that the replaced log has beyond the backup, undefined where that log cannot be read
+ * @throws Fault INTEGRITY when the chain does not hold, does not explain all rows, or ends before a known entry;
  * REFUSED while the database is in use
  */
-export async function restoreDatabase(options: RestoreOptions & { stamp: string }): Promise<Restored> {
+export async function restoreDatabase(
+  options: RestoreOptions & { stamp: string; confirm: (beyond: bigint | undefined) => Promise<void> },
+): Promise<Restored> {
   await requireHead(options);
   const replacement = await createReplacement(options.connection, options.stamp);
   const { keptAs } = replacement;
   try {
     const own = keptAs === undefined ? undefined : options.connection;
+    const beyond = own && (await entriesBeyond(own, options.inspected));
     const { setBack, last, leakedKeys } = await fill({ ...options, own, connection: replacement.connection }, keptAs);
+    await options.confirm(beyond);
     options.onStep?.("Putting it into place");
     await replacement.takeOver();
     // Only now: while the old database is in place, anchors of the new log would make it look set back.
@@ -142,6 +149,15 @@ async function leakedIn({ own, auditSecrets }: RestoreOptions): Promise<ApiKey[]
   // A restore is needed when that database is broken, so no error of that database may stop it.
   return keys.then(
     (all) => all.filter(({ leaked }) => leaked),
+    () => undefined,
+  );
+}
+
+/** How many entries a log has beyond the backup; undefined where it cannot be read, as of a broken database. */
+async function entriesBeyond(own: Connection, { manifest }: Inspected): Promise<bigint | undefined> {
+  const read = withChecks(own, (sql) => readLog(sql));
+  return read.then(
+    ({ last }) => last.seq - BigInt(manifest.head.seq),
     () => undefined,
   );
 }
