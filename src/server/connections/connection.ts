@@ -120,7 +120,7 @@ export class Connection {
   leaveUnread(req: IncomingMessage): void {
     this.leaving = true;
     req.pause();
-    // Node discards a body only if it believes that nobody has begun to read it.
+    // Node discards a body only if it believes that reading it has not begun.
     req.read(0);
     this.#lingerAtEnd();
   }
