@@ -17,7 +17,7 @@ export interface ServerHere extends ServerFacts {
 
 /** The servers of a tenant that run on this machine from its directory. */
 export interface ServersHere {
-  /** Those that serve it with its audit key, the newest process first. */
+  /** Those that serve it with its audit key, the newest first. */
   servers: ServerHere[];
   /** Those that cannot serve it now, though perhaps other tenants. */
   failing: ServerHere[];
