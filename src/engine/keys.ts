@@ -28,7 +28,7 @@ export interface KeyInHand {
 
 interface NamedKey extends KeyInHand {
   name: string;
-  /** The expected type; the command is refused if the key has another type. */
+  /** An error if the key has another type. */
   keyType?: KeyType | undefined;
 }
 

@@ -31,7 +31,7 @@ export function listenSecret(auditSecret: string): string {
 export interface Forwarded {
   id: string;
   type: string;
-  /** Null when no answer came. */
+  /** Null if the receiver did not respond. */
   status: number | null;
   problem?: string;
 }

@@ -28,9 +28,9 @@ export const WebhookDelivery = z
     nextAttemptAt: Timestamp.nullable().describe("Null when no further attempt is planned."),
     lastAnswer: z
       .object({
-        at: Timestamp.describe("When the attempt began."),
-        status: z.number().int().nullable().describe("Null when no answer came."),
-        excerpt: z.string().describe("The beginning of the receiver's answer, or why there was no answer."),
+        at: Timestamp.describe("When that attempt began."),
+        status: z.number().int().nullable().describe("Null if the receiver did not respond."),
+        excerpt: z.string().describe("The beginning of the response, or why there was none."),
       })
       .nullable(),
   })

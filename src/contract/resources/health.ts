@@ -12,7 +12,7 @@ export const Reconciliation = z
     discrepancy: Usd,
     checkedAt: Timestamp,
     verifiedAt: Timestamp.describe(
-      "Extension: the state at the last comparison of every row. Newer rows and all balances were compared for this answer.",
+      "Extension: the state of the last complete check. For this response, newer rows and all balances were checked.",
     ),
   })
   .meta({ id: "Reconciliation" });
@@ -27,8 +27,7 @@ const held = z
   .nullable()
   .optional()
   .meta({
-    description:
-      "The table's row in words, for a check that compares rows instead of amounts; null if the row is missing.",
+    description: "For a check of rows instead of amounts: the row's contents in words; null for no row.",
     examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
   });
 const said = z
@@ -67,7 +66,7 @@ export const healthOperations = {
         .enum(["true", "false"])
         .optional()
         .describe(
-          "Extension: `true` compares every row now. Otherwise rows of a large ledger that were compared in the last few minutes are not read again.",
+          "Extension: `true` checks every row now. Otherwise, rows of a large ledger that were checked within the last minutes are not read again.",
         ),
     }),
     inQuery: true,

@@ -5,7 +5,7 @@ import { PlaceCode } from "./policy.ts";
 
 export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
 
-const tenantId = z.string().describe("The tenant's name, as its folder is called.");
+const tenantId = z.string().describe("The tenant's id, which is its folder's name.");
 
 /** A field that `deposit.completed` requires; in other events it may hold anything. */
 const ofDeposit = (type: "string" | "number", description: string) =>
@@ -33,7 +33,7 @@ export const KycEvent = z
 export const PaymentEvent = z
   .object({
     tenantId,
-    event: text(64).describe("The event's type. Only `deposit.completed` moves money; other events are stored."),
+    event: text(64).describe("Only `deposit.completed` moves money; other events are stored."),
     userId: ofDeposit("string", "The user whose wallet is credited."),
     amountUsd: ofDeposit("number", "US dollars from 0.01 to 1e9, at most six decimals."),
     txRef: ofDeposit("string", "Your reference for the payment, 1 to 255 characters. Each reference is credited once."),

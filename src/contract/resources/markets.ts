@@ -75,7 +75,7 @@ export const MarketInput = z
     ),
     key: MarketKey.optional().meta({
       description:
-        "Extension: a unique name for the market. If a market already has this key, it is returned if its terms are the same, and the request is refused otherwise.",
+        "Extension: a unique name of the market. If a market with this key exists, the response is that market if its terms are equal, else an error.",
       examples: ["rain-bern"],
     }),
   })
@@ -99,9 +99,7 @@ export const MarketItem = z
     yesPrice: Price,
     volume24h: Usd,
     closeAt: Timestamp,
-    status: MarketStatus.optional().describe(
-      "Extension: present only with the query field `status`, like the next three fields.",
-    ),
+    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as are the next three."),
     outcome: Side.nullable().optional(),
     key: StoredKey.optional(),
     waitingFor: z
@@ -175,7 +173,7 @@ const { publicRead, operatorChange } = operationsUnder("markets");
 export const marketOperations = {
   listMarkets: publicRead({
     path: "/v1/markets",
-    summary: "List the open markets, those that close next first. Operators can also list other states.",
+    summary: "List the open markets, for operators also those with other statuses, by closing time.",
     input: MarketFilter,
     output: z.array(MarketItem),
     refusals: ["FORBIDDEN", "SCOPE_REQUIRED"],

@@ -204,7 +204,7 @@ const RuleImpact = z
       .object({ trades: Count, usd: z.number() })
       .describe("Executed trades that the new rules would have rejected."),
     admittedUsers: Count.nullable().describe(
-      "Users blocked by the old rule and not by the new one; null if the records do not show it.",
+      "Users whom the old rule stops from trading and the new rule does not; null if the records do not show it.",
     ),
     note: z.string(),
   })

@@ -75,9 +75,7 @@ export const RiskItem = z
     maxLiability: Usd,
     yesPayout: Usd,
     noPayout: Usd,
-    status: MarketStatus.optional().describe(
-      "Extension: present only with the query field `status`, like the next field.",
-    ),
+    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as is the next."),
     outcome: Side.nullable().optional(),
   })
   .meta({ id: "RiskItem" });
@@ -95,7 +93,7 @@ export const HedgeExposure = z
           .number()
           .int()
           .describe(
-            "The cost of the tagged purchases in cents, less the share of it that each later sale from the position released. Example: $100 tagged, half of it sold, then $100 untagged: 5000.",
+            "Cents: the cost of the tagged purchases, minus the part that each sale from their position released. Example: tagged $100, half sold, untagged $100 bought: 5000.",
           ),
       }),
     ),
@@ -162,7 +160,7 @@ export const reportOperations = {
   }),
   listRisk: operatorRead({
     path: "/v1/risk",
-    summary: "List the liability of every open market. Can also list markets in other states.",
+    summary: "List the liability of every open market, or of markets with other statuses.",
     input: z.object({ status: StatusWords.optional() }),
     output: z.array(RiskItem),
   }),

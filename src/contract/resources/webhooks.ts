@@ -105,7 +105,7 @@ const UserNotified = z
   })
   .meta({
     id: "UserNotifiedData",
-    description: "A user should be notified. The receiver knows how to reach the user.",
+    description: "The user should be notified; the receiver knows how to reach the user.",
   });
 
 const AuditAnchored = z
