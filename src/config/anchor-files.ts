@@ -10,16 +10,16 @@ import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 import { isMarketFile } from "./tenant-files/market-walk.ts";
 
-/** Folders that a tenant's files may lie in. */
+/** The folders that may contain a tenant's files. */
 interface Folders {
   /** The tenant's folder, absolute. */
   directory: string;
-  /** Folders beyond it that `pmctl.yaml` lists, absolute. */
+  /** Further folders listed in `pmctl.yaml`, absolute. */
   roots: readonly string[];
 }
 
 /**
- * Anchors need a file of their own: the server appends to it with all its rights, which would damage configuration,
+ * Anchors need a file of their own: the server appends to it with all its rights, which could damage configuration,
  * secrets or another program's files.
  *
  * @param file the tenant file
@@ -30,7 +30,7 @@ export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, 
   const seen = new Set<string>();
   return (audit ? statedFiles(audit, directory) : []).flatMap(({ place, path }) => {
     const real = realPlace(place);
-    const problem = seen.has(real) ? "another target has this one already" : problemOf(place, real);
+    const problem = seen.has(real) ? "another target uses the same file" : problemOf(place, real);
     seen.add(real);
     return problem === undefined ? [] : [{ path, message: `must be a file of its own: ${problem}` }];
   });
@@ -39,10 +39,10 @@ export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, 
     if (place === resolve(file)) return "this is the tenant file";
     if (isReserved(place, operator)) return "this holds secrets";
     if (real === realPlace(join(operator, OPERATOR_FILE))) return "this is the operator's file";
-    if (isOfAnotherTenant(real)) return "this is in another tenant's folder";
+    if (isOfAnotherTenant(real)) return "this file is in another tenant's folder";
     if (isMarketFile(relative(realPlace(directory), real), markets?.files ?? [])) return "this is a market file";
     if (isOutside(place, folders) && kindOf(dirname(real)) !== "folder")
-      return "there is no such folder, and it would not be below the tenant's";
+      return "the folder does not exist and is outside the tenant's folder";
     return problemOfContent(place, basename(directory));
   }
 
@@ -52,7 +52,7 @@ export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, 
   }
 }
 
-/** Warnings about anchors that go to files outside the tenant's folders, which is allowed. */
+/** Warnings about anchors in files outside the tenant's folders, which are allowed. */
 export function anchorWarnings({ audit, source }: TenantConfig): Problem[] {
   const findings = statedFiles(audit, source.directory)
     .filter(({ place }) => isOutside(place, source))
@@ -73,7 +73,7 @@ function isOutside(place: string, { directory, roots }: Folders): boolean {
   return !isBelow(place, [directory, ...roots]);
 }
 
-/** What a path names, without following a link; undefined where nothing is there. */
+/** The kind of object at a path, without following links; undefined if nothing is there. */
 function kindOf(place: string): "file" | "folder" | "link" | "other" | undefined {
   try {
     const stats = lstatSync(place, { throwIfNoEntry: false });
@@ -90,14 +90,14 @@ function problemOfContent(place: string, tenant: string): string | undefined {
   const kind = kindOf(place);
   if (kind === undefined) return undefined;
   if (kind === "folder" || kind === "link") return `this is a ${kind}`;
-  if (kind === "other") return "this is no regular file";
+  if (kind === "other") return "this is not a regular file";
   const text = headOf(place);
   return text === undefined || beginsAsAnchors(text, tenant)
     ? undefined
-    : "this holds something other than the tenant's anchors";
+    : "this file contains other data than the tenant's anchors";
 }
 
-/** Undefined where this user may not read the file: the server checks again once it has opened it. */
+/** Undefined if this user may not read the file: the server checks again after opening it. */
 function headOf(file: string): string | undefined {
   let descriptor: number | undefined;
   try {

@@ -3,12 +3,11 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ConfigError, fileProblem } from "./config-error.ts";
 import { isErrno } from "./environment.ts";
 
-/** Why a file cannot be used. The message goes on after its name, such as "does not exist". */
+/** Why a file is unusable. The message follows the file's name, such as "does not exist". */
 export class UnusableFile extends Error {}
 
 /**
- * Where a path leads once every link in it is followed. Steps that do not exist yet stay as they are written, below the
- * nearest folder that exists.
+ * The target of a path after following every link. Missing steps stay as written, below the nearest existing folder.
  */
 export function realPlace(path: string): string {
   try {
@@ -20,7 +19,7 @@ export function realPlace(path: string): string {
   }
 }
 
-/** Whether a path, links followed, is one of these folders or lies below one, links followed. */
+/** Whether a path is one of these folders or below one, after following links on both sides. */
 export function isBelow(path: string, roots: readonly string[]): boolean {
   const place = realPlace(path);
   return roots.some((root) => {
@@ -29,13 +28,13 @@ export function isBelow(path: string, roots: readonly string[]): boolean {
   });
 }
 
-/** Names that no tenant file may refer to: pmctl's state, the Git history, variables. */
+/** Names that no tenant file may refer to: pmctl's state, the Git history, and variables. */
 const RESERVED = /^(\.pmctl|\.git|\.env(\..*)?)$/;
 
 /**
- * Whether a path, links followed, is or lies below `.pmctl`, `.git` or `.env` of a directory or of one inside it.
+ * Whether a path, after following links, is or is below `.pmctl`, `.git` or `.env` of a directory or of one inside it.
  *
- * @param directory the operator's
+ * @param directory the operator's directory
  */
 export function isReserved(path: string, directory: string): boolean {
   return relative(realPlace(directory), realPlace(path))
@@ -44,8 +43,8 @@ export function isReserved(path: string, directory: string): boolean {
 }
 
 /**
- * The bytes of a file below one of these folders. It is opened first and looked at afterwards, so that a link that is
- * swapped between the look and the reading changes nothing: what is read is what was found to lie there.
+ * The bytes of a file below one of these folders. The file is opened first and checked afterwards: swapping a link in
+ * between has no effect, because the checked file is the one that is read.
  *
  * @throws UnusableFile
  */
@@ -61,7 +60,7 @@ export function readBelow(file: string, roots: readonly string[], limitKiB: numb
 /**
  * The bytes of a regular file; a pipe or a device is refused at once.
  *
- * @param check looks at the opened file before anything is read
+ * @param check checks the opened file before it is read
  * @throws UnusableFile, with the system's error as its cause where there is one
  */
 export function readBounded(
@@ -71,7 +70,7 @@ export function readBounded(
 ): { bytes: Buffer; mode: number } {
   let descriptor: number | undefined;
   try {
-    // A pipe without a writer would wait for ever.
+    // Opening a pipe without a writer would block for ever.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const opened = fstatSync(descriptor);
     check(opened);
@@ -91,7 +90,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 /**
  * The text of a configuration file.
  *
- * @throws ConfigError when it is missing, larger than 1 MiB or no UTF-8 text
+ * @throws ConfigError if the file is missing, larger than 1 MiB or not UTF-8 text
  */
 export function readConfigFile(file: string): string {
   const fail = (message: string) => new ConfigError([fileProblem(displayPath(file), message)]);
@@ -108,7 +107,7 @@ export function readConfigFile(file: string): string {
   }
 }
 
-/** A path as the operator would type it: relative to where the command runs when it lies below. */
+/** A path as the operator would type it: relative to the current directory if it is below. */
 export function displayPath(file: string): string {
   const below = relative(process.cwd(), resolve(file));
   return below === "" || below.startsWith("..") ? file : below;

@@ -14,16 +14,16 @@ export interface Certificate {
   cert: string;
   /** The private key in PEM. */
   key: string;
-  /** Of the certificate, as browsers and `openssl x509 -fingerprint -sha256` show it. */
+  /** The certificate's fingerprint, as browsers and `openssl x509 -fingerprint -sha256` show it. */
   fingerprint: string;
-  /** Milliseconds since 1970. */
+  /** The certificate's end, in milliseconds since the epoch. */
   expires: number;
 }
 
-/** Of a file with a certificate and its chain. */
+/** The limit of a file with a certificate and its chain. */
 export const MAX_CERTIFICATE_KIB = 256;
 
-/** Why a certificate cannot be served. The message never quotes the key. */
+/** Why a certificate is unusable. The message never quotes the key. */
 export class CertificateProblem extends Error {
   readonly part: "cert" | "key";
 
@@ -36,32 +36,34 @@ export class CertificateProblem extends Error {
 
 /**
  * Checks that a certificate and a key belong together and are valid now.
- * @param now milliseconds since 1970
+ * @param now milliseconds since the epoch
  * @throws CertificateProblem
  */
 export function checkCertificate(cert: string, key: string, now: number): Certificate {
-  const parsed = attempt("cert", "is no certificate in PEM", () => new X509Certificate(cert));
-  const privateKey = attempt("key", "is no private key in PEM, or is locked by a passphrase", () =>
-    createPrivateKey(key),
-  );
+  const parsed = attempt("cert", "is not a certificate in PEM", () => new X509Certificate(cert));
+  const privateKey = attempt("key", "is not a private key in PEM, or has a passphrase", () => createPrivateKey(key));
   if (!parsed.checkPrivateKey(privateKey))
-    throw new CertificateProblem("key", "is not the key of the certificate: put the key there that it was issued for");
+    throw new CertificateProblem(
+      "key",
+      "is not the key of the certificate: use the key for which the certificate was issued",
+    );
   const [begins, expires] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
-  if (expires <= now) throw new CertificateProblem("cert", `expired on ${parsed.validTo}: put a renewed one there`);
+  if (expires <= now)
+    throw new CertificateProblem("cert", `expired on ${parsed.validTo}: replace it by a renewed certificate`);
   if (begins > now) throw new CertificateProblem("cert", `is not valid before ${parsed.validFrom}`);
   attempt("cert", "is refused by TLS", () => createSecureContext({ cert, key }));
   return { cert, key, fingerprint: parsed.fingerprint256, expires };
 }
 
-/** The absolute path of the tenant file's certificate; undefined when it names none. */
+/** The absolute path of the tenant file's certificate; undefined if it names none. */
 export function certificateFile({ server, source }: Pick<TenantConfig, "server" | "source">): string | undefined {
   return server.tls && resolve(source.directory, server.tls.cert);
 }
 
 /**
- * The certificate of `server.tls`, read afresh; undefined when the tenant file names none.
- * @param now milliseconds since 1970
- * @throws ConfigError at the line of what is missing, unreadable, expired or does not match
+ * Reads the certificate of `server.tls` again; undefined if the tenant file names none.
+ * @param now milliseconds since the epoch
+ * @throws ConfigError at the line of a certificate or key that is missing, unreadable, expired or mismatched
  */
 export function readCertificate(config: TenantConfig, environment: Environment, now: number): Certificate | undefined {
   const { server, source } = config;
@@ -86,7 +88,7 @@ function attempt<Result>(part: "cert" | "key", message: string, work: () => Resu
   try {
     return work();
   } catch (cause) {
-    // OpenSSL's message may quote the key's bytes in a later version; its code never does.
+    // A later version of OpenSSL might quote the key's bytes in its message; its code never does.
     const code = isErrno(cause) && cause.code !== undefined ? ` (${cause.code})` : "";
     throw new CertificateProblem(part, `${message}${code}`, cause);
   }

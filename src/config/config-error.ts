@@ -1,6 +1,6 @@
 import { Fault } from "../domain/fault.ts";
 
-/** Where a value is in a document: property names and list indexes from the root. */
+/** The place of a value in a document: property names and list indexes from the root. */
 export type Path = readonly (string | number)[];
 
 /** Line and column, both counted from 1. */
@@ -31,45 +31,45 @@ export const DIAGNOSTIC_CODES = [
 ] as const;
 export type DiagnosticCode = (typeof DIAGNOSTIC_CODES)[number];
 
-/** Something wrong at a place of a document, before it has a line and a column. */
+/** A mistake at a place of a document, before its line and column are known. */
 export interface Finding {
   path: Path;
   message: string;
-  /** Points at the key instead of the value, such as for an unknown key. */
+  /** Points at the key instead of the value, for example for an unknown key. */
   atKey?: boolean;
-  /** `INVALID_VALUE` unless given. */
+  /** `INVALID_VALUE` by default. */
   code?: DiagnosticCode | undefined;
-  /** The text that was probably meant, in place of what stands there. */
+  /** The text that the writer probably meant. */
   meant?: string | undefined;
-  /** `error` unless given. */
+  /** `error` by default. */
   severity?: Problem["severity"] | undefined;
 }
 
-/** From where to where something stands, the end excluded. */
+/** The start and end of a text, the end excluded. */
 export interface Extent extends Position {
   endLine: number;
   endColumn: number;
 }
 
-/** One thing that is wrong in a file, as data for programs too. Neither message nor frame ever holds a secret. */
+/** One mistake in a file, as data for programs too. Neither message nor frame ever contains a secret. */
 export interface Problem extends Extent {
-  /** As the operator would type it. */
+  /** The file as the operator would type it. */
   file: string;
-  /** Dotted, such as `keys.admin[0].name`; empty for the document itself. */
+  /** The dotted path, such as `keys.admin[0].name`; empty for the whole document. */
   path: string;
   code: DiagnosticCode;
   severity: "error" | "warning";
   message: string;
-  /** What may stand from the position to the end instead; null where that is not known. */
+  /** The text that can replace the extent; null if unknown. */
   fix: string | null;
-  /** The lines around it with a caret; empty when there is no text to show. */
+  /** The surrounding lines with a caret; empty if there is no text to show. */
   frame: string;
 }
 
-/** More would scroll the first one away; `problems` has them all. */
+/** More would scroll the first problem away; `problems` has them all. */
 const MAX_SHOWN = 50;
 
-/** A file that cannot be used. The message is the whole text for a person, `problems` the same for a program. */
+/** An unusable file. The message is the whole text for people; `problems` is the same for programs. */
 export class ConfigError extends Fault {
   readonly problems: readonly Problem[];
 
@@ -81,7 +81,7 @@ export class ConfigError extends Fault {
   }
 }
 
-/** By file and place, each once: several files may extend one base. */
+/** Sorted by file and place, without repeats: several files may extend one base. */
 export function inOrder(problems: readonly Problem[]): Problem[] {
   const distinct = new Map(problems.map((each) => [JSON.stringify(each), each]));
   return [...distinct.values()].toSorted(
@@ -89,7 +89,7 @@ export function inOrder(problems: readonly Problem[]): Problem[] {
   );
 }
 
-/** A problem of a file as a whole: it is missing, too large, no text. */
+/** A problem of a whole file, such as a missing or too large file. */
 export function fileProblem(file: string, message: string, code: DiagnosticCode = "INVALID_VALUE"): Problem {
   const position = { line: 1, column: 1, endLine: 1, endColumn: 1 };
   return { file, ...position, path: "", code, severity: "error", message, fix: null, frame: "" };
@@ -103,7 +103,7 @@ export function formatPath(path: Path): string {
   }, "");
 }
 
-/** Of more problems of a kind in a file, such as variables that are not set, each takes one line and none a frame. */
+/** If a file has more problems of one kind, such as unset variables, each gets one line without a frame. */
 const MAX_FRAMED = 2;
 
 /** In the order of their places; a problem with a frame has an empty line before and behind it. */
@@ -123,12 +123,12 @@ function describeProblem(problem: Problem): string {
   return problem.frame === "" ? headlineOf(problem) : `${headlineOf(problem)}\n${problem.frame}`;
 }
 
-/** A problem in one line: its place, its path and what it is. */
+/** A problem in one line: its place, path and message. */
 export function headlineOf({ file, line, column, path, message }: Problem): string {
   return [`${file}:${line}:${column}`, path, message].filter((part) => part !== "").join("  ");
 }
 
-/** Undefined for a tenant file with problems, which `validate` reports. */
+/** The result of `read`; undefined for a tenant file with problems, which `validate` reports. */
 export function unlessUnsound<Value>(read: () => Value): Value | undefined {
   try {
     return read();

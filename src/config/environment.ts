@@ -16,21 +16,21 @@ export function processEnvironment(): Environment {
 /** The type of the process's warnings about secret files. */
 export const SECRET_WARNING = "PmctlSecretFile";
 
-/** `--allow-exec` for child processes and containers: set to 1, secret references may run programs. */
+/** `--allow-exec` for child processes and containers: if set to 1, secret references may run programs. */
 export const ALLOW_EXEC = "PMCTL_ALLOW_EXEC";
 
-/** The beginning of the variables with the address of a tenant's server. */
+/** The prefix of the variables with the addresses of tenants' servers. */
 const URL_PREFIX = "PMCTL_URL_";
 
-/** The variables that `pmctl demo` made up for its tenant, relative to the operator's directory. */
+/** The variables that `pmctl demo` created for its tenant, relative to the operator's directory. */
 export const DEMO_ENVIRONMENT = join(stateDirectory("."), "demo.env");
 
 /**
- * The process's variables over those of `.env` in the operator's directory, when there is one, over those of the demo that
- * this user began there: another user's would choose the secrets of the tenant.
- * A variable that is set for the process wins even when it is empty: that is how a file's value is switched off.
+ * The process's variables, then those of `.env` in the operator's directory, then those of a demo that this user
+ * started there (another user's demo could choose the tenant's secrets). A variable set for the process wins even if it
+ * is empty, which is how an operator disables a file's value.
  *
- * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
+ * @throws Fault CONFIG_INVALID if `.env` exists and is unreadable
  */
 export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
   const [demoFile, ownFile] = [join(directory, DEMO_ENVIRONMENT), join(directory, ".env")];
@@ -40,8 +40,8 @@ export function loadEnvironment(directory: string, own: Environment = processEnv
 }
 
 /**
- * Files of the directory may be a stranger's: they can neither allow programs to run, nor choose the server that the
- * process's keys are sent to.
+ * Files in the directory may come from a stranger. They can neither allow programs to run, nor choose the server that
+ * receives the process's keys.
  */
 function permitted(variables: Environment): Environment {
   const isRefused = (name: string) => name === ALLOW_EXEC || name.startsWith(URL_PREFIX);
@@ -49,12 +49,12 @@ function permitted(variables: Environment): Environment {
   return Object.fromEntries(Object.entries(variables).filter(([name]) => !isRefused(name)));
 }
 
-/** Lets secret references run programs, in this process and in those that it starts: `--allow-exec`. */
+/** Lets secret references run programs in this process and its child processes: `--allow-exec`. */
 export function allowExec(): void {
   process.env[ALLOW_EXEC] = "1";
 }
 
-/** Of each file that was read: parsing the variables of hundreds of tenants anew for each tenant takes longer than a plan. */
+/** Variables of the files read so far: parsing them again for each of hundreds of tenants takes longer than a plan. */
 const parsed = new Map<string, { text: string; variables: Environment }>();
 
 function readDotEnv(file: string): Environment {
@@ -78,21 +78,21 @@ export function isErrno(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "code" in error;
 }
 
-/** `PMCTL_TENANT`, the tenant that a command without `-t` means. */
+/** `PMCTL_TENANT`: the tenant of a command without `-t`. */
 export function defaultTenant(environment = processEnvironment()): string | undefined {
   return environment.PMCTL_TENANT || undefined;
 }
 
 /**
- * The server that a tenant's commands go to unless `--url` names one: `PMCTL_URL_ACME` for `acme`. Each tenant has its
- * own, so that no tenant's key is ever sent to another one's server. Only the process's own variables count: `.env` may
- * come with the files of a stranger's pull request.
+ * The server for a tenant's commands without `--url`: `PMCTL_URL_ACME` for `acme`. Each tenant has its own variable, so
+ * that no tenant's key is sent to another tenant's server. Only the process's own variables count: `.env` may come with
+ * a stranger's pull request.
  */
 export function serverUrl(tenant: string, own: Environment = processEnvironment()): string | undefined {
   return own[serverUrlVariable(tenant)] || undefined;
 }
 
-/** Whether `.env` sets the variable of the tenant's server, which has no effect there. */
+/** Whether `.env` sets the variable of the tenant's server, which has no effect in a file. */
 export function isServerUrlInFile(tenant: string, directory: string): boolean {
   return Boolean(readDotEnv(join(directory, ".env"))[serverUrlVariable(tenant)]);
 }
@@ -101,7 +101,7 @@ export function serverUrlVariable(tenant: string): string {
   return `${URL_PREFIX}${environmentPrefix(tenant)}`;
 }
 
-/** `ACME_READ_KEY`: the key of scope `read`, the only secret of a pipeline that only plans. */
+/** `ACME_READ_KEY`: a key with the scope `read`, the only secret that a planning pipeline needs. */
 export function readKey(tenant: string, environment: Environment): string | undefined {
   return environment[readKeyVariable(tenant)] || undefined;
 }
@@ -110,19 +110,19 @@ export function readKeyVariable(tenant: string): string {
   return `${environmentPrefix(tenant)}_READ_KEY`;
 }
 
-/** The beginning of a tenant's variables: `MY_SHOP` for `my-shop`. */
+/** The prefix of a tenant's variables: `MY_SHOP` for `my-shop`. */
 export function environmentPrefix(tenant: string): string {
   return tenant.toUpperCase().replaceAll("-", "_");
 }
 
-/** The id whose {@link environmentPrefix} this is. */
+/** The tenant id with this {@link environmentPrefix}. */
 export function prefixedTenant(prefix: string): string {
   return prefix.toLowerCase().replaceAll("_", "-");
 }
 
 /**
- * The ids of the tenants that a variable may belong to, by its beginnings. The longest comes first, because `ACME_EU_KEY` is no
- * variable of `acme` where there is an `acme-eu`.
+ * The ids of the tenants that may own a variable, by its prefixes. The longest comes first, because `ACME_EU_KEY` does
+ * not belong to `acme` if a tenant `acme-eu` exists.
  */
 export function possibleOwners(name: string): string[] {
   const ids: string[] = [];
@@ -131,22 +131,22 @@ export function possibleOwners(name: string): string[] {
   return ids;
 }
 
-/** `PMCTL_OUTPUT`, the format of a command without `-o`. */
+/** `PMCTL_OUTPUT`: the format of a command without `-o`. */
 export function usualFormat(environment = processEnvironment()): string | undefined {
   return environment.PMCTL_OUTPUT || undefined;
 }
 
-/** False where Node is told to accept any certificate. */
+/** False if Node is configured to accept any certificate. */
 export function certificatesAreVerified(environment = processEnvironment()): boolean {
   return environment.NODE_TLS_REJECT_UNAUTHORIZED !== "0";
 }
 
-/** `npx ` where npx runs this process: then pmctl is not on the PATH of another terminal. */
+/** `npx ` if npx runs this process: then pmctl is not on the PATH of another terminal. */
 export function commandPrefix(): string {
   return processEnvironment().npm_command === "exec" ? "npx " : "";
 }
 
-/** Whether `NO_COLOR` is set to anything at all, as no-color.org asks. */
+/** Whether `NO_COLOR` is set to any value, as no-color.org defines. */
 export function colorIsOff(environment = processEnvironment()): boolean {
   return Boolean(environment.NO_COLOR);
 }
@@ -162,7 +162,7 @@ export function isCi(environment = processEnvironment()): boolean {
   return Boolean(environment.CI) && environment.CI !== "false";
 }
 
-/** The file whose Markdown GitHub shows on the page of a run (`GITHUB_STEP_SUMMARY`). */
+/** The file whose Markdown GitHub shows on the page of a workflow run (`GITHUB_STEP_SUMMARY`). */
 export function stepSummaryFile(environment = processEnvironment()): string | undefined {
   return environment.GITHUB_STEP_SUMMARY || undefined;
 }

@@ -6,19 +6,19 @@ import type { TenantConfig } from "./tenant-config.ts";
 
 type Addressed = Pick<TenantConfig, "baseUrl" | "server">;
 
-/** The hosts that a tenant's own server answers to; none: to any. */
+/** The hosts that a tenant's own server answers; empty for any. */
 export function servedHosts(config: Addressed): string[] {
   return config.server.hosts.length === 0 ? [] : hostsOf(config);
 }
 
-/** The hosts that requests for a tenant are known by where several tenants share a port. */
+/** The hosts that identify a tenant's requests if several tenants share a port. */
 export function hostsOf(config: Addressed): string[] {
   return [...new Set(ownHosts(config).map(({ host }) => host))];
 }
 
 /**
- * A host that commands ask a server under which does not answer to every one; undefined where any will do.
- * @param served the hosts that it answers to; none: to any
+ * A host for commands to use with a server that answers only some hosts; undefined if any host works.
+ * @param served the hosts that the server answers; empty for any
  */
 export function commandHost(config: Addressed, served = servedHosts(config)): string | undefined {
   const { adminHosts } = config.server;
@@ -28,7 +28,7 @@ export function commandHost(config: Addressed, served = servedHosts(config)): st
   return name.includes(":") && !name.startsWith("[") ? `[${name}]` : name;
 }
 
-/** Hosts of one tenant that an earlier one of these has too: a request under such a name would have two tenants to go to. */
+/** Hosts of a tenant that an earlier tenant also has: requests for such a host would be ambiguous. */
 export function repeatedHosts(configs: readonly (Addressed & Pick<TenantConfig, "tenant" | "source">)[]): Problem[] {
   const tenants = new Map<string, string>();
   return configs.flatMap((config) => {
@@ -42,7 +42,7 @@ export function repeatedHosts(configs: readonly (Addressed & Pick<TenantConfig, 
   });
 }
 
-/** The stated hosts, and that of the tenant's address unless it names whichever machine one asks on. */
+/** The stated hosts, and the host of the tenant's address unless that means the local machine. */
 function ownHosts({ baseUrl, server }: Addressed): { host: string; path: Finding["path"] }[] {
   const { hostname } = new URL(baseUrl);
   return [
@@ -52,8 +52,8 @@ function ownHosts({ baseUrl, server }: Addressed): { host: string; path: Finding
 }
 
 /**
- * Whether a host is this machine, as a URL or a socket states it: `localhost`, or an address of the loopback or of an
- * interface here. Other names are resolved elsewhere, and may resolve to another address the next time.
+ * Whether a host in a URL or a socket is this machine: `localhost`, or an address of the loopback or of an interface of
+ * this machine. Other names are resolved elsewhere, and may resolve to another address next time.
  */
 export function isThisMachine(host: string): boolean {
   if (host === "localhost") return true;

@@ -21,11 +21,11 @@ export interface InitOptions {
   template: "minimal" | "full";
   /** The CI service to write a workflow for. */
   ci?: CiService | undefined;
-  /** Where traders will find the tenant; unless given, a reserved example name. */
+  /** The tenant's address for traders; a reserved example name by default. */
   baseUrl?: string | undefined;
-  /** Where to serve it; the file's defaults unless given. */
+  /** The ports to serve on; the file's defaults by default. */
   ports?: Ports | undefined;
-  /** Makes text that cannot be guessed, fit for a header and for `.env`. */
+  /** Makes unguessable text for a header or `.env`. */
   makeSecret?: () => string;
 }
 
@@ -35,28 +35,28 @@ export interface Ports {
   opsPort: number;
 }
 
-/** One file of a new tenant. A file that exists is kept; `lines` are appended where it lacks them. */
+/** One file of a new tenant. An existing file is kept; missing `lines` are appended to it. */
 export interface InitFile {
-  /** Relative to the operator's directory. */
+  /** The path relative to the operator's directory. */
   path: string;
-  /** The whole of a new file. */
+  /** The contents of a new file. */
   content: string;
   mode: number;
-  /** For files that tenants share: each line, and whether a text has it already. */
+  /** For files that tenants share: each line, and whether a text already contains it. */
   lines?: { text: string; isIn: (content: string) => boolean }[];
 }
 
 export interface InitResult {
   created: string[];
-  /** Existed already, and got the lines that this tenant needs. */
+  /** Existing files that got the missing lines of this tenant. */
   extended: string[];
   kept: string[];
 }
 
-/** What secrets of the Standard Webhooks scheme begin with. */
+/** The prefix of secrets for Standard Webhooks. */
 const WEBHOOK_PREFIX = "whsec_";
 
-/** The variables of `.env` and what their values begin with, after the tenant's prefix. */
+/** The variables of `.env` without the tenant's prefix, and the beginnings of their values. */
 const VARIABLES: Readonly<Record<string, string>> = {
   ADMIN_KEY: "sk_",
   PUBLIC_KEY: "pk_",
@@ -66,7 +66,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   AUDIT_KEY: "",
 };
 
-/** Fresh values for the variables that a tenant's file of `pmctl init` refers to; `pmctl demo` uses them too. */
+/** New values for the variables in a tenant file of `pmctl init`; `pmctl demo` uses them too. */
 export function freshSecrets(tenant: string, makeSecret = randomSecret): Record<string, string> {
   const prefix = environmentPrefix(tenant);
   return Object.fromEntries(
@@ -77,25 +77,25 @@ export function freshSecrets(tenant: string, makeSecret = randomSecret): Record<
   );
 }
 
-/** A value for a secret of the tenant file that is replaced. */
+/** A new value for a rotated secret of the tenant file. */
 export function freshSecret(type: "webhook" | "audit"): string {
   return type === "webhook" ? webhookSecret(randomSecret()) : randomSecret();
 }
 
-/** A secret as the libraries of Standard Webhooks take it: base64 follows the prefix. @param secret base64url */
+/** A secret in the form for libraries of Standard Webhooks: the prefix and base64. @param secret base64url */
 function webhookSecret(secret: string): string {
   return `${WEBHOOK_PREFIX}${Buffer.from(secret, "base64url").toString("base64")}`;
 }
 
-/** 256 bits, which is what keys and HS256 secrets need. */
+/** 256 bits, as keys and HS256 secrets need. */
 export function randomSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
 /**
- * The files of a new tenant; touches nothing.
+ * The files of a new tenant, without writing them.
  *
- * @throws Fault USAGE for an id or a base URL that no tenant may have
+ * @throws Fault USAGE for an invalid tenant id or base URL
  */
 export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSecret }: InitOptions): InitFile[] {
   const problem = problemOfTenant(tenant) ?? (baseUrl === undefined ? undefined : problemOfBaseUrl(baseUrl));
@@ -133,7 +133,7 @@ function tenantFile({ tenant, template, baseUrl }: Pick<InitOptions, "tenant" | 
   );
 }
 
-/** The lines of a `policy` section that states fields with their defaults. */
+/** The lines of a `policy` section with the defaults of its fields. */
 function policyLines(isStated: (row: FieldRow) => boolean = () => true): string {
   let open = "";
   return POLICY_FIELDS.filter((field) => isStated(rowOf(field)))
@@ -153,8 +153,8 @@ function policyLines(isStated: (row: FieldRow) => boolean = () => true): string 
 const DEFAULT_PORTS: Ports = { port: 8080, opsPort: 9464 };
 
 /**
- * The first pair of ports that no other tenant of the directory has, so that all of them can be served at once. A tenant
- * file with problems is skipped: `validate` reports them.
+ * The first pair of ports that no other tenant of the directory uses, so that all can be served at once. A tenant file
+ * with problems is skipped, because `validate` reports them.
  */
 export function freePorts(directory: string, tenant: string): Ports {
   const { tenants } = openWorkspace(directory);
@@ -169,7 +169,7 @@ export function freePorts(directory: string, tenant: string): Ports {
   return { port, opsPort };
 }
 
-/** Default ports are not written; a template that shows every value has them already. */
+/** Default ports are not written; a template with every value already has them. */
 function withPorts(content: string, { port, opsPort }: Ports = DEFAULT_PORTS): string {
   if (port === DEFAULT_PORTS.port) return content;
   const stated = `port: ${port}, opsPort: ${opsPort}`;
@@ -179,14 +179,14 @@ function withPorts(content: string, { port, opsPort }: Ports = DEFAULT_PORTS): s
     .replace(`opsPort: ${DEFAULT_PORTS.opsPort}`, `opsPort: ${opsPort}`);
 }
 
-/** A workflow file as it stands, and as it would be written now. */
+/** An existing workflow file, and its contents if it were written now. */
 export interface StandingWorkflow {
   path: string;
   before: string;
   after: string;
 }
 
-/** The workflow files of a directory that are there, of one service or of both. */
+/** The existing workflow files of a directory, for one CI service or both. */
 export function standingWorkflows(directory: string, tenant: string, ci: CiService | undefined): StandingWorkflow[] {
   const services = ci === undefined ? CI_SERVICES : [ci];
   return services
@@ -197,14 +197,14 @@ export function standingWorkflows(directory: string, tenant: string, ci: CiServi
     });
 }
 
-/** GitHub takes a file per tenant, GitLab one file for all. */
+/** GitHub uses a file per tenant, GitLab one file for all. */
 function workflow(tenant: string, ci: CiService): InitFile[] {
   if (ci === "none") return [];
   const path = ci === "github" ? `.github/workflows/pmctl-${tenant}.yml` : ".gitlab-ci.yml";
   return [plain(path, fillTemplate(`ci-${ci}.yaml`, tenant))];
 }
 
-/** Why a text cannot be a tenant's address; undefined when it can. */
+/** Why a text cannot be a tenant's address; undefined if it can. */
 export function problemOfBaseUrl(baseUrl: string): string | undefined {
   const url = BaseUrl.safeParse(baseUrl);
   return url.success ? undefined : `The base URL ${url.error.issues[0]?.message}`;
@@ -215,7 +215,7 @@ export function placeholderUrl(tenant: string): string {
   return `https://predict.${tenant}.example`;
 }
 
-/** Writes what is missing, and reports what it did. A second run finds everything in place and changes nothing. */
+/** Writes missing files, and reports what it did. A second run finds everything in place and changes nothing. */
 export function writeInit(directory: string, files: readonly InitFile[]): InitResult {
   const result: InitResult = { created: [], extended: [], kept: [] };
   for (const file of files) result[writeFile(directory, file)].push(file.path);
@@ -226,7 +226,7 @@ function writeFile(directory: string, { path, content, mode, lines = [] }: InitF
   const target = join(directory, path);
   try {
     mkdirSync(dirname(target), { recursive: true });
-    // "wx" fails when the file exists, so not even a file that appears this moment is overwritten.
+    // "wx" fails if the file exists, so even a file created at this moment is not overwritten.
     writeFileSync(target, content, { flag: "wx", mode });
     return "created";
   } catch (cause) {

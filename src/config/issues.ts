@@ -9,10 +9,10 @@ import type { SchemaGuide } from "./schema/schema-guide.ts";
 type Issue = z.core.$ZodIssue;
 
 /**
- * A value decoded by a schema, or what is wrong with it as sentences about places.
+ * A value decoded by a schema, or its mistakes as sentences with places.
  *
  * @param at.root the whole document
- * @param at.base where in the document the value stands
+ * @param at.base the place of the value in the document
  */
 export function decode<Schema extends z.ZodType>(
   schema: Schema,
@@ -25,7 +25,7 @@ export function decode<Schema extends z.ZodType>(
   return { findings: withoutRenamed(findings) };
 }
 
-/** Of a misspelled required key only that it is misspelled: once it is mended, it is not missing any more. */
+/** For a misspelled required key, keeps only the misspelling: correcting it also supplies the missing key. */
 function withoutRenamed(findings: readonly Finding[]): Finding[] {
   const mended = findings.flatMap(({ code, path, meant }) => {
     if (code !== "UNKNOWN_KEY" || meant === undefined) return [];
@@ -35,7 +35,7 @@ function withoutRenamed(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ code, path }) => code !== "REQUIRED" || !mended.includes(formatPath(path)));
 }
 
-/** What is wrong at the place of an issue, with the value where it may be shown. */
+/** The mistakes of an issue, with the value if it may be shown. */
 function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide): Finding[] {
   const path = [...base, ...issue.path.map((step) => (typeof step === "symbol" ? String(step) : step))];
   const value = valueAt(root, path);
@@ -46,7 +46,7 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
       if (known.includes(key)) return { ...at, message: misplacedKey(key, path, value, guide) };
       const near = nearest(key, known);
       const message = unknownKey(known, near, guide.mayShowKey(path, key));
-      // In place of this key, one that stands beside it would be stated twice.
+      // If the mapping already contains the suggested key, replacing this key would repeat it.
       return { ...at, message, meant: near !== undefined && Object.hasOwn(Object(value), near) ? undefined : near };
     });
   }
@@ -56,12 +56,12 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
     if (branch) return onePerPlace(branch).flatMap((inner) => findingsOf(inner, path, root, guide));
   }
   const code = codeOf(issue, value);
-  // A sentence about a country holds its code.
+  // The sentence about a country contains its code.
   const message = code === "UNKNOWN_COUNTRY" ? issue.message : `${issue.message}${got(path, value, guide)}`;
   return [{ path, message, code, meant: meantBy(issue, value) }];
 }
 
-/** The kind of mistake that an issue is; a check of our own may name it in its `params`. */
+/** The kind of mistake of an issue; our own checks may name it in their `params`. */
 function codeOf(issue: Issue, value: unknown): DiagnosticCode {
   if (isMissing(issue, value)) return "REQUIRED";
   switch (issue.code) {
@@ -89,44 +89,44 @@ function meantBy(issue: Issue, value: unknown): string | undefined {
 }
 
 /**
- * The branch of a union that the writer probably meant: for a mapping the one that knows most of its keys and then has
- * the fewest issues, for a scalar the first that accepts its type. Undefined where the union's own sentence says more.
+ * The branch of a union that the writer probably meant. For a mapping: the branch with the fewest unknown keys, then with the
+ * fewest issues. For a scalar: the first branch that accepts its type. Undefined if the union's own sentence is clearer.
  */
 function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown): readonly Issue[] | undefined {
   const fitting = branches.filter(
     (issues) => !issues.some(({ code, path }) => code === "invalid_type" && path.length === 0),
   );
   if (typeof value !== "object" || value === null) return fitting.find((issues) => issues[0]?.code !== "invalid_value");
-  // A branch of one literal, such as `embedded`, has a single issue with every mapping.
+  // A branch with one literal, such as `embedded`, has a single issue for every mapping.
   const mappings = fitting.filter(
     (issues) => !issues.some(({ code, path }) => code === "invalid_value" && path.length === 0),
   );
   return mappings.toSorted((a, b) => strangers(a) - strangers(b) || a.length - b.length)[0];
 }
 
-/** How many keys a branch does not know. */
+/** The number of keys that a branch does not know. */
 function strangers(issues: readonly Issue[]): number {
   return issues.reduce((sum, issue) => sum + (issue.code === "unrecognized_keys" ? issue.keys.length : 0), 0);
 }
 
-/** A key that some mapping at this place may have, but not one with the keys beside it, or with their values. */
+/** The message for a key that is possible at this place, but not with the other keys or their values. */
 function misplacedKey(key: string, path: Path, value: unknown, guide: SchemaGuide): string {
   const clashes = Object.entries(value ?? {}).flatMap(([name, other]) => {
     const kind = name === key ? undefined : guide.clash(path, key, [name, other]);
     const shown = kind === "value" && guide.mayShowValue([...path, name], other) ? `${name}: ${other}` : name;
     return kind === undefined ? [] : [{ kind, shown }];
   });
-  // The value that decides what a mapping is, such as an algorithm, says more than what else goes with it.
+  // The deciding value of a mapping, such as its algorithm, explains more than its other keys.
   const decisive = clashes.filter(({ kind }) => kind === "value");
   const rivals = decisive.length > 0 ? decisive : clashes;
   const kinds = isAnchorPlace(path) ? "; a target is one of file, exec, url" : "";
-  if (rivals.length === 0) return `is not possible here${kinds}`;
+  if (rivals.length === 0) return `is not allowed here${kinds}`;
   return `does not go with ${rivals.map(({ shown }) => shown).join(" and ")}${kinds}`;
 }
 
-/** The sentence follows the path of the key, or of the mapping where the key may not be shown. */
+/** The sentence follows the path of the key, or of its mapping if the key may not be shown. */
 function unknownKey(known: readonly string[], meant: string | undefined, isShown: boolean): string {
-  const unknown = isShown ? "unknown key" : "holds an unknown key";
+  const unknown = isShown ? "unknown key" : "contains an unknown key";
   if (meant !== undefined) return `${unknown}; did you mean "${meant}"?`;
   return known.length > 0 ? `${unknown}; known here: ${known.join(", ")}` : unknown;
 }

@@ -9,23 +9,23 @@ import { guideTo } from "./schema/schema-guide.ts";
 import { openWorkspace, tenantPath } from "./workspace.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 
-/** The operator's file, as messages name it. */
+/** The name of the operator's file in messages. */
 export const OPERATOR_FILE = "pmctl.yaml";
 
-/** What a tenant's file may refer to beyond its own folder and its own variables, and where its secrets may be sent. */
+/** What a tenant's file may refer to beyond its own folder and variables, and where its secrets may be sent. */
 export interface SecretBounds {
-  /** Whether there is a tenant of this id: in the directory, or in the operator's file. */
+  /** Whether a tenant with this id exists, in the directory or in the operator's file. */
   isTenant(id: string): boolean;
-  /** Names of variables; `*` at the end of one stands for the rest. */
+  /** Names of variables; a final `*` matches any rest. */
   env: readonly string[];
-  /** Folders, absolute. */
+  /** Absolute folders. */
   roots: readonly string[];
   /** The hosts that a secret may be sent to, by `env NAME`, `file PATH` or `sops PATH`. */
   destinations: readonly (readonly [secret: string, hosts: readonly string[]])[];
 }
 
 /**
- * What the operator grants to a tenant: nothing where there is no `pmctl.yaml` beside `tenants/`.
+ * The operator's grants to a tenant; empty without a `pmctl.yaml` beside `tenants/`.
  *
  * @param tenantDirectory the tenant's folder, absolute
  * @throws ConfigError with every problem of `pmctl.yaml`
@@ -45,14 +45,14 @@ export function secretBounds(tenantDirectory: string, tenant: string): SecretBou
   };
 }
 
-/** What the operator says of the programs that tenant files run; without `pmctl.yaml` nothing. */
+/** The operator's settings for programs in tenant files; empty without `pmctl.yaml`. */
 export function operatorPrograms(directory: string): OperatorFile["programs"] {
   return readOperatorFile(directory)?.grants.programs ?? { env: [] };
 }
 
 /**
- * Warnings about grants of `pmctl.yaml` to tenants that the directory does not have. The name may be misspelt or the
- * tenant removed, so this is no error.
+ * Warnings about grants in `pmctl.yaml` to tenants that the directory lacks. The name may be misspelt or the tenant
+ * removed, so this is not an error.
  */
 export function strayGrants(directory: string): string[] {
   const found = readOperatorFile(directory);
@@ -72,10 +72,10 @@ interface Granted {
   yaml: YamlSource;
 }
 
-/** The last one: a command on hundreds of tenants asks for each of them, and their grants make a long file. */
+/** The last file parsed: a command on hundreds of tenants reads their grants from one long file. */
 let parsed: { text: string; file: string; granted: Granted } | undefined;
 
-/** Undefined where there is no file. @throws ConfigError with every problem, each at its place */
+/** Undefined without a file. @throws ConfigError with every problem at its place */
 function readOperatorFile(directory: string): Granted | undefined {
   const path = join(directory, OPERATOR_FILE);
   if (!existsSync(path)) return undefined;
@@ -88,7 +88,7 @@ function parseOperatorFile(text: string, file: string): Granted {
   const guide = guideTo("operator");
   const yaml = new YamlSource(text, file, guide);
   if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
-  if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds at least version: 1")]);
+  if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it needs at least version: 1")]);
   const { data, findings } = decode(OperatorFileSchema, yaml.value, { guide });
   if (findings) throw new ConfigError(yaml.problems(findings));
   return { grants: data, yaml };

@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 /** The package is two folders up from `src/config` and from `dist/config`. */
 const ROOT = new URL("../../", import.meta.url);
 
-/** Which pmctl this is. */
+/** The version of this pmctl. */
 export interface PackageVersion {
   version: string;
-  /** The commit that it was built from, twelve hexadecimal digits; `unknown` for a build outside a Git checkout. */
+  /** The commit of the build, twelve hexadecimal digits; `unknown` for a build outside a Git checkout. */
   commit: string;
 }
 
-/** Reads what `package.json` and the build say. */
+/** Reads the version from `package.json` and the commit from the build. */
 export function packageVersion(): PackageVersion {
   const { version } = JSON.parse(readFileSync(new URL("package.json", ROOT), "utf8")) as { version: string };
   return { version, commit: builtFrom() };
@@ -25,7 +25,7 @@ function builtFrom(): string {
   try {
     return readFileSync(new URL("dist/commit", ROOT), "utf8");
   } catch {
-    // Sources that were never built.
+    // The sources were never built.
     return "unknown";
   }
 }

@@ -23,20 +23,20 @@ import type { TenantConfig } from "./tenant-config.ts";
 
 /** A tenant's secrets with their values, for serving and applying. Never log them. */
 export type TenantSecrets = ReturnType<typeof secretsOf>;
-/** An API key with its value. `from` holds CIDR ranges, none for anywhere; `expires` is in milliseconds since 1970. */
+/** An API key with its value. `from` lists CIDR ranges, empty for anywhere; `expires` is in milliseconds since the epoch. */
 export type ResolvedKey = ReturnType<typeof keysOf>[number];
-/** An API key whose value this machine may lack. */
+/** An API key whose value may be missing on this machine. */
 export type KeyAtHand = Omit<ResolvedKey, "value"> & { value: string | undefined };
-/** How user tokens are verified. A key set's `url` is to be fetched; its `file` is absolute. */
+/** How user tokens are verified. A key set's `url` is downloaded; its `file` is an absolute path. */
 export type ResolvedJwt = TenantSecrets["jwt"];
-/** Where anchors are kept: `file` is absolute; of the secrets of a `url` the current one comes first. */
+/** Where anchors are stored. `file` is an absolute path; the current secret of a `url` comes first. */
 export type ResolvedAnchorTarget = TenantSecrets["anchors"][number];
 
 /**
  * Resolves every reference of a tenant.
  *
- * @param directory with the other tenants' secrets, which a command on many tenants shares
- * @throws ConfigError with all that are missing, malformed or used twice, each at its place
+ * @param directory the other tenants' secrets, which a command on many tenants shares
+ * @throws ConfigError with all missing, malformed or repeated secrets, each at its place
  */
 export function resolveTenant(
   config: TenantConfig,
@@ -50,10 +50,10 @@ export function resolveTenant(
 }
 
 /**
- * Resolves the connection string of the database's owner, which a server does not need and its machine need not hold.
- * Undefined where the login that serves is the owner.
+ * Resolves the connection string of the database's owner, which a server and its machine do not need. Undefined if the
+ * serving login is the owner.
  *
- * @throws ConfigError when it is missing
+ * @throws ConfigError if it is missing
  */
 export function resolveOwnerUrl(config: TenantConfig, environment: Environment): string | undefined {
   const { database, source } = config;
@@ -67,7 +67,7 @@ export function resolveOwnerUrl(config: TenantConfig, environment: Environment):
 /**
  * Resolves only a tenant's API keys: an apply over HTTP needs no other secret, and its machine may lack them.
  *
- * @throws ConfigError with all that are missing or cannot be used
+ * @throws ConfigError with all missing or unusable keys
  */
 export function resolveTenantKeys(
   config: TenantConfig,
@@ -81,10 +81,10 @@ export function resolveTenantKeys(
 }
 
 /**
- * Like {@link resolveTenantKeys}, but the value of a key that this machine lacks is undefined: a job that only plans
- * holds just the key that it reads with.
+ * Like {@link resolveTenantKeys}, but the value of a key missing on this machine is undefined: a planning job has only
+ * its own key.
  *
- * @throws ConfigError with all values that are malformed or used twice
+ * @throws ConfigError with all malformed or repeated values
  */
 export function tenantKeysAtHand(
   config: TenantConfig,
@@ -98,19 +98,19 @@ export function tenantKeysAtHand(
 }
 
 /**
- * Checks the secrets of a tenant that are known without running a program, also against those of other tenants.
+ * Checks a tenant's secrets that are known without running a program, including against the secrets of other tenants.
  *
  * @param directory as for {@link resolveTenant}
- * @throws ConfigError with all that are malformed or used twice
+ * @throws ConfigError with all malformed or repeated secrets
  */
 export function checkSecretsAtHand(config: TenantConfig, environment: Environment, directory?: DirectorySecrets): void {
   new SecretReader(config, environment, directory).refuse({ missing: false });
 }
 
 /**
- * Resolves what sources are asked with, and what requests to `resolution_url` are signed with.
+ * Resolves the secrets for requests to sources, and for signing requests to `resolution_url`.
  *
- * @throws ConfigError with all that are missing or cannot be used
+ * @throws ConfigError with all missing or unusable secrets
  */
 export function resolveOracleSecrets(config: TenantConfig, environment: Environment): OracleSecrets {
   const reader = new SecretReader(config, environment);
@@ -119,7 +119,7 @@ export function resolveOracleSecrets(config: TenantConfig, environment: Environm
   return secrets;
 }
 
-/** Reads the secrets behind a tenant's references, each once, and collects findings about those that it cannot read. */
+/** Reads the secrets behind a tenant's references, each once, and collects findings about unreadable ones. */
 class SecretReader {
   readonly findings: Finding[] = [];
   readonly environment: Environment;
@@ -135,7 +135,7 @@ class SecretReader {
     this.#paths = new Map(secretPlaces(config).map(({ reference, path }) => [reference, path]));
   }
 
-  /** The value, or an empty text where there is none. */
+  /** The value, or an empty text if there is none. */
   secret(reference: SecretReference): string {
     const known = this.#values.get(reference);
     if (known) return known.value;
@@ -156,7 +156,7 @@ class SecretReader {
     return references.map((reference) => this.secret(reference));
   }
 
-  /** The connection string of a database, or an empty text where there is none that can be used. */
+  /** The connection string of a database, or an empty text if it is unusable. */
   databaseUrl(stated: StatedDatabaseUrl, path: Finding["path"]): string {
     const read = (reference: SecretReference) => this.secret(reference) || undefined;
     const { directory, roots } = this.#config.source;
@@ -166,8 +166,8 @@ class SecretReader {
   }
 
   /**
-   * @param missing whether a secret that could not be read is a problem
-   * @throws ConfigError with what is wrong with the secrets that were read, and with others known without a program
+   * @param missing whether an unreadable secret is a problem
+   * @throws ConfigError with the problems of the secrets read, and of others known without a program
    */
   refuse({ missing }: { missing: boolean }): void {
     const read = [...this.#values.values()];
@@ -191,15 +191,15 @@ function secretsOf(config: TenantConfig, reader: SecretReader) {
     auditKey: reader.secret(audit.key),
     /** Keys that sealed earlier entries. */
     previousAuditKeys: reader.list(audit.previous),
-    /** Where anchors of the log are kept, in the file's order. */
+    /** The targets of anchors, in the file's order. */
     anchors: statedTargets(audit).map((target) => anchorTarget(target, source.directory, reader)),
     /** The connection string of the login that serves; undefined for the embedded database. */
     databaseUrl: database === "embedded" ? undefined : reader.databaseUrl(database.url, ["database", "url"]),
     webhooks: {
-      /** What the generic webhooks of each endpoint are verified with. */
+      /** The secrets that verify each endpoint's generic webhooks. */
       inbound: { kyc: endpoint("kyc"), payments: endpoint("payments"), oracle: endpoint("oracle") },
       stripe: reader.list(stripe),
-      /** The identity provider that signs in its own way; undefined for none. */
+      /** The identity provider with its own signatures; undefined for none. */
       kyc: kyc?.provider && { provider: kyc.provider, secrets: reader.list(kyc.secrets ?? []) },
       /** Signing secrets by the webhook's name, the current one first. */
       outbound: byName(webhooks.outbound.map(({ name, ...stated }) => [name, signingSecrets(stated, reader)])),
@@ -210,14 +210,14 @@ function secretsOf(config: TenantConfig, reader: SecretReader) {
 
 export type OracleSecrets = ReturnType<typeof oracleSecretsOf>;
 
-/** The secrets of a tenant's oracle, each as `read` gives it. */
+/** The secrets of a tenant's oracle, each converted by `read`. */
 export function oracleSecretsOf(config: TenantConfig, read: (reference: SecretReference) => string) {
   return {
-    /** Sign requests to `resolution_url`: those of `oracle`, else the shared ones of inbound webhooks. */
+    /** Secrets that sign requests to `resolution_url`: those of `oracle`, or else the shared inbound secrets. */
     resolutionSecrets: resolutionSecretsOf(config).map(({ reference }) => read(reference)),
     /** Request headers by source name. */
     sourceHeaders: ofSources(config.oracle, "headers", read),
-    /** Parameters of addresses by source name. */
+    /** Query parameters by source name. */
     sourceQueries: ofSources(config.oracle, "query", read),
   };
 }
@@ -253,7 +253,7 @@ function anchorTarget({ target, path }: StatedTarget, directory: string, reader:
   return { kind: "exec" as const, argv: target.exec, directory, environment: programEnvironment(directory) };
 }
 
-/** The secrets that something is signed with, the current one first. */
+/** The signing secrets, the current one first. */
 function signingSecrets(
   { secret, previousSecrets }: { secret: SecretReference; previousSecrets: readonly SecretReference[] },
   reader: SecretReader,
@@ -278,7 +278,7 @@ function byName<Value>(entries: [name: string, value: Value][]): Record<string, 
   return Object.fromEntries(entries);
 }
 
-/** The files that a tenant's anchors are kept in, absolute. */
+/** The absolute paths of the files that store a tenant's anchors. */
 export function anchorFilesOf({ audit, source }: TenantConfig): string[] {
   return statedTargets(audit).flatMap(({ target }) =>
     "file" in target ? [resolve(source.directory, target.file)] : [],

@@ -13,10 +13,10 @@ import type { TenantFile } from "./schema/schema.ts";
 import { databaseAddressesAreSound } from "./secrets/database-url.ts";
 import { marketFilesStayBelow } from "./tenant-files/market-walk.ts";
 
-/** The sections of a file that the schema accepts. Rules skip a missing section, which has a problem of its own. */
+/** The sections of a file that the schema accepts. Rules skip a missing section, which has its own problem. */
 export type Draft = Partial<TenantFile>;
 
-/** Checks that the schema of one value cannot make. The name of each says what must hold. */
+/** Checks that involve more than one value. Each name states the requirement. */
 export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   keyNamesAreUnique,
   webhookNamesAreUnique,
@@ -54,7 +54,7 @@ function ruleNamesAreUnique({ rules = [] }: Draft): Finding[] {
   return repeated(rules.map(({ name }, index) => ({ name, path: ["rules", index, "name"] })));
 }
 
-/** A provider never signs with the shared secrets; `genericSecrets` are for generic webhooks beside a provider's. */
+/** A provider never signs with the shared secrets; `genericSecrets` are for generic webhooks in addition to a provider's. */
 function providersHaveSecrets({ webhooks }: Draft): Finding[] {
   const { provider, secrets, genericSecrets } = webhooks?.inbound.kyc ?? {};
   const path = ["webhooks", "inbound", "kyc"];
@@ -64,7 +64,7 @@ function providersHaveSecrets({ webhooks }: Draft): Finding[] {
   return [
     {
       path: [...path, "genericSecrets"],
-      message: "is only for use beside a provider: write secrets instead",
+      message: "can only be used together with provider: write secrets instead",
       atKey: true,
     },
   ];
@@ -75,7 +75,7 @@ function portsDiffer({ server }: Draft): Finding[] {
   return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})`, code: "CONFLICT" }];
 }
 
-/** Under another name every admin operation would be refused as one of an unknown host. */
+/** Under any other name, all admin operations would be refused because the host is unknown. */
 function adminHostsAreServed({ baseUrl, server }: Draft): Finding[] {
   if (!server || baseUrl === undefined) return [];
   const served = new HostNames(servedHosts({ baseUrl, server }));
@@ -118,7 +118,7 @@ function sourcesAreComplete({ oracle }: Draft): Finding[] {
     if (simulated || push)
       return stated.map(([field]) => ({
         path: [...path, field],
-        message: `has no effect beside ${simulated ? "simulated" : "push"}: remove it`,
+        message: `has no effect together with ${simulated ? "simulated" : "push"}: remove it`,
         atKey: true,
       }));
     if (Object.hasOwn(PRESETS, name)) return [];
@@ -165,7 +165,7 @@ function feedsNameKnownSources({ oracle }: Draft): Finding[] {
       return [
         {
           path: [...path, "sources", index, "use"],
-          message: `there is no source of this name; ${hint}`,
+          message: `there is no source with this name; ${hint}`,
           code: "NOT_ONE_OF",
           meant,
         },
@@ -174,7 +174,7 @@ function feedsNameKnownSources({ oracle }: Draft): Finding[] {
   );
 }
 
-/** A feed of the built-in venue states only what it changes; other venues have no built-in feeds. */
+/** A feed of the built-in venue states only its changes; other venues have no built-in feeds. */
 function feedsHaveSources({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   return feeds(oracle)
@@ -182,7 +182,7 @@ function feedsHaveSources({ oracle }: Draft): Finding[] {
     .map(({ path }) => ({ path: [...path, "sources"], message: "is required", code: "REQUIRED" }));
 }
 
-/** Sources of one upstream count once, and so does a source that is named twice. */
+/** Sources with the same upstream count once, as does a repeated source. */
 function quorumsCanBeReached({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) => {
@@ -203,13 +203,13 @@ function repeated(entries: readonly { name: string; path: Path }[]): Finding[] {
   const seen = new Set<string>();
   return entries.flatMap(({ name, path }) => {
     if (seen.has(name))
-      return [{ path, message: `must be unique: ${JSON.stringify(name)} is taken above`, code: "CONFLICT" }];
+      return [{ path, message: `must be unique: ${JSON.stringify(name)} is already used above`, code: "CONFLICT" }];
     seen.add(name);
     return [];
   });
 }
 
-/** Text in the tenant's colours, laid over the built-in ones, stands out from its ground in both schemes. */
+/** Text in the tenant's colours, on top of the built-in ones, must be readable in both schemes. */
 export function themeIsReadable({ embed }: Partial<TenantFile>): Finding[] {
   const stated = embed?.theme.colors ?? {};
   return faintPairs(mergeColors(BUILT_IN.colors, stated)).map((pair) => {
@@ -219,7 +219,7 @@ export function themeIsReadable({ embed }: Partial<TenantFile>): Finding[] {
   });
 }
 
-/** The names of the sides can be seen, and neither is a word of the other side. */
+/** The names of the sides must be visible, and no word may mean the other side. */
 export function sidesAreNamed({ embed }: Partial<TenantFile>): Finding[] {
   return sideWordFaults(embed?.theme.words ?? {}).map(({ side, tag, reason }) => ({
     path: ["embed", "theme", "words", side, ...(tag === undefined ? [] : [tag])],

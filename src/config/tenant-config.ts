@@ -2,21 +2,21 @@ import type { TenantFile } from "./schema/schema.ts";
 import type { LayeredSource } from "./yaml/layers.ts";
 
 /**
- * A tenant's configuration: the file decoded, defaults filled in. Amounts (`...Usd`) are dollars as in the file, time
- * spans are milliseconds, percentages are ratios, timestamps are milliseconds since 1970. `policy` holds only what the
- * file states.
+ * A tenant's configuration: the decoded file with defaults. Amounts (`...Usd`) are dollars as in the file, time spans
+ * are milliseconds, percentages are ratios, timestamps are milliseconds since the epoch. `policy` contains only stated
+ * fields.
  */
 export interface TenantConfig extends TenantFile {
   name: string;
   source: LayeredSource;
 }
 
-/** The most connections that one server has to the database; undefined leaves it at the usual number, as with the embedded one. */
+/** The most database connections of one server; undefined for the usual number, as with the embedded database. */
 export function connectionsOf({ database }: Pick<TenantConfig, "database">): number | undefined {
   return database === "embedded" ? undefined : database.connections;
 }
 
-/** How many standbys every acknowledged change has to be on; the embedded database has none. */
+/** The number of standbys that must have every acknowledged change; the embedded database has none. */
 export function requiredStandbys({ database }: Pick<TenantConfig, "database">): number {
   return database === "embedded" ? 0 : database.require.synchronousStandbys;
 }

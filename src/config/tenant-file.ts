@@ -23,7 +23,7 @@ export interface Tenant {
 }
 
 /**
- * Reads `tenants/<id>/tenant.yaml` and its market files; the files of its messages are checked.
+ * Reads `tenants/<id>/tenant.yaml` and its market files, and checks its message files.
  *
  * @throws ConfigError with every problem of all files
  */
@@ -46,7 +46,7 @@ export function loadTenant(file: string): Tenant {
   return { config, markets };
 }
 
-/** The keys of a tenant's feeds; a custom oracle has names of its own. */
+/** The keys of a tenant's feeds; undefined with a custom oracle, which has names of its own. */
 export function feedsThatSettle({ oracle, policy }: Pick<Draft, "oracle" | "policy">): string[] | undefined {
   return oracle && !policy?.resolution_url ? [...feedCatalogue(oracle.venues).keys()] : undefined;
 }
@@ -63,7 +63,7 @@ export function loadTenantFile(file: string): TenantConfig {
 /**
  * Like {@link loadTenantFile} for a text that is already read.
  *
- * @param file the text's path; its folder has the name of the tenant that the text must name
+ * @param file the text's path; the text must name the same tenant as its folder
  */
 export function parseTenantFile(text: string, file: string): TenantConfig {
   const { config, problems } = checkTenantFile(text, file);
@@ -72,9 +72,9 @@ export function parseTenantFile(text: string, file: string): TenantConfig {
 }
 
 /**
- * The labels of a tenant file, whatever is wrong with its other sections.
+ * The labels of a tenant file, regardless of problems in its other sections.
  *
- * @throws ConfigError with every problem of a file whose labels cannot be read
+ * @throws ConfigError with every problem of a file with unreadable labels
  */
 export function readLabels(file: string): Labels {
   const { draft, problems } = checkTenantFile(readConfigFile(file), file);
@@ -85,13 +85,13 @@ export function readLabels(file: string): Labels {
 interface CheckedTenant {
   /** Undefined where there are problems. */
   config?: TenantConfig;
-  /** The sections that the schema accepts, also where others have problems. */
+  /** The sections that the schema accepts, even if others have problems. */
   draft: Draft;
   problems: readonly Problem[];
   source: LayeredSource;
 }
 
-/** Everything that can be said about a tenant file. */
+/** All findings about a tenant file. */
 function checkTenantFile(text: string, file: string): CheckedTenant {
   const guide = guideTo("tenant");
   const directory = resolve(dirname(file));
@@ -110,7 +110,7 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
   const draft: Draft = data ?? soundSections(source.value);
   const misplaced = tenantIsItsFolder(draft, tenant);
   findings.push(
-    // The file's secrets are checked only for the tenant that it really belongs to.
+    // The secrets are checked only if the file belongs to the folder's tenant.
     ...(misplaced.length > 0 ? misplaced : secretsStayInBounds(draft, { directory, tenant, bounds })),
     ...RULES.flatMap((rule) => rule(draft)),
     ...anchorFilesAreTheirOwn(draft, file, source),
@@ -120,7 +120,7 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
   return { config, draft, problems: [], source };
 }
 
-/** Pages, programs and curl of a sandbox come from one address. */
+/** A sandbox's pages, programs and curl share one address. */
 const SANDBOX_PER_MINUTE = 600;
 
 function rateLimitOf(
@@ -131,7 +131,7 @@ function rateLimitOf(
   return sandbox && own === undefined ? { ...rateLimit, perMinute: SANDBOX_PER_MINUTE } : rateLimit;
 }
 
-/** The sections that pass on their own, so that one bad value does not hide what the rules find elsewhere. */
+/** The sections that are valid on their own, so that one bad value does not hide the findings of rules elsewhere. */
 function soundSections(value: unknown): Draft {
   if (typeof value !== "object" || value === null) return {};
   const sections = Object.entries<z.ZodType>(TenantFileSchema.shape).flatMap(([name, schema]) => {
@@ -141,7 +141,7 @@ function soundSections(value: unknown): Draft {
   return Object.fromEntries(sections) as Draft;
 }
 
-/** Without this, a copied folder whose file still names the old tenant would write into the old tenant's database. */
+/** Without this check, a copied folder whose file still names the old tenant would write to the old tenant's database. */
 function tenantIsItsFolder({ tenant }: Draft, folder: string): Finding[] {
   if (tenant === undefined || tenant === folder) return [];
   return [

@@ -1,24 +1,24 @@
-/** A pattern that cannot be used; the message says why. */
+/** An unusable pattern; the message says why. */
 export class Unusable extends Error {}
 
-/** In a pattern together with everything that its braces expand to. */
+/** The limit for a pattern including everything that its braces expand to. */
 const MOST_CHARACTERS = 1000;
 
-/** A step that stands for any number of items. */
+/** A step that matches any number of items. */
 const STAR = Symbol("star");
 type Step<Item> = typeof STAR | ((item: Item) => boolean);
 
-/** Whether a text has wildcards at all, or is the name of one file. */
+/** Whether a text has wildcards; otherwise it is the name of one file. */
 export function isWild(pattern: string): boolean {
   return /[*?[{]|[!+@]\(/.test(pattern);
 }
 
 /**
- * What tells whether a relative path fits a pattern: `*` and `?` within a name, `**` for folders, `[a-z]`, `[!a-z]` and
- * `{a,b}`. Names that begin with a dot are matched only by a dot. The time is at most proportional to the length of the
- * pattern times that of the path: a pattern may come with a stranger's pull request.
+ * A function that tells whether a relative path matches a pattern: `*` and `?` within a name, `**` for folders,
+ * `[a-z]`, `[!a-z]` and `{a,b}`. Names that begin with a dot match only a dot. The time is at most proportional to the
+ * product of both lengths, because a pattern may come with a stranger's pull request.
  *
- * @throws Unusable for a pattern that means something else in a shell, or too many things
+ * @throws Unusable for a pattern that means something else in a shell, or expands to too many patterns
  */
 export function matcher(pattern: string): (path: string) => boolean {
   if (/[!?+*@]\(/.test(pattern)) throw new Unusable("has parentheses: only *, **, ?, [a-z] and {a,b} are wildcards");
@@ -29,14 +29,14 @@ export function matcher(pattern: string): (path: string) => boolean {
   };
 }
 
-/** `{a,b}` written out, the innermost braces first. */
+/** Expands `{a,b}`, the innermost braces first. */
 function alternatives(pattern: string): string[] {
   const done: string[] = [];
   const open = [pattern];
   let characters = 0;
   for (let text = open.pop(); text !== undefined; text = open.pop()) {
     characters += text.length;
-    if (characters > MOST_CHARACTERS) throw new Unusable("stands for too many patterns: state the files one by one");
+    if (characters > MOST_CHARACTERS) throw new Unusable("expands to too many patterns: list the files one by one");
     const end = text.indexOf("}");
     const start = text.lastIndexOf("{", end === -1 ? undefined : end);
     if (start === -1 && end === -1) {
@@ -53,7 +53,7 @@ function alternatives(pattern: string): string[] {
 function partStep(part: string): Step<string> {
   if (part === "**") return STAR;
   const steps = characterSteps(part);
-  // A shorter name cannot fit, and is refused without a search.
+  // A shorter name cannot match, and needs no search.
   const least = steps.filter((step) => step !== STAR).length;
   return (name) => {
     if (name.startsWith(".") && !part.startsWith(".")) return false;
@@ -67,7 +67,7 @@ function characterSteps(part: string): Step<string>[] {
   const characters = [...part];
   for (let index = 0; index < characters.length; index++) {
     const character = characters[index];
-    // A class holds at least one character, so a bracket right after its beginning belongs to it.
+    // A class has at least one character, so a bracket right after its beginning belongs to it.
     const inner = characters[index + 1] === "!" || characters[index + 1] === "^" ? index + 2 : index + 1;
     const end = character === "[" ? characters.indexOf("]", inner + 1) : -1;
     if (end !== -1) {
@@ -95,10 +95,10 @@ function classOf(characters: readonly string[]): (character: string) => boolean 
 }
 
 /**
- * Whether steps fit items from the first to the last. Only the last star is tried again with more items: what an earlier
- * star could take, the last one can take as well.
+ * Whether steps match items from the first to the last. Only the last star is retried with more items: anything that an
+ * earlier star could match, the last one can match as well.
  *
- * @param mayPass what a star may stand for
+ * @param mayPass what a star may match
  */
 function fits<Item>(steps: readonly Step<Item>[], items: readonly Item[], mayPass = (_: Item) => true): boolean {
   let step = 0;

@@ -20,11 +20,11 @@ export interface Workspace {
 }
 
 /**
- * Looks for tenants in a directory; finding none is no error until one is needed. A running demo is its tenant where there
- * is no other.
+ * Looks for tenants in a directory; finding none is not an error until one is needed. If there is no other tenant, a
+ * running demo is the tenant.
  *
- * @throws Fault CONFIG_INVALID when the folder of a tenant has a name that no tenant may have: it may come with a
- * stranger's pull request, and a script that passes it on would read `--allow-exec` as an option
+ * @throws Fault CONFIG_INVALID if a tenant's folder has an invalid name: it may come with a
+ * stranger's pull request, and a script that passes the name on would use `--allow-exec` as an option
  */
 export function openWorkspace(directory: string = operatorDirectory()): Workspace {
   const root = resolve(directory);
@@ -35,13 +35,13 @@ export function openWorkspace(directory: string = operatorDirectory()): Workspac
   return { directory: root, tenants: tenants.length === 0 && demoRuns(root) ? [DEMO_TENANT] : tenants };
 }
 
-/** Why a text cannot be a tenant's id; undefined when it can. */
+/** Why a text cannot be a tenant's id; undefined if it can. */
 export function problemOfTenant(tenant: string): string | undefined {
   const id = TenantId.safeParse(tenant);
   return id.success ? undefined : `A tenant's id ${id.error.issues[0]?.message} (got ${quoted(tenant)})`;
 }
 
-/** In printable ASCII, because a folder's name may hold anything. */
+/** Quotes in printable ASCII, because a folder's name may contain anything. */
 function quoted(name: string): string {
   return JSON.stringify(name).replace(
     /[^\x20-\x7e]/g,
@@ -49,16 +49,16 @@ function quoted(name: string): string {
   );
 }
 
-/** Where a tenant's file stands, or would. That of a running demo may be pmctl's own. */
+/** The path of a tenant's file, whether or not it exists. The file of a running demo may be pmctl's own. */
 export function tenantPath(directory: string, tenant: string): string {
   const own = join(directory, "tenants", tenant, "tenant.yaml");
   return tenant === DEMO_TENANT && !existsSync(own) && demoRuns(directory) ? PACKAGED_DEMO : own;
 }
 
 /**
- * The tenant that a command means: the one it names, else `PMCTL_TENANT`, else the only one there is.
+ * The tenant of a command: the named one, else `PMCTL_TENANT`, else the only tenant.
  *
- * @throws Fault NOT_FOUND when there is no such tenant, USAGE when none is named and the choice is not plain
+ * @throws Fault NOT_FOUND if the tenant does not exist, USAGE if none is named and the choice is ambiguous
  */
 export function pickTenant({ directory, tenants }: Workspace, named?: string, fallback = defaultTenant()): string {
   const wanted = named ?? fallback;

@@ -8,9 +8,9 @@ export type Encoder = (value: unknown) => unknown;
 const encoders = new WeakMap<z.core.$ZodType, Encoder>();
 
 /**
- * The function that encodes by a schema, made at first use. zod compiles schemas for decoding only, so it is given the
- * schema with its codecs turned around.
- * @returns what gives the wire form that zod gives, or `UNFIT`; it throws where a codec's own function throws
+ * The function that encodes by a schema, generated at first use. zod compiles schemas for decoding only, so it compiles
+ * the schema with its codecs reversed.
+ * @returns a function that gives zod's wire form, or `UNFIT`; it throws where a codec's own function throws
  */
 export function compiledEncoder(schema: z.core.$ZodType): Encoder {
   const known = encoders.get(schema);
@@ -27,8 +27,8 @@ export function compiledEncoder(schema: z.core.$ZodType): Encoder {
 const decoders = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * A schema that decodes as the given one does, by a function that is generated at first use. Where that finds a fault, zod
- * itself decodes once more and names it.
+ * A schema that decodes as the given one does, by a function generated at first use. Where that function finds an
+ * error, zod itself decodes again and names the error.
  */
 export function compiledDecoder(schema: z.ZodType): z.ZodType {
   let decoder = decoders.get(schema);
@@ -54,14 +54,14 @@ function turnAround(schema: z.core.$ZodType): z.ZodType {
     case "never":
       return schema as z.ZodType;
   }
-  // A check of anything else sees the decoded value, which is on the other side once it is turned around.
+  // Any other check would see the encoded value once the schema is reversed, and not the decoded one.
   if (def.checks?.length) return encodedByZod(schema);
   switch (def.type) {
     case "optional":
       return z.optional(turnAround(def.innerType));
     case "nullable":
       return z.nullable(turnAround(def.innerType));
-    // When zod encodes, a default stands for nothing.
+    // zod ignores a default when it encodes.
     case "default":
       return turnAround(def.innerType);
     case "union":
@@ -85,7 +85,7 @@ function turnAround(schema: z.core.$ZodType): z.ZodType {
   }
 }
 
-/** A part that cannot be turned around, such as JSON of any depth, whose schema refers to itself. */
+/** Lets zod encode a part that cannot be reversed, such as JSON of any depth, whose schema refers to itself. */
 function encodedByZod(schema: z.core.$ZodType): z.ZodType {
   return z.unknown().transform((value, context) => {
     const encoded = z.safeEncode(schema, value);

@@ -1,8 +1,8 @@
 import { NumberText } from "../domain/json/exact-json.ts";
 
 /**
- * A table in RFC 4180 form. Text that a spreadsheet would run as a formula gets an apostrophe in front: names,
- * references and questions come from users, providers and operators, and another person opens the file.
+ * A table in RFC 4180 form. Text that a spreadsheet would run as a formula gets a leading apostrophe: users, providers
+ * and operators write the names, references and questions, and another person opens the file.
  */
 export function csvOf(columns: readonly string[], rows: readonly Readonly<Record<string, unknown>>[]): string {
   const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];

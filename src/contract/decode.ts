@@ -3,7 +3,7 @@ import { isMapping } from "../domain/json/mapping.ts";
 import { editDistance } from "../domain/nearest.ts";
 import { describeMistake } from "./issue-sentence.ts";
 
-/** The object behind a schema that may leave it out. */
+/** The object schema inside an optional, defaulted or nullable schema. */
 function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === "optional" || def.type === "default" || def.type === "nullable") return objectIn(def.innerType);
@@ -11,8 +11,8 @@ function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {
 }
 
 /**
- * An input without the fields that say `null` where a field may be left out and `null` means nothing: many clients write
- * absent values so. Objects that refuse unknown fields are left as they are, because there nothing may pass unseen.
+ * An input without its `null` fields, where a field is optional and its schema gives `null` no meaning: many clients
+ * send `null` for an absent value. Objects that refuse unknown fields keep their nulls, so that every field is checked.
  */
 export function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
   const object = objectIn(schema);
@@ -26,14 +26,14 @@ export function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
   return kept;
 }
 
-/** Whether a field may be absent and takes no `null` of its own. */
+/** Whether a field may be absent and does not accept `null`. */
 function isForgone(field: z.core.$ZodType): boolean {
   return z.safeParse(field, undefined).success && !z.safeParse(field, null).success;
 }
 
 /**
- * The first field of an input that its schema does not know where it stands, and that is or reads like one that it knows:
- * at another level, in another case, or a letter away. A bound of a trade must not be passed over.
+ * The first unknown field of an input that resembles a field of the schema: the same name at another level, in another
+ * case, or with one letter changed. The caller meant it, such as a bound of a trade, so it must not be ignored.
  */
 export function misplacedField(
   schema: z.core.$ZodType,
@@ -43,7 +43,7 @@ export function misplacedField(
 ): { field: string; meant: string } | undefined {
   const object = objectIn(schema);
   if (!object || !isMapping(value)) return undefined;
-  // Those of its own level are meant before others.
+  // Fields of the same level are tried before all others.
   const known = [...Object.keys(object.shape).map((name) => path + name), ...everywhere];
   for (const [name, given] of Object.entries(value)) {
     const field = object.shape[name];
@@ -64,7 +64,9 @@ function pathsOf(schema: z.core.$ZodType, path = ""): string[] {
   return fields.flatMap(([name, field]) => [path + name, ...pathsOf(field, `${path}${name}.`)]);
 }
 
-/** The sentence about a wrong input. Where a field lacks, it names the one that reads like it: `amountUsd` for `amount`. */
+/**
+ * Describes what is wrong with an input. For a missing field it names a similar unknown one: `amountUsd` for `amount`.
+ */
 export function mistakeIn(schema: z.core.$ZodType, value: unknown, error: z.ZodError): string {
   const said = describeMistake(error);
   const shape = objectIn(schema)?.shape;

@@ -10,9 +10,9 @@ export interface Encoded {
   mismatch: string | undefined;
 }
 
-/** How many issues of one value are described: a list of a thousand bad rows is one fault. */
+/** How many issues of one value are described: a list of a thousand bad rows has one cause. */
 const NAMED_ISSUES = 5;
-/** Deeper than any answer, so that a circular value ends here. */
+/** Deeper than any answer, so that encoding a circular value ends. */
 const MAX_DEPTH = 64;
 
 /**
@@ -24,24 +24,24 @@ export function encode(schema: z.core.$ZodType, value: unknown): Encoded {
     const wire = compiledEncoder(schema)(value);
     if (wire !== UNFIT) return { wire, mismatch: undefined };
   } catch {
-    // What does not fit is described below.
+    // The code below describes what does not fit.
   }
   return interpret(schema, value);
 }
 
-/** The same by zod alone, which names what does not fit. */
+/** Encodes with zod alone, which names what does not fit. */
 export function interpret(schema: z.core.$ZodType, value: unknown): Encoded {
   try {
     const encoded = z.safeEncode(schema, value);
     if (encoded.success) return { wire: encoded.data, mismatch: undefined };
     return { wire: approximate(schema, value), mismatch: describe(encoded.error.issues) };
   } catch (error) {
-    // A codec's own function threw, as that of dates does for a number outside the calendar.
+    // A codec's own function threw, as the one for dates does for a number outside the calendar.
     return { wire: approximate(schema, value), mismatch: error instanceof Error ? error.message : "cannot be encoded" };
   }
 }
 
-/** The fields that an object's schema names, in the order of the schema, of a value in wire form. */
+/** Picks the fields that an object's schema names, in the schema's order, from a value in wire form. */
 export function inOrderOf<Schema extends z.ZodObject>({ shape }: Schema, wire: z.input<Schema>): z.input<Schema> {
   const fields = wire as Readonly<Record<string, unknown>>;
   const ordered = Object.keys(shape).filter((name) => fields[name] !== undefined);
@@ -60,7 +60,7 @@ function describe(issues: readonly z.core.$ZodIssue[]): string {
   return others > 0 ? `${named.join("; ")}; and ${others} more` : named.join("; ");
 }
 
-/** Keeps to the schema's shape, so that a field which the schema does not name never goes out. */
+/** Keeps to the schema's shape, so that a field outside the schema is never sent. */
 function approximate(schema: z.core.$ZodType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   const { def } = (schema as z.core.$ZodTypes)._zod;

@@ -4,8 +4,8 @@ import { decimalFromMicro, MAX_AMOUNT_USD, usdFromMicro } from "../domain/money.
 const MAX_MICRO = BigInt(MAX_AMOUNT_USD) * 1_000_000n;
 
 /**
- * The JSON number of micro-dollars or micro-shares, with each of its six decimals however large the sum. Beyond 2^33 no
- * double holds them; there it is a text that stands for itself in JSON, and calculates as a number.
+ * Micro-dollars or micro-shares as a JSON number with all six decimals, however large the sum. A double cannot hold
+ * them beyond 2^33. There the result is an object that JSON writes as its digits and arithmetic reads as a number.
  */
 export function jsonFromMicro(micro: bigint): number {
   if (micro <= MAX_MICRO && micro >= -MAX_MICRO) return usdFromMicro(micro);

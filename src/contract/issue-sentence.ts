@@ -4,7 +4,7 @@ import { nearest } from "../domain/nearest.ts";
 type Issue = z.core.$ZodIssue;
 type RawIssue = z.core.$ZodRawIssue;
 
-/** Callers choose the names of fields, and their length. */
+/** Callers choose the names of fields and their length. */
 const MAX_SHOWN = 200;
 
 /** What the types of a schema are called. */
@@ -20,19 +20,19 @@ const NAMES: Readonly<Record<string, string>> = {
   tuple: "a list",
 };
 
-/** What a YAML file calls the types that it does not call as JSON does. */
+/** The types that a YAML file names otherwise than JSON does. */
 const YAML_NAMES = { null: "nothing", object: "a mapping (key: value)", record: "a mapping (key: value)" };
 
 /**
- * The sentence about a value of a JSON document whose schema has none of its own, as the rest of "amount ...". One kind of
- * mistake has one wording, whichever schema found it.
+ * The sentence about a wrong value in a JSON document, to follow the field's name ("amount ..."), for schemas without a
+ * message of their own. The same mistake has the same wording in every schema.
  */
 export const jsonSentence = sentencesWith(NAMES);
 
 /** As {@link jsonSentence}, for values of YAML files. */
 export const yamlSentence = sentencesWith({ ...NAMES, ...YAML_NAMES });
 
-/** One issue for each place of a document: of several bounds the narrowest, which says most; else the first. */
+/** Keeps one issue for each place of a document: the narrowest of several bounds, else the first issue. */
 export function onePerPlace(issues: readonly Issue[]): Issue[] {
   const kept = new Map<string, Issue>();
   for (const issue of issues) {
@@ -56,7 +56,7 @@ export function describeMistake({ issues }: { issues: readonly Issue[] }): strin
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-/** Whether the issue is that nothing at all stands where a value must. */
+/** Whether a required value is missing. */
 export function isMissing(issue: Issue | RawIssue, value: unknown): boolean {
   return value === undefined && ["invalid_type", "invalid_value", "invalid_union"].includes(issue.code);
 }
@@ -96,7 +96,7 @@ function memberOf(input: unknown, name: string): unknown {
   return typeof input === "object" && input !== null ? Object.entries(input).find(([key]) => key === name)?.[1] : input;
 }
 
-/** What the branches of a union take, by what each says of the value itself. */
+/** What the branches of a union accept, read from each branch's issue about the value itself. */
 function alternatives(branches: readonly (readonly Issue[])[], names: Readonly<Record<string, string>>): string {
   const own = branches.map((issues) => issues.find(({ path }) => path.length === 0));
   const taken = own.flatMap((issue) => {

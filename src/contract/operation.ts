@@ -16,8 +16,8 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 /**
- * The scope that an admin key needs for an operation: `read` for each that only reads, `config:read` for those of them that
- * plans are made from, and one scope for each that changes something. Operations for other callers need none.
+ * The scope that an admin key needs for an operation. `read` covers reads, `config:read` the reads that plans are made
+ * from, and each group of changes has a scope of its own. Operations for other callers need none.
  */
 type Access =
   | { auth: "admin"; method: "GET"; scope: "read" | "config:read" }
@@ -26,7 +26,7 @@ type Access =
       auth: Exclude<Auth, "admin">;
       method: "GET" | "POST" | "PUT" | "DELETE";
       scope?: never;
-      /** The scope that an admin key needs to call this on behalf of a user. */
+      /** The scope that an admin key needs to call the operation on behalf of a user. */
       onBehalf?: OperationScope;
     };
 
@@ -36,7 +36,7 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   summary: string;
   input: Input;
   output: Output;
-  /** The refusals beyond those that its access and method imply, in the order in which they are checked. */
+  /** The errors beyond those that follow from access and method, in the order of their checks. */
   refusals: readonly FaultCode[];
   tag: Tag;
   /** The body is a bare array; the cursor of the next page travels in `Next-Cursor` and `Link`. */
@@ -47,7 +47,7 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   optionalUser?: true;
   /** `?format=csv` returns the page as a table. */
   csv?: true;
-  /** With `Accept: application/x-ndjson` it answers all that its filters select, a line of JSON each. */
+  /** With `Accept: application/x-ndjson`, returns every item that its filters select, one line of JSON each. */
   lines?: true;
   /** Answers with an `ETag`; a change honours `If-Match`. */
   tagged?: true;
@@ -55,24 +55,23 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   temporary?: true;
   /** Its answers count as trades in the metrics. */
   trades?: true;
-  /** A field that is or reads like one of its own at another place is refused: the caller relies on it, as on a bound of a price. */
+  /** An unknown field that resembles a known one is refused: the caller relies on it, as on a bound of a price. */
   bounded?: true;
-  /** Tells how the service is: while `ok` is false, the same body comes with status 503. */
+  /** Reports health: while `ok` is false, the same body comes with status 503. */
   health?: true;
-  /** `Audit-Verified-At` or `Ledger-Verified-At` says when what it answers about was last verified from the beginning on. */
+  /** `Audit-Verified-At` or `Ledger-Verified-At` says when its subject was last verified from the first entry. */
   verifies?: "audit" | "ledger";
   /** The fields of a request that changes something are in its query, and it has no body. */
   inQuery?: true;
   /**
-   * Credentials that it may change, besides those that its scope names: a server reads what it remembers of them
-   * afresh.
+   * Credentials that the operation may change beyond those that its scope implies: the server rereads its copy of them.
    */
   changes?: "keys" | "sessions";
-  /** Takes this provider's own events, signed in the provider's own way. */
+  /** Accepts this provider's own events, signed with the provider's own scheme. */
   provider?: "stripe";
-  /** Takes a larger body than the usual 64 KiB. */
+  /** Accepts a body larger than the usual 64 KiB. */
   bodyLimitBytes?: number;
-  /** Changes something, so it takes an `Idempotency-Key`. */
+  /** Changes something, so it accepts an `Idempotency-Key`. */
   writes?: true;
 }
 
@@ -88,7 +87,7 @@ export const AUDIT_LINES = "application/x-ndjson";
 
 export const NoInput = z.object({});
 
-/** What the row of a read leaves out, unless it has fields or refusals of its own. */
+/** The fields that the row of a read may omit. */
 const USUAL_READ = { input: NoInput, refusals: [] } as const;
 
 type Stated = Omit<Row<z.ZodObject, z.ZodType>, "tag" | "input"> & { input?: z.ZodObject };
@@ -98,7 +97,7 @@ type OtherMethod = { method?: "PUT" | "DELETE" };
 /**
  * Functions that make the rows of a resource. Each row gets the tag and keeps its literal types, so that the `Api` type
  * knows which operations are paged.
- * @param common what all rows of the resource say
+ * @param common the fields that all rows of the resource share
  */
 export function operationsUnder<const Of extends Tag>(tag: Of, common: { extension?: true } = {}) {
   const made = <const Fixed extends object, const Given extends object>(fixed: Fixed, row: Given) =>
@@ -111,7 +110,7 @@ export function operationsUnder<const Of extends Tag>(tag: Of, common: { extensi
     /** A read for operators. */
     operatorRead: <const Given extends StatedRead>(row: Given) =>
       made({ method: "GET", auth: "admin", scope: "read" }, row),
-    /** A read of what plans are made from. */
+    /** A read that plans are made from. */
     configRead: <const Given extends StatedRead>(row: Given) =>
       made({ method: "GET", auth: "admin", scope: "config:read" }, row),
     /** A change that a user makes, or an operator with the scope `onBehalf` for a user. */
@@ -121,7 +120,7 @@ export function operationsUnder<const Of extends Tag>(tag: Of, common: { extensi
       scope: Scope,
       row: Given,
     ) => made({ method: "POST", auth: "admin", scope, writes: true }, row),
-    /** What a provider sends. */
+    /** A webhook that a provider sends. */
     signed: <const Given extends Stated>(row: Given) => made({ method: "POST", auth: "signature" }, row),
   };
 }

@@ -20,7 +20,7 @@ import { userOperations } from "./resources/users.ts";
 import { walletOperations } from "./resources/wallets.ts";
 
 /**
- * The table of all operations, by id. Within a resource a fixed path stands before the `:id` path that matches it too.
+ * The table of all operations, by id. Within a resource, a fixed path precedes the `:id` path that would match it too.
  */
 export const operations = {
   ...healthOperations,
@@ -68,7 +68,7 @@ export type Result<Id extends OperationId> = MaybePaged<Id, Output<Id>>;
 export type WireResult<Id extends OperationId> = MaybePaged<Id, WireOutput<Id>>;
 
 /**
- * One method per operation, with two implementations: within this process, and over HTTP to a running server. Under an
- * idempotency key `fingerprint` names the request instead of its input.
+ * One method per operation. Two implementations exist: within this process, and over HTTP to a running server. Under an
+ * idempotency key, `fingerprint` identifies the request instead of its input.
  */
 export type Api = { [Id in OperationId]: (input: WireInput<Id>, fingerprint?: string) => Promise<WireResult<Id>> };

@@ -7,10 +7,10 @@ import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
 import { jsonFromMicro } from "./exact-number.ts";
 
-/** Something that a reader sees: neither blanks alone nor marks without a width. */
+/** A visible character: neither a blank nor a mark without width. */
 const VISIBLE = /[^\p{Z}\p{Cf}\s]/u;
 
-/** PostgreSQL refuses a NUL and would store half a surrogate pair as another character. */
+/** PostgreSQL refuses NUL characters, and would store another character for half of a surrogate pair. */
 const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();
 
 /** Text of bounded length. */
@@ -19,18 +19,18 @@ export function text(maxLength: number, minLength = 1) {
 }
 
 /**
- * A number of a query or a path: plain digits, where `Number` would also read `1e1`, `0x10` and blanks. Callers within the
- * process give numbers.
+ * A number in a query or path: plain digits only, because `Number` would also read `1e1`, `0x10` and blanks. Callers
+ * within the process pass numbers.
  */
 export function queryNumber<Schema extends z.ZodType>(schema: Schema, digits = /^-?(0|[1-9]\d*)(\.\d+)?$/) {
   const plain = (value: unknown) => (typeof value === "string" && digits.test(value) ? Number(value) : value);
   return z.preprocess(plain, schema);
 }
 
-/** The same for a whole number: `010` and `1.0` are refused. */
+/** A whole number in a query or path: `010` and `1.0` are refused. */
 export const queryInteger = <Schema extends z.ZodType>(schema: Schema) => queryNumber(schema, /^-?(0|[1-9]\d*)$/);
 
-/** One line of text that a terminal, a page and a log all show as it is. */
+/** One line of text that a terminal, a page and a log all show unchanged. */
 export function line(maxLength: number) {
   return z
     .string()
@@ -42,12 +42,12 @@ export function line(maxLength: number) {
     .refine((value) => VISIBLE.test(value), "must not be blank");
 }
 
-/** Names of keys, webhooks and sources: they are in audit entries, so no spaces and no control characters. */
+/** Names of keys, webhooks and sources. Audit entries contain them, so no spaces and no control characters. */
 export const Name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name of letters, digits, dots, - and _ (at most 64)");
 
-/** An address range, or one address. Decoded it always has its prefix length. */
+/** An address range or a single address. The decoded form always has a prefix length. */
 export const Cidr = z.codec(z.string().min(1).max(64), z.string(), {
   decode: (range, context) => {
     const normal = normalRange(range);
@@ -65,8 +65,8 @@ export const Cidr = z.codec(z.string().min(1).max(64), z.string(), {
 const URL_HINT = "must be an https address without credentials";
 
 /**
- * An http(s) address without credentials: neither before an `@` nor as a parameter such as `apikey=`, because such an
- * address is stored and shown in clear text.
+ * An http(s) address without credentials, whether before an `@` or in a parameter such as `apikey=`: the address is
+ * stored and shown in clear text.
  */
 export function httpUrl(maxLength: number) {
   return line(maxLength).regex(
@@ -98,11 +98,11 @@ export const UsdAmount = z
   })
   .meta({ id: "UsdAmount", description: "US dollars, greater than 0, at most six decimals.", examples: [25] });
 
-/** A number in JSON; zod would refuse one that no double holds. */
+/** A number in JSON. zod's own number type would refuse a sum that no double can hold. */
 const sumInJson = (bounds: { minimum?: number }) =>
   z.unknown().meta({ type: "number", ...bounds }) as unknown as z.ZodType<number, number>;
 
-/** A sum of any size, rounded to the micro-dollar: no answer is refused for its digits. */
+/** A sum of any size, rounded to the micro-dollar, so that no answer fails because of its digits. */
 const sumFromJson = (value: number, context: z.core.ParsePayload<number>): bigint => {
   const micro = typeof value === "number" ? microFromUsd(value) : undefined;
   if (micro !== undefined) return micro;
@@ -187,7 +187,7 @@ export const UserId = z
   .refine(isStorable, "must be well-formed text")
   .meta({ id: "UserId", description: "The user's identifier, the `sub` of its JWT.", examples: ["usr_1"] });
 
-/** A key that reads as an id could take over what a command says of another market. */
+/** A key that looks like an id could redirect a command that is meant for another market. */
 export const MarketKey = z.string().regex(/^(?!mkt_)[a-z0-9][a-z0-9._-]{0,63}$/, {
   error: ({ input }) =>
     String(input).startsWith("mkt_")
@@ -200,7 +200,7 @@ const kinds = MARKET_KINDS.map((kind) => `\`${kind}\` (${MARKET_MAKERS[kind].tit
 export const MarketKind = z.enum(MARKET_KINDS).meta({ id: "MarketKind", description: `${kinds.join(" or ")}.` });
 export const MarketStatus = z.enum(["open", "suspended", "closed", "settled"]).meta({ id: "MarketStatus" });
 
-/** Which markets a list takes in. */
+/** The market states that a list includes. */
 export const StatusWords = z
   .string()
   .max(128)
@@ -209,7 +209,7 @@ export const StatusWords = z
     if (message) context.issues.push({ code: "custom", input: context.value, message });
   })
   .meta({
-    description: `Extension: of ${STATUS_WORDS.join(", ")}, with commas between. \`unsettled\` means the first three; \`waiting\` the markets that are closed and left to a person, or held. Beyond \`open\` it needs an admin key. Items get their state.`,
+    description: `Extension: states, separated by commas: ${STATUS_WORDS.join(", ")}. \`unsettled\` means the first three, and \`waiting\` the markets that need a person: closed without an oracle, or held. States other than \`open\` require an admin key. Items then include their state.`,
     examples: ["closed,suspended"],
   });
 
@@ -241,6 +241,6 @@ export const PageCursor = z
   .string()
   .min(1)
   .max(512)
-  .describe("Where the page begins: the cursor that came with the page before it.");
-/** The fields by which a list is asked for a page. */
+  .describe("Where the page begins: the cursor from the previous page.");
+/** The query fields of a paged list. */
 export const paging = { limit: PageLimit.default(50), cursor: PageCursor.optional() };

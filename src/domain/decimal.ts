@@ -8,10 +8,10 @@ export interface Decimal {
 }
 
 const NUMBER = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
-/** Far beyond every price: a broken feed must not make us compute with thousands of digits. */
+/** Far beyond every price: a broken feed must not cause computations with thousands of digits. */
 const LONGEST_EXPONENT = 40;
 
-/** Reads a plain or exponential decimal as JSON and sources write it; undefined for others ("1,234.5", "NaN"). */
+/** Reads a plain or exponential decimal, as JSON and sources write it; undefined for others ("1,234.5", "NaN"). */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = NUMBER.exec(text);
   if (!match) return undefined;
@@ -20,7 +20,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   return scaleByTen({ units, scale: fraction.length }, Number(exponent));
 }
 
-/** Times 10^`power`; undefined where the power is not plausible. */
+/** Times 10^`power`; undefined for an implausible power. */
 export function scaleByTen({ units, scale }: Decimal, power: number): Decimal | undefined {
   if (!Number.isInteger(power) || Math.abs(power) > LONGEST_EXPONENT) return undefined;
   const moved = scale - power;
@@ -44,7 +44,7 @@ export function decimalText(value: Decimal): string {
   return `${units < 0n ? "-" : ""}${digits.slice(0, cut)}${scale === 0 ? "" : `.${digits.slice(cut)}`}`;
 }
 
-/** The decimal that a double is printed as. */
+/** The decimal with which a double is printed. */
 export function decimalFromNumber(value: number): Decimal | undefined {
   return parseDecimal(String(value));
 }
@@ -54,7 +54,7 @@ function aligned(a: Decimal, b: Decimal): [a: bigint, b: bigint, scale: number] 
   return [a.units * 10n ** BigInt(scale - a.scale), b.units * 10n ** BigInt(scale - b.scale), scale];
 }
 
-/** Negative, zero or positive, as `toSorted` expects. */
+/** Negative, zero or positive, as for `toSorted`. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const [left, right] = aligned(a, b);
   return left < right ? -1 : left > right ? 1 : 0;
@@ -77,7 +77,7 @@ export function absoluteDecimal({ units, scale }: Decimal): Decimal {
   return { units: units < 0n ? -units : units, scale };
 }
 
-/** The middle value; of an even number of values the exact mean of the two in the middle. */
+/** The middle value; for an even number of values the exact mean of the middle two. */
 export function medianOf(values: readonly [Decimal, ...Decimal[]]): Decimal {
   const sorted = values.toSorted(compareDecimals);
   const upper = sorted[sorted.length >> 1] ?? values[0];
@@ -88,7 +88,7 @@ export function medianOf(values: readonly [Decimal, ...Decimal[]]): Decimal {
 /** Decimal places of a mean beyond those of its prices. */
 const MEAN_PLACES = 12;
 
-/** The weighted mean, rounded half away from zero; undefined when the weights add up to nothing. */
+/** The weighted mean, rounded half away from zero; undefined if the weights sum to zero. */
 export function weightedMean(parts: readonly { value: Decimal; weight: bigint }[]): Decimal | undefined {
   const weights = parts.reduce((sum, { weight }) => sum + weight, 0n);
   if (weights <= 0n) return undefined;

@@ -6,45 +6,45 @@ export type Survival = "none" | "crash" | "machine";
 
 export interface Standby {
   name: string;
-  /** As PostgreSQL names it, such as `streaming` or `catchup`. */
+  /** PostgreSQL's name for it, such as `streaming` or `catchup`. */
   state: string;
   sync: "sync" | "quorum" | "potential" | "async";
-  /** Bytes of the log that it has not on its disk yet; null before it has told. */
+  /** Bytes of the log that the standby has not yet written to disk; null before its first report. */
   lagBytes: number | null;
 }
 
-/** The settings and the standbys of a database server, as it tells them. Times are ISO 8601. */
+/** A database server's own report of its settings and standbys. Times are ISO 8601. */
 export interface ServerFacts {
   /** Such as 18.4. */
   version: string;
   fsync: boolean;
-  /** Off, a crash of the machine may leave a page half written. */
+  /** If off, a crash of the machine may leave a half-written page. */
   fullPageWrites: boolean;
-  /** Of what is acknowledged: the session's, where that waits for a disk. Never `off`. */
+  /** The level for acknowledged changes: the session's level if that waits for a disk. Never `off`. */
   synchronousCommit: string;
   synchronousStandbyNames: string;
-  /** Null when the role may not see them. */
+  /** Null if the role may not see them. */
   standbys: Standby[] | null;
   walLevel: string;
   archive: { mode: string; lastArchivedAt: string | null; lastFailedAt: string | null; failed: number };
-  /** A program that changes `synchronous_standby_names` by itself. */
+  /** A program that changes `synchronous_standby_names` automatically. */
   manager: "Patroni" | "CloudNativePG" | null;
 }
 
-/** What the facts come to. */
+/** The guarantees that follow from the facts. */
 export interface Promises {
-  /** A commit waits for a standby. */
+  /** Whether a commit waits for a standby. */
   waits: boolean;
-  /** Whether the wait stays when all standbys are lost; null if it cannot be seen. */
+  /** Whether commits keep waiting after all standbys are lost; null if unknown. */
   strict: boolean | null;
-  /** How many standbys each commit waits for and are there, the lesser. */
+  /** The smaller number: the standbys for which each commit waits, or those connected. */
   synchronousStandbys: number;
   survives: Survival;
 }
 
 const WAITING = new Set(["on", "remote_write", "remote_apply"]);
 
-/** Pure. A standby that cannot be seen counts as away. */
+/** Pure. A standby that the role cannot see counts as away. */
 export function promisesOf(facts: Omit<ServerFacts, "version" | "fullPageWrites" | "walLevel" | "archive">): Promises {
   const { fsync, synchronousCommit, synchronousStandbyNames: names, standbys } = facts;
   const waits = names.trim() !== "" && WAITING.has(synchronousCommit);
@@ -59,8 +59,8 @@ export function promisesOf(facts: Omit<ServerFacts, "version" | "fullPageWrites"
 }
 
 /**
- * PostgreSQL itself waits for as long as its setting names standbys. Patroni and CloudNativePG empty the setting with the last
- * standby unless they are told not to, which they keep outside the database; `*` is what Patroni's strict mode leaves there.
+ * PostgreSQL itself waits as long as its setting names standbys. Patroni and CloudNativePG empty the setting with the
+ * last standby unless configured otherwise, which is stored outside the database. Patroni's strict mode leaves `*`.
  */
 function isStrict({
   manager,
@@ -76,26 +76,26 @@ function standbysToWaitFor(names: string): number {
 
 /** What a running server reports about its database. */
 export interface DatabaseState extends Omit<ServerFacts, "manager" | "fullPageWrites">, Promises {
-  /** `host:port` of the primary. */
+  /** The primary's `host:port`. */
   host: string;
-  /** Standbys that the tenant file requires every acknowledged change to be on. */
+  /** The number of standbys that the tenant file requires to have every acknowledged change. */
   required: number;
   lastBackupAt: string | null;
   checkedAt: string;
 }
 
-/** Why changes are refused where so many standbys are required; undefined while they are there. */
+/** Why changes are refused, if fewer standbys than required are connected. */
 export function standbysMissing(
   { synchronousStandbys, standbys }: Pick<DatabaseState, "synchronousStandbys" | "standbys">,
   required: number,
 ): Fault | undefined {
   if (synchronousStandbys >= required) return undefined;
-  const unseen = standbys === null ? "; the database's owner may not see which there are" : "";
-  const text = `Changes are refused: ${counted(required, "synchronous standby")} required, ${synchronousStandbys} there${unseen}`;
+  const unseen = standbys === null ? "; the database's owner may not see them" : "";
+  const text = `Changes are refused: ${counted(required, "synchronous standby")} required, ${synchronousStandbys} connected${unseen}`;
   return new Fault("STANDBY_REQUIRED", text);
 }
 
-/** Whether a commit would wait for a standby that is away. False where the standbys cannot be seen. Pure. */
+/** Whether a commit would wait for a standby that is away. False if the standbys are unknown. Pure. */
 export function waitsInVain({
   waits,
   synchronousStandbys,
@@ -105,37 +105,37 @@ export function waitsInVain({
   return waits && standbys !== null && synchronousStandbys < standbysToWaitFor(synchronousStandbyNames);
 }
 
-/** What operators are told at the start of a server. @param state null while the database is away */
+/** Warnings for operators when a server starts. @param state null while the database is away */
 export function warningsOf(state: Pick<DatabaseState, "survives" | "waits"> | null): string[] {
-  if (state === null) return ["The database does not tell whether there is a synchronous standby"];
+  if (state === null) return ["The database does not report whether it has a synchronous standby"];
   if (state.survives === "machine") return [];
   const standby = state.waits ? "the synchronous standby is away" : "there is no synchronous standby";
   if (state.survives === "crash") return [`An acknowledged change is lost with the database's machine: ${standby}`];
   return [`An acknowledged change may be lost in a crash: fsync is off, and ${standby}`];
 }
 
-/** A standby as one reading of `pg_stat_replication` shows it. */
+/** A standby in one reading of `pg_stat_replication`. */
 export interface StandbyPosition {
-  /** Of the process that sends it the log: a standby that connects again has another one. */
+  /** The process that sends the log to the standby; a standby that reconnects gets another process. */
   pid: number;
-  /** The end of the log on its disk, as PostgreSQL writes positions; null before it has told. */
+  /** The end of the log on the standby's disk, in PostgreSQL's notation; null before its first report. */
   flushed: string | null;
-  /** Bytes of the primary's log beyond that. */
+  /** The further bytes of the primary's log. */
   lagBytes: number | null;
 }
 
-/** Where each standby stands that is behind, and since when (ms of any steady clock), by `pid`. */
+/** The position of each standby that lags, and since when it is there (ms of any steady clock), by `pid`. */
 export type Progress = ReadonlyMap<number, { flushed: string | null; since: number }>;
 
 /**
- * How long a standby that is behind may stay where it is. Shorter pauses of a network or a disk end by themselves; a commit
- * waits through them.
+ * How long a standby that lags may stay at one position. Shorter pauses of a network or disk end by themselves, and
+ * commits wait for them.
  */
 const STALLED_MS = 2500;
 
 /**
- * What a further reading shows. A standby that has the whole log, or more of it than before, counts as there. Only one that
- * stays where it was although there is more keeps its time.
+ * Adds a reading. A standby with the whole log, or with more than before, counts as connected. Only a standby that made
+ * no progress although there is more keeps its time.
  */
 export function followStandbys(known: Progress, seen: readonly StandbyPosition[], nowMs: number): Progress {
   const behind = seen.filter(({ lagBytes }) => lagBytes !== 0);
@@ -148,8 +148,8 @@ export function followStandbys(known: Progress, seen: readonly StandbyPosition[]
 }
 
 /**
- * Whether a standby takes nothing although there is more: it is frozen or cut off, and PostgreSQL counts it as connected until
- * `wal_sender_timeout`. Its last message says less, since by default one comes every 10 s only.
+ * Whether a standby makes no progress although there is more: it is frozen or cut off, and PostgreSQL counts it as
+ * connected until `wal_sender_timeout`. The time of its last message says less, since it comes only every 10 s by default.
  */
 export function isStalled(progress: Progress, { pid }: Pick<StandbyPosition, "pid">, nowMs: number): boolean {
   const behind = progress.get(pid);

@@ -1,12 +1,12 @@
 /**
- * Reads server-sent events from the text of a stream, in pieces of any size: the part of HTML, 9.2.6, that our server
- * uses.
+ * Reads server-sent events from the text of a stream, in pieces of any size. It supports the part of HTML, 9.2.6, that
+ * our server uses.
  */
 export class EventReader<Event extends { event: string; data: unknown }> {
   #pending = "";
-  /** The last event id, after which the next connection continues. Only the last event of a log entry has one. */
+  /** The last event id, after which the next connection resumes. Only the last event of a log entry has an id. */
   lastId: string | undefined;
-  /** How long the server asks to wait before the next connection. */
+  /** The server's requested wait before the next connection. */
   retryMs: number | undefined;
 
   read(piece: string): Event[] {
@@ -15,7 +15,7 @@ export class EventReader<Event extends { event: string; data: unknown }> {
     return blocks.flatMap((block) => this.#event(block));
   }
 
-  /** Drops the unfinished block of a connection that was lost. */
+  /** Drops the unfinished block of a lost connection. */
   reset(): void {
     this.#pending = "";
   }

@@ -1,22 +1,22 @@
-/** What is known of a code, whichever request meets it. */
+/** The facts about a code, which are the same for every request. */
 interface FaultFacts {
-  /** Of the HTTP answer. */
+  /** The HTTP status. */
   status: number;
-  /** Of the command line. */
+  /** The command line's exit code. */
   exit: number;
-  /** What the API's documentation says beside the code. */
+  /** The explanation in the API's documentation. */
   meaning: string;
   /**
-   * The command that most likely helps, ready to be pasted once `<user>` and `<market>` are those of the refused request;
-   * absent where the message has said it, or no command helps.
+   * The command that most likely helps, ready to paste once `<user>` and `<market>` are filled in from the request.
+   * Absent if the message states it or no command helps.
    */
   next?: string;
 }
 
 /**
- * Every refusal pmctl knows; `contract/fault-remedies.ts` says what ends each. The code travels in the `Error-Code` header and decides both the HTTP status
- * and the exit code of the command line; the message is public and must never carry a URL, SQL or a key.
- * Its values are literals, or the widget's bundle would contain the table although the widget reads none of it.
+ * Every error of pmctl; `contract/fault-remedies.ts` has the remedies. The code is sent in the `Error-Code` header and
+ * decides both the HTTP status and the exit code of the command line. The message is public and must never contain a
+ * URL, SQL or a key. The values are literals, or the widget's bundle would contain the unused table.
  */
 const FAULTS = {
   KEY_INVALID: {
@@ -37,7 +37,7 @@ const FAULTS = {
     meaning: "the signature, its time or the tenant is wrong",
     next: "pmctl audit security; pmctl webhook verify --help",
   },
-  FORBIDDEN: { status: 403, exit: 4, meaning: "this needs an admin key" },
+  FORBIDDEN: { status: 403, exit: 4, meaning: "the operation needs an admin key" },
   SCOPE_REQUIRED: {
     status: 403,
     exit: 4,
@@ -69,7 +69,7 @@ const FAULTS = {
   PRECONDITION_FAILED: { status: 400, exit: 7, meaning: "the resource has changed since the version in `If-Match`" },
   NOT_FOUND: { status: 404, exit: 5, meaning: "no resource has this path or id" },
   UNKNOWN_HOST: { status: 404, exit: 5, meaning: "no tenant is served under the request's host" },
-  MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no such market", next: "pmctl market list" },
+  MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no market has this id", next: "pmctl market list" },
   MARKET_KEY_TAKEN: {
     status: 409,
     exit: 7,
@@ -106,7 +106,7 @@ const FAULTS = {
   TREASURY_INSUFFICIENT: {
     status: 400,
     exit: 7,
-    meaning: "the treasury cannot fund it",
+    meaning: "the treasury cannot fund the market",
     next: "pmctl report house",
   },
   PRICE_BOUND: { status: 400, exit: 7, meaning: "the trade would move the price outside 0.001 to 0.999" },
@@ -128,7 +128,7 @@ const FAULTS = {
   DATABASE_UNAVAILABLE: {
     status: 500,
     exit: 9,
-    meaning: "the database cannot be reached; nothing was done",
+    meaning: "the database is unreachable; nothing was done",
     next: "pmctl doctor",
   },
   TOKEN_KEYS_UNAVAILABLE: {
@@ -158,7 +158,7 @@ const FAULTS = {
     status: 400,
     exit: 3,
     meaning:
-      "what was asked needs a decision first, which the text names, or was made on a state that has changed since; nothing was done",
+      "the request needs a decision first, which the message names, or its basis has changed since; nothing was done",
   },
   FROZEN: {
     status: 409,
@@ -171,7 +171,7 @@ const FAULTS = {
   EXPECTATION_NOT_MET: {
     status: 400,
     exit: 7,
-    meaning: "the settlement would pay other sums than the request expects; nothing was done",
+    meaning: "the settlement would pay other amounts than the request expects; nothing was done",
   },
   SETTLEMENT_UNEXPECTED: {
     status: 400,
@@ -207,11 +207,11 @@ export interface FaultOptions {
   cause?: unknown;
   /** Whole seconds after which a retry makes sense; sent as `Retry-After`. */
   retryAfterSec?: number;
-  /** The HTTP status, where it is another one than the code's: 503 where this server lacks something that another may have. */
+  /** The HTTP status if it differs from the code's: 503 if this server lacks something that another server may have. */
   status?: 503;
 }
 
-/** A refusal addressed to the caller. Anything else that is thrown is a bug and is answered as INTERNAL. */
+/** An error addressed to the caller. Any other thrown error is a bug and is answered as INTERNAL. */
 export class Fault extends Error {
   readonly code: FaultCode;
   readonly detail: Record<string, unknown>;
@@ -232,7 +232,7 @@ export class Fault extends Error {
   }
 }
 
-/** States what must hold if our own code is right; a failure is our bug, never the caller's. */
+/** States what must be true if our own code is right. A failure is our bug, never the caller's. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Invariant broken: ${message}`);
 }

@@ -15,16 +15,16 @@ export interface PricePoint {
 export interface PriceLife {
   createdAt: number;
   p0Ppm: number;
-  /** Now, or when the market was settled. */
+  /** The present, or the time of the settlement. */
   endAt: number;
   /** The price at `endAt`. */
   latestPpm: number;
 }
 
-/** A leap year of hours: markets may run for many years, but an answer is bounded. */
+/** The hours of a leap year: markets may run for many years, but answers are bounded. */
 export const MAX_HISTORY_HOURS = 366 * 24;
 
-/** The first full hour that a history of at most `maxHours` up to `endAt` shows. */
+/** The first full hour of a history of at most `maxHours` up to `endAt`. */
 export function historyFrom(createdAt: number, endAt: number, maxHours = MAX_HISTORY_HOURS): number {
   const first = (Math.floor(createdAt / HOUR_MS) + 1) * HOUR_MS;
   const last = (Math.ceil(endAt / HOUR_MS) - 1) * HOUR_MS;
@@ -32,8 +32,8 @@ export function historyFrom(createdAt: number, endAt: number, maxHours = MAX_HIS
 }
 
 /**
- * Until when time alone changes neither which full hours lie in the past nor which lie within the last day. At a full
- * hour itself that is for a millisecond: some begin with it, others after it.
+ * Until when time alone changes neither the set of past full hours nor the set of hours within the last day. At exactly
+ * a full hour this is one millisecond: some changes happen at that hour, others after it.
  */
 export function hoursHoldUntil(now: number): number {
   return now % HOUR_MS === 0 ? now + 1 : Math.ceil(now / HOUR_MS) * HOUR_MS;
@@ -42,7 +42,7 @@ export function hoursHoldUntil(now: number): number {
 /**
  * The opening price, then the price at every full hour, and the latest price last. An hour without trades repeats the
  * previous price.
- * @param hours ascending: the traded hours from `historyFrom` on, and the last one before it
+ * @param hours ascending: the traded hours since `historyFrom`, and the last one before it
  */
 export function hourlyHistory(
   { createdAt, p0Ppm, endAt, latestPpm }: PriceLife,
@@ -53,7 +53,7 @@ export function hourlyHistory(
   let yesPpm = p0Ppm;
   let next = 0;
   for (let t = historyFrom(createdAt, endAt, maxHours); t < endAt; t += HOUR_MS) {
-    // An hour counts once it is over: its price is the one that holds at its end.
+    // An hour counts once it is over: its price is the price at its end.
     for (let hour = hours[next]; hour && hour.hour + HOUR_MS <= t; hour = hours[++next]) yesPpm = hour.yesPpm;
     points.push({ t, yesPpm });
   }

@@ -1,9 +1,9 @@
-/** Shorter words begin too many others by chance. */
+/** Shorter words match too many others by chance. */
 const SHORTEST_BEGINNING = 3;
 
 /**
- * The candidate that a misspelled word most likely means: the nearest by edit distance, at most a third of the word
- * away, else the only one that begins with the word. Case does not count, so `feebps` finds `feeBps`.
+ * The candidate that a misspelled word most likely means: the nearest by edit distance, at most a third of the word's
+ * length away, else the only candidate that begins with the word. Case is ignored, so `feebps` finds `feeBps`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
@@ -40,7 +40,7 @@ export function editDistance(from: string, to: string): number {
   return at(last, to.length);
 }
 
-/** Callers ask for existing indexes only; the fallback satisfies the compiler. */
+/** Callers use existing indexes only; the fallback satisfies the compiler. */
 function at(row: readonly number[], index: number): number {
   return row[index] ?? Number.POSITIVE_INFINITY;
 }

@@ -4,10 +4,10 @@ import { HOUR_MS, UNIT_MS } from "./time/units.ts";
 
 export type Comparator = ">" | ">=" | "<" | "<=" | "between";
 
-/** How the price of an instant is computed from the feed's observations. */
+/** How the price at an instant is computed from the feed's observations. */
 export type PriceRule = { kind: "last" } | { kind: "twap" | "median"; windowMs: number };
 
-/** A reference by which the oracle settles a market. Strikes are plain decimals as text, so that they stay exact. */
+/** A reference by which the oracle settles a market. Strikes are plain decimal texts, so that they stay exact. */
 export interface Reference {
   /** `venue:instrument` in lower case. */
   feed: string;
@@ -16,12 +16,12 @@ export interface Reference {
   strike: string;
   /** The upper bound of `between`, else null. */
   upperStrike: string | null;
-  /** Milliseconds since 1970; null for the closing time. */
+  /** Milliseconds since the epoch; null for the closing time. */
   instant: number | null;
   rule: PriceRule;
 }
 
-/** Why a text does not parse, and at which of its characters, counted from 0. */
+/** Why a text does not parse, and at which character, counted from 0. */
 export interface ReferenceProblem {
   at: number;
   message: string;
@@ -29,9 +29,9 @@ export interface ReferenceProblem {
 
 export type ParsedReference =
   | { kind: "reference"; reference: Reference }
-  /** A feed key alone: the strike is in `meta`. */
+  /** Only a feed key: the strike is in `meta`. */
   | { kind: "key"; feed: string }
-  /** Free text, which does not begin with a feed key: a person settles. */
+  /** Free text, which does not begin with a feed key: a person settles the market. */
   | { kind: "text" }
   | { kind: "problem"; feed: string; problem: ReferenceProblem };
 
@@ -46,7 +46,7 @@ export const LONGEST_WINDOW_MS = HOUR_MS;
 
 /**
  * Reads `<venue>:<instrument> <cmp> <strike>[..<strike>] [@ close|<RFC 3339>] [by last|twap(60s)|median(60s)]`. Feed
- * keys and words may be in any case. Anything that does not begin with a feed key is free text and no mistake.
+ * keys and words may have any case. Text that does not begin with a feed key is free text, and valid.
  */
 export function parseReference(text: string): ParsedReference {
   const scan = new Scanner(text);
@@ -80,7 +80,7 @@ function readCondition(scan: Scanner): Omit<Reference, "feed"> {
     const [moment] = scan.need(INSTANT, "expected close or a time such as 2027-01-31T18:00:00Z");
     if (moment.toLowerCase() !== "close") {
       const parsed = parseTimestamp(moment);
-      if (parsed === undefined) throw new ProblemAt(at, "this is no time with a zone, such as 2027-01-31T18:00:00Z");
+      if (parsed === undefined) throw new ProblemAt(at, "expected a time with a zone, such as 2027-01-31T18:00:00Z");
       instant = parsed;
     }
   }
@@ -112,7 +112,7 @@ class ProblemAt extends Error {
   }
 }
 
-/** Reads a text by sticky expressions; blanks between the parts are skipped. */
+/** Reads a text with sticky expressions; blanks between the parts are skipped. */
 class Scanner {
   readonly #text: string;
   #at = 0;

@@ -1,10 +1,10 @@
 /*
- * Characters that are invisible or change how the text around them is shown: control characters, half surrogate pairs,
- * line separators, marks of direction, the byte order mark. They could make a question look like another one.
+ * Characters that are invisible or change how the surrounding text is shown: control characters, half surrogate pairs,
+ * line separators, direction marks, the byte order mark. They could make a question look like another.
  */
 const UNPLAIN = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]/u;
 
-/** The first character that a line may not hold, by kind, code point and place; undefined when there is none. */
+/** The first character that a line must not contain, by kind, code point and place; undefined if there is none. */
 export function unplainIn(line: string): string | undefined {
   const at = line.search(UNPLAIN);
   if (at === -1) return undefined;
@@ -17,7 +17,7 @@ function kindOf(code: number): string {
   if (code < 0xa0) return "a control character";
   if (code >= 0xd800 && code <= 0xdfff) return "half a surrogate pair";
   if (code === 0xfeff) return "a byte order mark";
-  return code === 0x2028 || code === 0x2029 ? "a separator of lines" : "a mark of direction";
+  return code === 0x2028 || code === 0x2029 ? "a line separator" : "a direction mark";
 }
 
 /** One line without such characters. */
@@ -26,7 +26,7 @@ export const PLAIN_LINE = /^[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]*$/u;
 /** The same for text of several lines: newlines and tabs are legal. */
 export const PLAIN_TEXT = /^(?:[\n\t]|[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff])*$/u;
 
-/** The FNV-1a hash of a text, 32 bits: it spreads texts, and withstands no attack. */
+/** The FNV-1a hash of a text, 32 bits. It spreads texts well, but is not secure. */
 export function spreadHash(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

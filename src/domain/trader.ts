@@ -8,11 +8,11 @@ import { isPassed, type SuitabilityThresholds, suitabilityCapUsd } from "./polic
 export const KYC_STATES = ["unverified", "verified", "rejected", "review"] as const;
 export type KycState = (typeof KYC_STATES)[number];
 
-/** The state by the status that an entry `kyc.updated` states. */
+/** The state for the status in an entry `kyc.updated`. */
 export const KYC_STATE_OF = { passed: "verified", failed: "rejected", review: "review" } as const;
 export type KycStatus = keyof typeof KYC_STATE_OF;
 
-/** How providers say that a check was not passed. */
+/** The providers' words for a failed check. */
 const REFUSALS = new Set(
   "blocked declined decline denied deny fail failed failure fraud not_passed refused reject rejected unsuccessful".split(
     " ",
@@ -20,8 +20,8 @@ const REFUSALS = new Set(
 );
 
 /**
- * What a check's status means, in any case: `passed`, or one of the usual words for a refusal.
- * @returns undefined for any other word: it is never guessed
+ * The meaning of a check's status, in any case: `passed`, or one of the usual words for failure.
+ * @returns undefined for any other word, which is never guessed
  */
 export function kycVerdict(status: string): "passed" | "failed" | undefined {
   const word = status
@@ -31,24 +31,24 @@ export function kycVerdict(status: string): "passed" | "failed" | undefined {
   if (word === "passed") return "passed";
   return REFUSALS.has(word) ? "failed" : undefined;
 }
-/** The state as shown: `restricted` hides the KYC state while the restriction lasts. */
+/** The displayed state: `restricted` hides the KYC state while the restriction lasts. */
 export type TraderState = KycState | "restricted";
 
-/** What decides whether a user may trade. */
+/** The facts that decide whether a user may trade. */
 export interface TraderStanding {
   kyc: KycState;
   restricted: boolean;
-  /** From the KYC event, upper case; null when no event named one. Not always a code of ISO 3166. */
+  /** From the KYC event, upper case; null if no event named one. Not always an ISO 3166 code. */
   jurisdiction: string | null;
   suitabilityScore: number | null;
 }
 
-/** `exposureCapMinor` when a tier has no cap. */
+/** The value of `exposureCapMinor` for a tier without a cap. */
 export const NO_CAP_MINOR = Number.MAX_SAFE_INTEGER;
 
 /**
  * Requires that a user may trade, in the documented order: KYC, restriction, jurisdiction, suitability.
- * @param claimed the jurisdiction of the user's token, used when the KYC event named none.
+ * @param claimed the jurisdiction in the user's token, used if the KYC event named none
  * @throws Fault with a 403 code.
  */
 export function requireEligible(
@@ -79,14 +79,14 @@ export function requireEligible(
 
 function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: Policy["jurisdictions"]): void {
   if (allowed.length === 0 && blocked.length === 0) return;
-  // A code of no country could be any country, so it counts as unknown; the token does not speak for it.
+  // A code of no country could mean any country, so the place is unknown; the token does not replace it.
   const place = jurisdiction === null ? undefined : placeOf(jurisdiction);
   if (place === undefined)
     throw new Fault(
       "JURISDICTION_BLOCKED",
       jurisdiction === null
-        ? "Trading needs a known jurisdiction, and none is on record for this user: the identity check or the user's token must name it"
-        : `Trading needs a known jurisdiction, and ${jurisdiction}, which the identity check or the user's token named, is not a code of ISO 3166`,
+        ? "Trading needs a known jurisdiction, and this user has none: the identity check or the user's token must name it"
+        : `Trading needs a known jurisdiction, and ${jurisdiction}, from the identity check or the user's token, is not an ISO 3166 code`,
       { detail: { field: "policy.jurisdictions", value: jurisdiction ?? "unknown" } },
     );
   const listed = (codes: string[]) => codes.some((code) => covers(placeOf(code) ?? code.toUpperCase(), place));
@@ -97,13 +97,13 @@ function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: 
     });
 }
 
-/** The cap of a score's tier in micro-dollars, as trades are checked; null for none. */
+/** The cap of a score's tier in micro-dollars, for checking trades; null for none. */
 export function suitabilityCapMicro(score: number, thresholds: SuitabilityThresholds): bigint | null {
   const capUsd = suitabilityCapUsd(score, thresholds);
   return capUsd === null ? null : limitFromUsd(capUsd);
 }
 
-/** The lowest of the policy's limit and the suitability cap, in micro-dollars, and the field that states it. */
+/** The lower of the policy's limit and the suitability cap in micro-dollars, and the field that states it. */
 export function exposureCap(trader: TraderStanding, policy: Policy): { capMicro: bigint; field: string } {
   const limit = { capMicro: limitFromUsd(policy.maxUserExposureUsd), field: "policy.maxUserExposureUsd" };
   if (trader.suitabilityScore === null) return limit;
@@ -113,7 +113,7 @@ export function exposureCap(trader: TraderStanding, policy: Policy): { capMicro:
     : limit;
 }
 
-/** The tier's cap in cents, as the interface shows it. */
+/** The tier's cap in cents, for answers. */
 export function capMinor(score: number, thresholds: SuitabilityThresholds): number {
   const capMicro = suitabilityCapMicro(score, thresholds);
   return capMicro === null ? NO_CAP_MINOR : centsFromMicro(capMicro);

@@ -1,4 +1,4 @@
-/** Errors of connections that were never made: what was to be sent on them has not been sent. */
+/** Errors of connections that were never established, so that nothing was sent on them. */
 export const NEVER_SENT: ReadonlySet<string> = new Set([
   ...["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "CONNECT_TIMEOUT", "CONNECTION_ENDED"],
   // The server's own: too many connections, starting up or shutting down.

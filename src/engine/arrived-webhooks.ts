@@ -3,7 +3,7 @@ import { type CommandKind, need } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type InboundWebhook, type Need, webhookKey } from "./rows.ts";
 
-/** A provider's webhook as it arrived, without its outcome. */
+/** A provider's webhook as it arrived, before its outcome is known. */
 export type ArrivedWebhook = Omit<InboundWebhook, "outcome" | "receivedAt" | "seal">;
 
 /** The row that exists once the webhook has been handled. */
@@ -11,7 +11,7 @@ export function needsOfWebhook(webhook: ArrivedWebhook | undefined): Need[] {
   return webhook ? [need("inboundDelivery", webhookKey(webhook.provider, webhook.sha256))] : [];
 }
 
-/** Keeps a webhook that changes nothing else, the same bytes once. */
+/** Stores a webhook that changes nothing else, once for the same bytes. */
 export const keepWebhook: CommandKind<{ webhook: ArrivedWebhook; outcome: "kept" | "no effect" }, undefined> = {
   needs: ({ webhook }) => needsOfWebhook(webhook),
   decide(draft, { webhook, outcome }, now) {
@@ -20,21 +20,20 @@ export const keepWebhook: CommandKind<{ webhook: ArrivedWebhook; outcome: "kept"
 };
 
 /**
- * Keeps the answer to a change that no command makes, such as sending an event again, so that its repeats get it. Before
- * the change is made there is nothing to keep, and the command only looks for an earlier answer.
+ * Stores the answer to a change that no command makes, such as sending an event again, so that repeats get the answer.
+ * Before the change there is no answer to store, and the command only looks for an earlier one.
  */
 export const keepAnswer: CommandKind<{ isMade: boolean }, undefined> = {
   needs: () => [],
   decide(_draft, { isMade }) {
-    if (!isMade) throw new Fault("NOT_FOUND", "Nothing was answered under this key yet");
+    if (!isMade) throw new Fault("NOT_FOUND", "No answer is stored under this key yet");
   },
 };
 
 /**
- * Applies a webhook unless the same bytes were applied before, and keeps it with its outcome. Without a webhook (a
- * command of this process's own) there is nothing to keep.
- * @param apply returns the outcome; when it returns none, the types of the audit entries that it recorded are the
- * outcome
+ * Applies a webhook unless the same bytes were applied before, and stores it with its outcome. Without a webhook (a
+ * command of this process itself) nothing is stored.
+ * @param apply returns the outcome; if it returns none, the outcome is the types of the audit entries that it recorded
  */
 export function once(
   draft: Draft,

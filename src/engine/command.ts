@@ -3,21 +3,21 @@ import type { Draft, Reader } from "./draft.ts";
 import { type Market, type MarketState, type Need, SINGLE, type Table, type Tenant } from "./rows.ts";
 
 /**
- * One kind of change of a tenant. Its name in `commands.ts` is the `type` of its commands. What moves money or creates
- * something records an identifier, so that no two processes seal the same entry for two such commands.
+ * One kind of change of a tenant. Its name in `commands.ts` is the `type` of its commands. A command that moves money
+ * or creates something records an identifier, so that no two processes seal the same entry for two such commands.
  */
 export interface CommandKind<C, Result> {
-  /** The rows that it may read. Any other row is not loaded, so reading it would wrongly find nothing. */
+  /** The rows that the command may read. Other rows are not loaded, so they would wrongly seem not to exist. */
   needs: (command: C) => Need[];
   /**
    * Decides the command and puts its changes into the draft.
    * @param now milliseconds since the epoch, by the database's clock
-   * @throws Fault when the command is refused; then there is nothing to commit
+   * @throws Fault if the command is refused; then nothing is committed
    */
   decide: (draft: Draft, command: C, now: number) => Result;
   /**
-   * The command gets a commit of its own. A settlement reads every holder from the database, which does not yet hold
-   * the trades of the same batch. A version moves once per batch, so two changes of the tenant's row in one batch would
+   * The command gets its own commit. A settlement reads every holder from the database, which does not yet contain the
+   * trades of the same batch. A version rises once per batch, so two changes of the tenant's row in one batch would
    * both pass the same precondition.
    */
   ownBatch?: true;

@@ -14,7 +14,7 @@ import { applyConfig, freezeConfig, unfreezeConfig } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { endSession, recordKyc, restrictUser, revokeUser, submitSuitability } from "./traders.ts";
 
-/** Every kind of command. A new one is an object in the file of its topic, and its name here. */
+/** Every kind of command. To add a kind, add an object in the file of its topic, and its name here. */
 const KINDS = {
   placeTrade,
   sellShares,
@@ -60,33 +60,33 @@ type Commands = { [T in Type]: Parameters<Kinds[T]["decide"]>[1] & { type: T } }
 
 export type Command<T extends Type = Type> = Commands[T];
 
-/** What each command resolves to. */
+/** The result of each command. */
 export type Results = { [T in Type]: ReturnType<Kinds[T]["decide"]> };
 
 /** The kinds by type. */
 const COMMANDS: { readonly [T in Type]: CommandKind<Commands[T], Results[T]> } = KINDS;
 
-/** The rows that a command may read: they are loaded before it executes. */
+/** The rows that a command may read, to be loaded before the command executes. */
 export function needsOf<T extends Type>(command: Command<T>): Need[] {
   return COMMANDS[command.type].needs(command);
 }
 
-/** Whether a command shares its commit with no other one. */
+/** Whether a command shares its commit with no other command. */
 export function needsOwnBatch({ type }: Command): boolean {
   return COMMANDS[type].ownBatch === true;
 }
 
-/** A command's result and everything that must be committed for the result to be true. */
+/** A command's result, and everything that must be committed for the result to be true. */
 export interface Decision {
   result: Results[Command["type"]];
   draft: Draft;
 }
 
 /**
- * Decides one command. Pure: it reads `state`, never changes it, and knows the time only as it is given.
- * @param now milliseconds since the epoch, by the database's clock: what is decided depends on it alone.
- * @param ts milliseconds since the epoch, at which the audit entries will be dated: `now`, or later if the clock stepped back.
- * @throws Fault when the command is refused; then there is nothing to commit.
+ * Decides one command. Pure: it reads `state`, never changes it, and knows only the given time.
+ * @param now milliseconds since the epoch by the database's clock; the decision depends on it alone
+ * @param ts the time of the audit entries in milliseconds since the epoch: `now`, or later if the clock moved back
+ * @throws Fault if the command is refused; then nothing is committed
  */
 export function execute<T extends Command["type"]>(
   state: Reader,

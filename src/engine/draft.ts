@@ -11,7 +11,7 @@ import type { Account, Table, Tables } from "./rows.ts";
 
 export type { RowWrite };
 
-/** What a command reads: rows by table and key, as committed or as earlier commands of the batch left them. */
+/** The state that a command reads: rows by table and key, as committed or as earlier commands of the batch left them. */
 export interface Reader {
   get<T extends Table>(table: T, key: string): Tables[T] | undefined;
 }
@@ -23,7 +23,7 @@ export interface Transfer {
   amountMicro: bigint;
 }
 
-/** A transfer, and the index of the audit entry of the command that explains it. */
+/** A transfer, and the index of the command's audit entry that explains it. */
 interface DraftTransfer extends Transfer {
   entry: number;
 }
@@ -36,14 +36,14 @@ export interface Trade {
   amountMicro: bigint;
   feeMicro: bigint;
   sharesMicro: bigint;
-  /** What the shares that were sold had cost; null when they were bought. */
+  /** What the sold shares had cost; null for bought shares. */
   releasedMicro: bigint | null;
   hedgeRef: HedgeRef | null;
-  /** YES price after the trade, millionths. */
+  /** The YES price after the trade, in millionths. */
   yesPricePpm: number;
-  /** The time of its audit entry. */
+  /** The time of the trade's audit entry. */
   ts: number;
-  /** What is over with this trade: sums that go to the tables of hours and days. */
+  /** The hour that this trade completes; its sums go to the tables of hours and days. */
   hourOver: MarketHour | null;
   dayOver: TraderDay | null;
 }
@@ -52,20 +52,20 @@ export interface MarketHour extends HourSums {
   marketId: string;
 }
 
-/** Of one side of the market. */
+/** The sums of one side of the market. */
 export interface TraderDay extends DaySums {
   traderId: string;
   marketId: string;
 }
 
-/** Everything that one command writes; discarded when the command is refused. */
+/** Everything that one command writes; discarded if the command is refused. */
 export class Draft implements Reader {
   readonly transfers: DraftTransfer[] = [];
   readonly trades: Trade[] = [];
   readonly audit: { type: AuditType; payload: { [key: string]: Json | undefined } }[] = [];
-  /** The commit must come before this instant of the database's clock: the closing time of the market traded. */
+  /** The commit must happen before this instant of the database's clock: the closing time of the traded market. */
   before: number | null = null;
-  /** The time of its audit entries, milliseconds since the epoch. It never steps back from one command to the next. */
+  /** The time of the audit entries, milliseconds since the epoch. It never moves back from one command to the next. */
   readonly ts: number;
   readonly #below: Reader;
   readonly #writes = new RowWrites();
@@ -93,8 +93,8 @@ export class Draft implements Reader {
   }
 
   /**
-   * Moves money between two accounts. The entry recorded next explains it.
-   * @throws Fault with `shortfall` when the debited account, unless it may be negative, does not hold the amount.
+   * Moves money between two accounts. The next recorded entry explains the move.
+   * @throws Fault made by `shortfall`, if the debited account does not hold the amount and may not be negative
    */
   transfer(debit: string, credit: string, amountMicro: bigint, shortfall = insufficientFunds): void {
     invariant(amountMicro >= 0n && debit !== credit, "a transfer moves 0 or more between two accounts");
@@ -116,7 +116,7 @@ export class Draft implements Reader {
   }
 }
 
-/** The refusal with what the account held and what was asked of it. */
+/** The error, with the account's balance and the requested amount. */
 export function insufficientFunds(balanceMicro: bigint, amountMicro: bigint): Fault {
   return new Fault("INSUFFICIENT_FUNDS", "Not enough funds", {
     detail: { limit: decimalFromMicro(balanceMicro), value: decimalFromMicro(amountMicro) },

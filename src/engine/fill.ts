@@ -30,56 +30,56 @@ import { newTrader } from "./traders.ts";
 interface Terms {
   marketId: string;
   side: Side;
-  /** The jurisdiction that the user's token claims, used when the KYC event named none. */
+  /** The jurisdiction in the user's token, which counts if the KYC event named none. */
   claimedJurisdiction: string | undefined;
 }
 
-/** What a buyer asks for. */
+/** A buyer's request. */
 export interface BuyTerms extends Terms {
-  /** What is spent, fee included. */
+  /** The amount to spend, fee included. */
   amountMicro: bigint;
-  /** Refused when the average price would be above it. */
+  /** Refuses a higher average price. */
   maxAvgPrice?: number | undefined;
-  /** Refused when it would buy fewer. */
+  /** Refuses fewer shares. */
   minSharesMicro?: bigint | undefined;
 }
 
-/** What a seller asks for. */
+/** A seller's request. */
 export interface SellTerms extends Terms {
   sharesMicro: bigint;
-  /** Refused when the average price would be below it. */
+  /** Refuses a lower average price. */
   minAvgPrice?: number | undefined;
-  /** Refused when the seller would get less, after the fee. */
+  /** Refuses lower proceeds after the fee. */
   minProceedsMicro?: bigint | undefined;
 }
 
-/** What a trade comes to at this instant: everything but its effects. Quotes and trades are the same computation. */
+/** The result of a trade at this instant, without its effects. Quotes and trades share this computation. */
 export interface Fill {
   market: Market;
   marketState: MarketState;
-  /** Gross. */
+  /** The gross amount. */
   amountMicro: bigint;
   feeMicro: bigint;
   sharesMicro: bigint;
   avgPrice: number;
   yesPriceAfter: number;
-  /** The pool after it. */
+  /** The pool after the trade. */
   pool: Pool;
-  /** The jurisdiction that the user's token claimed, where it decided: see `claimThatDecides`. */
+  /** The jurisdiction claimed by the user's token, if it decided: see `claimThatDecides`. */
   claimed: string | undefined;
 }
 
 const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 
-/** A user's portfolio once one of their positions costs so much more, or less. */
+/** A user's portfolio after the cost of a position changes by this amount. */
 export function portfolioAfter({ exposureMicro }: Portfolio = EMPTY_PORTFOLIO, addedCostMicro: bigint): Portfolio {
   return { exposureMicro: exposureMicro + addedCostMicro };
 }
 
 /**
- * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, an amount
- * too small, the price bound, what the shares can pay, then the caller's own bounds.
- * @param traderId undefined for a quote without a user; what depends on the user is then not checked
+ * Buys for `amountMicro`. Errors in the documented order: market, its state, the user's status, limits, funds, a too
+ * small amount, the price bound, the shares' payout, then the caller's own bounds.
+ * @param traderId undefined for a quote without a user, which skips the checks of a user
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
   const { amountMicro } = terms;
@@ -114,7 +114,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
   return fill;
 }
 
-/** What the market and the fee make of a purchase. */
+/** The result of a purchase, from the market maker and the fee. */
 function bought({ market, marketState, policy, claimed }: Admitted, { side, amountMicro }: BuyTerms): Fill {
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   const netMicro = amountMicro - feeMicro;
@@ -134,9 +134,9 @@ function bought({ market, marketState, policy, claimed }: Admitted, { side, amou
 }
 
 /**
- * Sells `sharesMicro`; the fee comes out of the proceeds. The limits per trade and on exposure bound what is put at
- * risk, so they never keep a seller from getting out. Otherwise the order of refusals is that of a purchase, holdings
- * in place of funds.
+ * Sells `sharesMicro`; the fee comes out of the proceeds. The limits per trade and on exposure limit new risk, so they
+ * never stop a seller from leaving. Otherwise the order of errors is that of a purchase, with holdings in place of
+ * funds.
  */
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
   const { sharesMicro } = terms;
@@ -161,7 +161,7 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
   return fill;
 }
 
-/** What the market and the fee make of a sale. */
+/** The result of a sale, from the market maker and the fee. */
 function sold({ market, marketState, policy, claimed }: Admitted, { side, sharesMicro }: SellTerms): Fill {
   const { proceedsMicro: amountMicro, pool } = sellToPool(market, marketState, side, sharesMicro);
   const feeMicro = feeOn(amountMicro, policy.feeBps);
@@ -175,7 +175,7 @@ function sold({ market, marketState, policy, claimed }: Admitted, { side, shares
 }
 
 /**
- * Why a bound refused, for `pmctl why`: the field that states it, what it was, and what it met. Amounts are decimals.
+ * The detail of an exceeded bound for `pmctl why`: the field that states it, the limit and the value. Amounts are decimals.
  */
 function bound(field: string, limit: string, value: string): { field: string; limit: string; value: string } {
   return { field, limit, value };
@@ -188,13 +188,13 @@ function heldMicro(state: Reader, traderId: string, { marketId, side }: { market
 interface Admitted {
   market: Market;
   marketState: MarketState;
-  /** In force at this instant: an override that has ended does not count, whether or not its end is on record. */
+  /** The policy in force at this instant: an ended override does not count, even if its end is not recorded yet. */
   policy: Policy;
   trader: Trader | undefined;
   claimed: string | undefined;
 }
 
-/** What buying and selling ask first: a market that trades, and a user who may. */
+/** The common preconditions of buying and selling: a market that trades, and a user who may trade. */
 function requireAdmitted(state: Reader, terms: Terms, traderId: string | undefined, now: number): Admitted {
   const { marketId, claimedJurisdiction } = terms;
   const { market, marketState } = requireMarket(state, marketId);
@@ -207,13 +207,13 @@ function requireAdmitted(state: Reader, terms: Terms, traderId: string | undefin
   return { market, marketState, policy, trader, claimed: claimThatDecides(trader, policy, claimedJurisdiction) };
 }
 
-/** What the token says counts only where the policy asks for a jurisdiction and the identity check named none. */
+/** The token's claim counts only if the policy requires a jurisdiction and the identity check named none. */
 function claimThatDecides({ jurisdiction }: Trader, policy: Policy, claimed: string | undefined): string | undefined {
   const { allowed, blocked } = policy.jurisdictions;
   return jurisdiction === null && allowed.length + blocked.length > 0 ? claimed : undefined;
 }
 
-/** The YES price after the trade, six decimals. */
+/** The YES price after the trade, with six decimals. */
 function requireInBounds(market: Market, pool: Pool): number {
   const price = yesPriceOf(market, pool);
   if (!isPriceAllowed(price))

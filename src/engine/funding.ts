@@ -54,7 +54,7 @@ function creditDeposit(draft: Draft, command: RecordDeposit, now: number): undef
   creditUser(draft, { provider, userId: traderId, amountMicro, txRef: reference });
 }
 
-/** Takes the money out of the wallet at once, so that it cannot be spent twice while an operator decides. */
+/** Takes the money out of the wallet at once, so that it cannot be spent while an operator decides. */
 export const requestWithdrawal: CommandKind<{ id: string; traderId: string; amountMicro: bigint }, Withdrawal> = {
   needs: ({ traderId }) => [
     need("trader", traderId),
@@ -80,9 +80,9 @@ export const requestWithdrawal: CommandKind<{ id: string; traderId: string; amou
 };
 
 /**
- * Sends the money out, or gives it back. The same decision again changes nothing, so that a lost answer can be retried.
- * `traderId` is the withdrawal's owner, who never changes: the caller looks it up to name the accounts to load.
- * @throws Fault WITHDRAWAL_DECIDED when it was decided the other way
+ * Sends the money out, or gives it back. A repeated decision changes nothing, so that a caller can retry after a lost answer.
+ * `traderId` is the withdrawal's owner, who never changes: the caller looks the owner up to name the accounts to load.
+ * @throws Fault WITHDRAWAL_DECIDED if the opposite was decided before
  */
 export const decideWithdrawal: CommandKind<{ id: string; traderId: string; approve: boolean }, Withdrawal> = {
   needs: ({ id, traderId }) => [
@@ -113,7 +113,7 @@ function entryOf({ id, traderId, amountMicro }: Withdrawal) {
 }
 
 interface ManualMove {
-  /** Tells its entry from that of an equal move through another server at the same instant. */
+  /** Distinguishes its entry from that of an equal move through another server at the same instant. */
   id: string;
   traderId: string;
   amountMicro: bigint;
@@ -128,7 +128,7 @@ const needsOfManualMove = ({ traderId }: ManualMove) => [
 ];
 
 /**
- * Credits money that an operator has taken in outside pmctl; the entry names the operator and the reason.
+ * Credits money that an operator received outside pmctl. The entry names the operator and the reason.
  * @throws Fault MAX_CREDIT_EXCEEDED
  */
 export const creditWallet: CommandKind<ManualMove, Balance> = {
@@ -143,7 +143,7 @@ export const creditWallet: CommandKind<ManualMove, Balance> = {
   },
 };
 
-/** The credit without the limit of the policy, as a replay of the log makes it again. */
+/** The credit without the policy's limit, as replaying the log repeats it. */
 export function creditByOperator(draft: Draft, { id, traderId, amountMicro }: ManualMove, now: number): Balance {
   ensureTrader(draft, traderId, now);
   draft.transfer(externalOf("operator"), walletOf(traderId), amountMicro);
@@ -153,8 +153,8 @@ export function creditByOperator(draft: Draft, { id, traderId, amountMicro }: Ma
 }
 
 /**
- * Takes back money that an operator credited by mistake: at most what the wallet holds, so that no user comes to owe by it.
- * @throws Fault NOT_FOUND for a user who does not exist, INSUFFICIENT_FUNDS
+ * Takes back money that an operator credited by mistake: at most the wallet's balance, so that no user gets into debt.
+ * @throws Fault NOT_FOUND for an unknown user, INSUFFICIENT_FUNDS
  */
 export const debitWallet: CommandKind<ManualMove, Balance> = {
   needs: needsOfManualMove,
@@ -171,13 +171,13 @@ interface Credit {
   provider: string;
   userId: string;
   amountMicro: bigint;
-  /** The provider's reference of the payment. */
+  /** The provider's reference for the payment. */
   txRef: string;
-  /** Why, unless it is a plain deposit. */
+  /** The cause, unless it is a plain deposit. */
   cause?: string;
 }
 
-/** Credits money from a provider to a user: first to what the user owes, the rest to the wallet. */
+/** Credits a provider's money to a user: first to the user's debt, the rest to the wallet. */
 export function creditUser(draft: Draft, { provider, userId, amountMicro, txRef, cause }: Credit): void {
   const owedMicro = -draft.account(receivableOf(userId)).balanceMicro;
   const settledMicro = owedMicro <= 0n ? 0n : owedMicro < amountMicro ? owedMicro : amountMicro;

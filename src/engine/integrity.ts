@@ -12,17 +12,17 @@ export const recordReconciliation: CommandKind<{ ok: boolean; discrepancyMicro: 
 };
 
 interface AcceptRollback {
-  /** The newest entry that is gone. */
+  /** The newest missing entry. */
   anchor: { seq: number; hash: string };
-  /** Where the log ends instead. */
+  /** The actual end of the log. */
   head: { seq: number; hash: string };
-  /** How many entries are gone, at the least. */
+  /** The smallest possible number of missing entries. */
   lost: number;
 }
 
 /**
- * Records that the log goes on although it does not hold an entry that it once held. Verification gives the anchor up
- * by this entry, and by nothing else.
+ * Records that the log continues although it lacks an entry that it once contained. Only this entry makes verification
+ * give up the anchor.
  */
 export const acceptRollback: CommandKind<AcceptRollback, undefined> = {
   needs: () => [],
@@ -38,9 +38,9 @@ export const acceptRollback: CommandKind<AcceptRollback, undefined> = {
 };
 
 /**
- * Records that what the recomputation finds wrong in an entry stays as it is. The recomputation passes over that entry's
- * findings by this entry, and by nothing else.
- * `findings`: in words, for people.
+ * Accepts a finding of the recomputation about an entry. Only this entry makes the recomputation skip that entry's
+ * findings.
+ * `findings`: descriptions for people.
  */
 export const acceptFinding: CommandKind<{ seq: number; findings: string[] }, undefined> = {
   needs: () => [],
@@ -53,15 +53,15 @@ interface RecordRestore {
   /** The backup's last entry. */
   seq: number;
   hash: string;
-  /** When the backup was made, ISO 8601. */
+  /** The time of the backup, ISO 8601. */
   created: string;
-  /** The new name of the database that was replaced; null when there was none. */
+  /** The new name of the replaced database; null if there was none. */
   keptAs: string | null;
-  /** Of the backup's content. */
+  /** SHA-256 of the backup's content. */
   sha256: string;
 }
 
-/** Records in a restored log which backup the database came from, and where the one that it replaced is kept. */
+/** Records in a restored log which backup the database came from, and where the replaced database is kept. */
 export const recordRestore: CommandKind<RecordRestore, undefined> = {
   needs: () => [],
   decide(draft, { seq, hash, created, keptAs, sha256 }) {

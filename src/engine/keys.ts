@@ -5,24 +5,24 @@ import { type CommandKind, KEYRING } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type ApiKey, SINGLE } from "./rows.ts";
 
-/** Only the key's hash is known here; the value never leaves the service that generated it. */
+/** Only the key's hash is known here. The value never leaves the service that generated it. */
 interface CreateKey extends KeyInHand {
   name: string;
   keyType: KeyType;
   /** SHA-256 of the value, hex. */
   hash: string;
-  /** Those usual for its type, unless given. */
+  /** The scopes; by default those of its type. */
   scopes?: readonly Scope[] | undefined;
-  /** CIDR ranges that it works from; anywhere, unless given. */
+  /** The CIDR ranges from which the key works; all by default. */
   from?: readonly string[] | undefined;
   expiresAt: number | null;
 }
 
-/** The key that the request came with; both are undefined for a request without one. */
+/** The key of the request; both fields are undefined for a request without a key. */
 export interface KeyInHand {
-  /** Its name: a key cannot end itself. */
+  /** The key's name: a key cannot end itself. */
   usedName?: string | undefined;
-  /** Its scopes: it cannot grant a scope that it lacks. */
+  /** The key's scopes: it cannot grant other scopes. */
   heldScopes?: readonly Scope[] | undefined;
 }
 
@@ -34,14 +34,14 @@ interface NamedKey extends KeyInHand {
 
 interface RotateKey extends NamedKey {
   hash: string;
-  /** How long the old values go on working; not at all where they leaked. */
+  /** How long the old values keep working; leaked values end at once. */
   overlapMs: number;
   leaked?: boolean | undefined;
-  /** Of the new value; unless given, it lives as long as the old one was meant to. */
+  /** When the new value expires; by default it gets the lifetime of the old value. */
   expiresAt?: number | undefined;
 }
 
-/** A key that a file declares. Unless given, its scopes are those usual for its type and it works from anywhere. */
+/** A key declared in a file. By default it has the scopes of its type and works from anywhere. */
 export interface DeclaredKey extends Pick<ApiKey, "hash" | "name" | "type" | "expiresAt"> {
   scopes?: ApiKey["scopes"] | undefined;
   from?: ApiKey["from"] | undefined;
@@ -49,8 +49,8 @@ export interface DeclaredKey extends Pick<ApiKey, "hash" | "name" | "type" | "ex
 
 /**
  * Puts a key into force.
- * @throws Fault SCOPE_REQUIRED for a scope that the key in use lacks, KEY_EXISTS while a key of this name works,
- * REFUSED for a value that was ended as leaked, BAD_REQUEST for an expiry that has passed
+ * @throws Fault SCOPE_REQUIRED for a scope that the request's key lacks, KEY_EXISTS while a key with this name works,
+ * REFUSED for a leaked value, BAD_REQUEST for an expiry in the past
  */
 export const createKey: CommandKind<CreateKey, ApiKey> = {
   needs: () => [KEYRING],
@@ -81,10 +81,10 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
 };
 
 /**
- * Adds a new value under the same name, with the scopes and networks of the old one. `oldUntil` is when the old values
- * end.
- * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when the key has a scope that the key
- * in use lacks: the caller is told the new value; REFUSED for a value that was ended as leaked
+ * Adds a new value under the same name, with the scopes and networks of the old value. `oldUntil` is when the old
+ * values end.
+ * @throws Fault NOT_FOUND if no key with this name works; SCOPE_REQUIRED if the key has a scope that the request's key
+ * lacks, because the caller learns the new value; REFUSED for a leaked value
  */
 export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }> = {
   needs: () => [KEYRING],
@@ -103,7 +103,7 @@ export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }
     const lifetime = newest.expiresAt === null ? null : newest.expiresAt - newest.createdAt;
     const expiresAt = command.expiresAt ?? (lifetime === null ? null : now + lifetime);
     requireFuture(expiresAt, now);
-    // A rotation must not make an old value live longer.
+    // A rotation must not extend the life of an old value.
     const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
     const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key), leaked }));
     const key: ApiKey = { ...newest, hash, createdAt: now, expiresAt, leaked: false, version: 0 };
@@ -123,8 +123,7 @@ export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }
 
 /**
  * Ends every value of the name at once.
- * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request came with this key, which would lock
- * its own holder out
+ * @throws Fault NOT_FOUND if none works, KEY_IN_USE if the request uses this key, which would lock out its own holder
  */
 export const revokeKey: CommandKind<NamedKey, { name: string; type: KeyType; revokedAt: number }> = {
   needs: () => [KEYRING],
@@ -135,7 +134,7 @@ export const revokeKey: CommandKind<NamedKey, { name: string; type: KeyType; rev
     if (usedName === name)
       throw new Fault(
         "KEY_IN_USE",
-        `This request itself uses the key ${name}: rotate it, or revoke it with another one`,
+        `This request itself uses the key ${name}: rotate it, or revoke it with another key`,
       );
     const ended = live.map(
       (key): ApiKey => ({ ...key, expiresAt: now, type: live[0]?.type ?? key.type, onRecord: true }),
@@ -147,13 +146,13 @@ export const revokeKey: CommandKind<NamedKey, { name: string; type: KeyType; rev
   },
 };
 
-/** A name whose values leaked, and whether another value of it works. */
+/** A name whose values leaked, and whether it has another working value. */
 export interface LeakedName {
   name: string;
   usable: boolean;
 }
 
-/** Ends values that are known to have leaked from elsewhere; those that this keyring does not hold are refused from then on. */
+/** Ends values that leaked according to another database. Values unknown to this keyring are refused from then on. */
 export const endLeaked: CommandKind<{ keys: readonly ApiKey[] }, LeakedName[]> = {
   needs: () => [KEYRING],
   decide(draft, { keys }, now) {
@@ -178,14 +177,14 @@ export const endLeaked: CommandKind<{ keys: readonly ApiKey[] }, LeakedName[]> =
   },
 };
 
-/** A new or changed key value as an entry states it. */
+/** A new or changed key value, as an entry states it. */
 export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey): CreatedKey {
   return { name, type, sha256: hash, scopes: [...scopes], from: [...from], expiresAt: isoOrNull(expiresAt) };
 }
 
 /**
- * Every key value that an entry changes, as it stands from then on. With the name and type of the entry, the last entry
- * to list a value states it in full.
+ * All key values that an entry changes, in their new state. With the entry's name and type, the last entry that lists a
+ * value states it completely.
  */
 export function statedKeys(keys: readonly ApiKey[]): StatedKeys {
   return Object.fromEntries(
@@ -202,18 +201,18 @@ export function statedKeys(keys: readonly ApiKey[]): StatedKeys {
   );
 }
 
-/** @throws Fault REFUSED for a value that was ended as leaked */
+/** @throws Fault REFUSED for a leaked value */
 export function refuseLeaked(keyring: readonly ApiKey[], { name, hash }: Pick<ApiKey, "name" | "hash">): void {
   if (keyring.some((key) => key.leaked && key.hash === hash))
     throw new Fault("REFUSED", `The value of the key ${name} was ended as leaked: give the key a new value`);
 }
 
-/** Whether a key opens anything at an instant. */
+/** Whether a key works at an instant. */
 export function isInForce(key: ApiKey, now: number): boolean {
   return key.onRecord && isLive(key, now);
 }
 
-/** Whether a key has not ended at an instant. */
+/** Whether a key has not yet ended at an instant. */
 export function isLive({ expiresAt }: Pick<ApiKey, "expiresAt">, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }
@@ -222,7 +221,7 @@ function liveKeys(keyring: readonly ApiKey[], { name, keyType }: NamedKey, now: 
   const live = keyring.filter((key) => key.name === name && isLive(key, now));
   if (live.length === 0) throw new Fault("NOT_FOUND", `There is no valid key ${name}`);
   if (keyType !== undefined && live.some(({ type }) => type !== keyType))
-    throw new Fault("NOT_FOUND", `The key ${name} is no ${keyType} key`);
+    throw new Fault("NOT_FOUND", `The key ${name} is not of type ${keyType}`);
   return live;
 }
 

@@ -19,13 +19,13 @@ export interface CreateMarket {
   resolutionRef: string;
   meta: string;
   liquidityMicro: bigint | null;
-  /** The market's key in the tenant's files; unique among all markets that there ever were. */
+  /** The market's key in the tenant's files; unique among all past and present markets. */
   fileKey?: string | undefined;
-  /** The parsed reference, by which the oracle settles the market; without it a person does. */
+  /** The parsed reference by which the oracle settles the market; without terms a person settles it. */
   terms?: MarketTerms | null | undefined;
 }
 
-/** Moves F from the treasury into the market's escrow; it backs the F complete sets of the pool and the house. */
+/** Moves the fund F from the treasury into the market's escrow, which backs the F complete sets of the pool and the house. */
 export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: number; createdAt: number }> = {
   needs: ({ fileKey }) => [
     TENANT,
@@ -40,7 +40,7 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
     const fundMicro = command.liquidityMicro ?? requireTenant(draft).liquidityMicro;
     const pool = openPool({ kind, fundMicro, p0Ppm });
     if (pool.yesMicro === 0n || pool.noMicro === 0n)
-      throw new Fault("BAD_REQUEST", "liquidityUsd: is too little for a market at this p0");
+      throw new Fault("BAD_REQUEST", "liquidityUsd: is too small for a market with this p0");
     const market: Market = {
       id,
       question,
@@ -89,11 +89,11 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
   },
 };
 
-/** What a plan gives a market that exists: another key, or its first one. */
+/** A plan's change of an existing market's key. */
 export interface NamedMarket {
   marketId: string;
   key: string;
-  /** The key that it has until then; undefined where the files take a market over that was made otherwise. */
+  /** The earlier key; undefined if the market was created outside the files. */
   from?: string | undefined;
 }
 
@@ -102,23 +102,25 @@ export const namingNeeds = ({ marketId, key }: NamedMarket): Need[] => [
   need("marketKey", key),
 ];
 
-/** The key is free, or was this market's before. */
+/** Requires that the key is free, or belonged to this market before. */
 export function nameMarket(draft: Draft, { marketId, key, from }: NamedMarket): void {
   draft.put("marketKey", key, requireMarket(draft, marketId).market);
   if (from === undefined) draft.record("market.imported", { marketId, key });
   else draft.record("market.moved", { marketId, from, key });
 }
 
-/** A market's key is its identity in the tenant's files, so it stays taken when the market is settled. */
+/** A market's key is its identity in the tenant's files, so it stays taken after the settlement. */
 function keyTaken(key: string): Fault {
-  return new Fault("MARKET_KEY_TAKEN", `The key ${key} is another market's`, { detail: { field: "key", value: key } });
+  return new Fault("MARKET_KEY_TAKEN", `The key ${key} belongs to another market`, {
+    detail: { field: "key", value: key },
+  });
 }
 
 function treasuryShort(balanceMicro: bigint, amountMicro: bigint): Fault {
   const [limit, value] = [decimalFromMicro(balanceMicro), decimalFromMicro(amountMicro)];
   return new Fault(
     "TREASURY_INSUFFICIENT",
-    `The treasury cannot fund this market: it takes $${value}, and $${limit} is there`,
+    `The treasury cannot fund this market: it needs $${value}, and the treasury holds $${limit}`,
     {
       detail: { field: "treasury.capitalUsd", limit, value },
     },
@@ -139,7 +141,7 @@ export const suspendMarket: CommandKind<{ marketId: string }, { id: string; stat
   },
 };
 
-/** Resumes a suspended market before its closing time; on an open market it changes nothing. */
+/** Resumes a suspended market before its closing time; for an open market it changes nothing. */
 export const resumeMarket: CommandKind<{ marketId: string }, { id: string; status: "open" }> = {
   needs: ({ marketId }) => marketNeeds(marketId),
   decide(draft, { marketId }, now) {
@@ -161,8 +163,8 @@ function requireNotFinal(market: Market, marketState: MarketState, now: number, 
 }
 
 /**
- * Records, once, that a market has closed. Nothing depends on the entry: trades are refused by the clock alone. Any
- * number of processes may ask; only the first writes, and none does before the closing time or after the settlement.
+ * Records once that a market has closed. Nothing depends on the entry: trades are refused by the clock alone. Any
+ * number of processes may ask. Only the first writes, and none before the closing time or after the settlement.
  */
 export const closeMarket: CommandKind<{ marketId: string }, { recorded: boolean }> = {
   needs: ({ marketId }) => marketNeeds(marketId),

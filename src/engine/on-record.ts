@@ -5,8 +5,7 @@ import type { Reader } from "./draft.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
 
 /**
- * The whole tenant's row as an entry states it. The document itself is in the entry of its apply; here its SHA-256
- * says which one holds.
+ * The tenant's whole row, as an entry states it. The document is in the entry of its apply; this contains its SHA-256.
  */
 export function statedTenant(tenant: Tenant): StatedTenant {
   return {
@@ -21,8 +20,8 @@ export function statedTenant(tenant: Tenant): StatedTenant {
 }
 
 /**
- * The tenant's row for a command that writes it: as the log states it, so that an edit of one field past the log is not
- * recorded along with a change of another.
+ * The tenant's row for a command that writes it, as the log states it: otherwise a change of one field would also
+ * record edits of other fields that bypassed the log.
  */
 export function tenantOnRecord(state: Reader): Tenant | undefined {
   const held = state.get("tenant", SINGLE);
@@ -32,7 +31,7 @@ export function tenantOnRecord(state: Reader): Tenant | undefined {
   return document === undefined ? undefined : { ...stated, document, version: held?.version ?? 0 };
 }
 
-/** Whether the row differs from the log. A command then writes it even when it changes nothing in the log. */
+/** Whether the row differs from the log. A command then writes the row even if it changes nothing in the log. */
 export function tenantStrays(state: Reader): boolean {
   return state.get("tenantRecord", SINGLE)?.strays === true;
 }

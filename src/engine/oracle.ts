@@ -6,9 +6,9 @@ import { type CommandKind, marketNeeds, need, requireMarket } from "./command.ts
 import type { Draft } from "./draft.ts";
 import { type Market, type MarketState, SINGLE, type Watch } from "./rows.ts";
 
-/** Why an oracle settles a market as it does, as `oracle.resolved` states it. */
+/** The reason of an oracle's settlement, as stated in `oracle.resolved`. */
 export interface OracleEvidence {
-  /** The address that stated the outcome; null for the built-in oracle. */
+  /** The address that returned the outcome; null for the built-in oracle. */
   resolutionUrl: string | null;
   evidence: ResolutionEvidence;
 }
@@ -16,38 +16,39 @@ export interface OracleEvidence {
 export interface Resolution {
   marketId: string;
   outcome: Side;
-  /** Present when an oracle settles, absent when an operator does. */
+  /** Set if an oracle settles; absent if an operator does. */
   oracle?: OracleEvidence | undefined;
 }
 
-/** Lets the sweep find the market, from its creation on, by the instant that decides it. */
+/** Lets the sweep find the market by its deciding instant, from its creation on. */
 export function watchMarket(draft: Draft, marketId: string, instantAt: number): void {
   draft.put("watch", marketId, newWatch(marketId, instantAt, true));
 }
 
-/** A watch that has found nothing yet. */
+/** A new watch without findings. */
 export function newWatch(marketId: string, instantAt: number, parsed: boolean): Watch {
   return { marketId, instantAt, parsed, settled: false, hold: null, version: 0 };
 }
 
 /**
- * Checked in the commit itself, whatever the sweep saw before: an operator may have suspended the market or named
- * another oracle in the meantime.
- * @throws Fault MARKET_SUSPENDED, or REFUSED when the market is still open or the policy names another oracle
+ * Checked in the commit itself, whatever the sweep saw before: an operator may have suspended the market or chosen
+ * another oracle meanwhile.
+ * @throws Fault MARKET_SUSPENDED, or REFUSED if the market is still open or the policy names another oracle
  */
 export function requireOracleMaySettle(
   draft: Draft,
   { market, marketState, oracle }: { market: Market; marketState: MarketState; oracle: OracleEvidence },
   now: number,
 ): void {
-  if (marketState.status === "suspended") throw new Fault("MARKET_SUSPENDED", "A suspended market is left alone");
+  if (marketState.status === "suspended")
+    throw new Fault("MARKET_SUSPENDED", "The oracle does not settle suspended markets");
   if (statusAt({ status: marketState.status, closeAt: market.closeAt }, now) === "open")
     throw new Fault("REFUSED", "The market has not closed yet");
   const { resolution_url: url } = draft.get("tenant", SINGLE)?.policy ?? { resolution_url: null };
-  if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "Another oracle decides by now");
+  if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "The policy now names another oracle");
 }
 
-/** Ends the watch, also after a settlement by hand, and records an oracle's evidence in the settlement's commit. */
+/** Ends the watch, also after a manual settlement, and records an oracle's evidence in the settlement's commit. */
 export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Resolution): void {
   const watch = draft.get("watch", marketId);
   if (watch) draft.put("watch", marketId, { ...watch, settled: true });
@@ -55,8 +56,8 @@ export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Re
 }
 
 /**
- * Records that a market whose time has come waits for a person. A market that is not open, or is held for the same
- * reason already, stays as it is: of several details for one reason the first is kept.
+ * Records that a due market waits for a person. A market that is not open, or is already held for the same reason,
+ * stays as it is: the first detail of a reason is kept.
  */
 export const holdMarket: CommandKind<{ marketId: string; reason: HoldReason; detail: string }, { recorded: boolean }> =
   {

@@ -7,16 +7,16 @@ import { creditUser } from "./funding.ts";
 import { type Payment, referenceKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
-/** What one event of a payment provider says. Amounts are micro-dollars. */
+/** The content of one event from a payment provider. Amounts are micro-dollars. */
 export type PaymentFact =
   | {
       kind: "paid";
       traderId: string | undefined;
       amountMicro: bigint;
-      /** Whether the amount is what was received; otherwise it is what was asked for. */
+      /** Whether the amount was received; otherwise it was only requested. */
       received: boolean;
     }
-  /** `totalMicro`: the sum of all refunds so far, when the event states it. */
+  /** `totalMicro`: the sum of all refunds so far, if the event states it. */
   | { kind: "refund"; refunds: RefundItem[]; totalMicro?: bigint }
   | { kind: "dispute"; id: string; amountMicro: bigint; won: boolean }
   /** Signed by the provider, but in a form that moves no money. */
@@ -28,12 +28,12 @@ export interface RefundItem {
   failed: boolean;
 }
 
-/** An event about a payment of a provider that also refunds and disputes. */
+/** An event about a payment from a provider that also refunds and disputes. */
 interface RecordPayment {
   provider: string;
-  /** The payment's reference (a payment intent), the same in all events about it. */
+  /** The payment's reference (a payment intent), which is the same in all its events. */
   reference: string;
-  /** The payment's owner when the caller looked it up: that user's rows are loaded. */
+  /** The payment's owner, found by the caller: that user's rows are loaded. */
   ownerId: string | undefined;
   fact: PaymentFact;
   webhook?: ArrivedWebhook | undefined;
@@ -43,10 +43,10 @@ const failedRefund = (id: string) => `${id} failed`;
 const wonDispute = (id: string) => `${id} won`;
 
 /**
- * Applies an event to its payment, in whatever order events arrive: it adds the event's fact to the payment's row, and
- * moves the difference between what the row now amounts to and what was moved so far.
- * @returns the payment's owner. When it is not the `ownerId` of the command nothing was done: the caller asks again
- * with it.
+ * Applies an event to its payment, whatever the order of events: it adds the event's fact to the payment's row, and
+ * moves the difference between the row's total and the amount moved so far.
+ * @returns the payment's owner. If it is not the command's `ownerId`, nothing was done, and the caller repeats the
+ * command with this owner.
  */
 export const recordPayment: CommandKind<RecordPayment, { ownerId: string | undefined }> = {
   needs: ({ provider, reference, ownerId, fact, webhook }) => {
@@ -67,14 +67,14 @@ export const recordPayment: CommandKind<RecordPayment, { ownerId: string | undef
     const { provider, reference, ownerId, fact } = command;
     const payment = draft.get("payment", referenceKey(provider, reference)) ?? newPayment(provider, reference);
     const owner = payment.userId === "" ? undefined : payment.userId;
-    // The rows of an owner that the caller did not know are not loaded, and would read as empty accounts.
+    // If the caller did not know the owner, the owner's rows are not loaded and would read as empty accounts.
     if (owner !== ownerId) return { ownerId: owner };
     once(draft, command.webhook, now, () => recordFact(draft, payment, fact, now));
     return { ownerId };
   },
 };
 
-/** The references under which the event's refunds or dispute, and their ends, are counted once. */
+/** The references under which the event's refunds or dispute, and their ends, are each counted once. */
 function referencesOf(fact: PaymentFact): string[] {
   if (fact.kind === "refund") return fact.refunds.flatMap(({ id }) => [id, failedRefund(id)]);
   return fact.kind === "dispute" ? [fact.id, wonDispute(fact.id)] : [];
@@ -116,7 +116,7 @@ function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: 
   const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
   if (payment.userId !== "") recordPaidAgain(draft, payment, fact);
   else if (traderId === undefined) {
-    // Another event about the same payment may still name the user, who then gets at most what was received.
+    // A later event of the same payment may name the user, who then gets at most the received amount.
     if (received) put(draft, { ...payment, receivedMicro });
     recordConflict(draft, payment, "names no user", asked);
   } else {
@@ -124,12 +124,12 @@ function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: 
     ensureTrader(draft, traderId, now);
     const { provider, reference: txRef } = payment;
     creditUser(draft, { provider, userId: traderId, amountMicro: creditedMicro, txRef });
-    // Refunds and disputes that arrived before the payment take their part at once.
+    // Refunds and disputes that arrived before the payment are subtracted at once.
     takeBackRest(draft, { ...payment, userId: traderId, creditedMicro, receivedMicro }, "refund");
   }
 }
 
-/** Applies a further event about a credited payment: it can only correct the amount downwards. */
+/** Applies a further event about a credited payment, which can only reduce the amount. */
 function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }): void {
   const { traderId, amountMicro, received } = fact;
   const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
@@ -157,8 +157,8 @@ function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kin
   if (counted.length + failed.length === 0 && next.refundTotalMicro === payment.refundTotalMicro) return;
   for (const { id, amountMicro } of counted) keepReference(draft, payment, id, amountMicro);
   for (const { id, amountMicro } of failed) keepReference(draft, payment, failedRefund(id), amountMicro);
-  // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to. It
-  // moves nothing but is stored; otherwise a later refund would be mistaken for one that the total covers.
+  // The usual second event about a refund: ids covered by the running total, or a total equal to the ids. It moves
+  // nothing but is stored; otherwise a later refund would be taken for one that the total covers.
   if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) put(draft, next);
   else takeBackRest(draft, next, "refund");
 }
@@ -179,7 +179,7 @@ function refundedMicro({ refundsMicro, refundTotalMicro, refundsFailedMicro }: P
 
 const sum = (refunds: RefundItem[]): bigint => refunds.reduce((total, { amountMicro }) => total + amountMicro, 0n);
 
-/** @returns whether the reference was counted for the first time */
+/** @returns whether the reference was not counted before */
 function keepReference(draft: Draft, { provider, userId }: Payment, reference: string, amountMicro: bigint): boolean {
   const key = referenceKey(provider, reference);
   if (draft.get("receipt", key)) return false;
@@ -187,11 +187,11 @@ function keepReference(draft: Draft, { provider, userId }: Payment, reference: s
   return true;
 }
 
-/** Moves the difference between what is due back in all, at most what was credited, and what was taken back so far. */
+/** Moves the difference between the total to take back (at most the credited amount) and the amount taken back so far. */
 function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
   const { userId, creditedMicro, receivedMicro, takenBackMicro } = payment;
   const keptMicro = receivedMicro === null ? creditedMicro : smaller(creditedMicro, receivedMicro);
-  // A provider may call a dispute won with more than it was opened with: that gives no user money.
+  // A provider may report a won dispute with more than its opening amount; the excess gives the user no money.
   const lostMicro = larger(0n, refundedMicro(payment) + payment.disputedMicro - payment.disputesWonMicro);
   const dueMicro = creditedMicro - keptMicro + smaller(keptMicro, lostMicro);
   put(draft, { ...payment, takenBackMicro: dueMicro });
@@ -203,7 +203,7 @@ function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
     recordConflict(draft, payment, userId === "" ? `${reason} before the payment` : `${reason} counted before`, {});
 }
 
-/** Takes from the wallet what it holds; the rest the user owes. */
+/** Takes the amount from the wallet as far as it reaches; the user owes the rest. */
 export function debit(
   draft: Draft,
   { provider, reference, userId }: Pick<Payment, "provider" | "reference" | "userId">,

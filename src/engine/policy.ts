@@ -12,19 +12,19 @@ import { SINGLE, type Tenant } from "./rows.ts";
 
 interface UpdatePolicy {
   patch: PolicyPatch;
-  /** How long the change holds; for good unless given. */
+  /** How long the change lasts; permanently by default. */
   ttlMs?: number | undefined;
-  /** The versions of the tenant's row that the caller has seen; refused when the row is at another one. */
+  /** The versions of the tenant's row that the caller has seen; the command is refused at any other version. */
   ifVersion?: readonly number[] | undefined;
-  /** Of the key in use; undefined for a request without one. */
+  /** The scopes of the request's key; undefined for a request without a key. */
   heldScopes?: readonly Scope[] | undefined;
 }
 
 /**
- * Changes the given fields for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
- * A patch that changes nothing is not recorded, unless the row differs from the log: then the entry records its
+ * Changes the given fields permanently or, with a `ttlMs`, temporarily. A permanent change ends the overrides of its
+ * fields. A patch without a change is recorded only if the row differs from the log: then the entry records the
  * correction.
- * @throws Fault SCOPE_REQUIRED for the end of the review of identity checks, if the key in use may not decide on users
+ * @throws Fault SCOPE_REQUIRED for ending the review of identity checks, if the request's key may not decide about users
  */
 export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt: number; version: number }> = {
   needs: () => [...TENANT_TO_WRITE],
@@ -68,7 +68,7 @@ export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt
   },
 };
 
-/** Takes overrides that have ended (by the clock alone) out of the tenant's row, and records their end. */
+/** Removes overrides that have ended (by the clock alone) from the tenant's row, and records their end. */
 export const endOverrides: CommandKind<object, { ended: number }> = {
   needs: () => [...TENANT_TO_WRITE],
   ownBatch: true,

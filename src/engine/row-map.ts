@@ -35,7 +35,7 @@ export class RowMap<Value> {
     return this.#tables.keys();
   }
 
-  /** The values of a table with their keys, in the order in which the keys came. */
+  /** The values of a table with their keys, in insertion order. */
   entries(table: Table): Iterable<[key: string, value: Value]> {
     return this.#tables.get(table) ?? [];
   }
@@ -53,13 +53,13 @@ export class RowMap<Value> {
 
 export type RowWrite = { [T in Table]: { table: T; key: string; row: Tables[T] } }[Table];
 
-/** Up to so many writes a search through them is faster than maps, and leaves nothing to collect. */
+/** Up to this number of writes, a linear search is faster than maps and leaves no garbage. */
 const FEW = 16;
 
-/** What a command or a batch writes: each row once, in the order of its first write. */
+/** The writes of a command or a batch: each row once, in the order of its first write. */
 export class RowWrites {
   readonly #list: RowWrite[] = [];
-  /** Each row's place in the list, once there are many. */
+  /** Each row's index in the list, once there are many. */
   #places: RowMap<number> | null = null;
 
   get(table: Table, key: string): RowWrite | undefined {

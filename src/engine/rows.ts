@@ -5,21 +5,21 @@ import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
-/** A row that changes has the version it was read at, 0 before it exists. The store writes `version + 1`, guarded. */
+/** A row that changes has the version at which it was read, 0 before it exists. The store writes `version + 1`, guarded. */
 interface Versioned {
   version: number;
 }
 
-/** The tenant's own row: what apply and the policy endpoint set. */
+/** The tenant's own row, which apply and the policy endpoint write. */
 export interface Tenant extends Versioned {
-  /** Without the overrides; `policyAt` gives what holds at an instant. */
+  /** The policy without overrides; `policyAt` returns the policy at an instant. */
   policy: Policy;
   overrides: readonly Override[];
   policyUpdatedAt: number;
   kycRequired: boolean;
-  /** F of a market that names none. */
+  /** The fund F of a market that states none. */
   liquidityMicro: bigint;
-  /** Capital moved into the treasury so far. */
+  /** The capital moved into the treasury so far. */
   capitalMicro: bigint;
   /** The last applied document without secrets, as canonical JSON; empty before the first apply. */
   document: string;
@@ -27,11 +27,11 @@ export interface Tenant extends Versioned {
 
 export interface Account extends Versioned {
   id: string;
-  /** Credits minus debits. Only external accounts may be negative: they are where money comes from. */
+  /** Credits minus debits. Only external accounts may be negative, because money enters from them. */
   balanceMicro: bigint;
 }
 
-/** The terms of a market. Never changed, so it has no version. */
+/** The terms of a market. They never change, so the row has no version. */
 export interface Market extends Mechanism {
   id: string;
   question: string;
@@ -41,16 +41,16 @@ export interface Market extends Mechanism {
   /** Canonical JSON. */
   meta: string;
   createdAt: number;
-  /** The key that it was created with; null for none. The audit log knows those that files gave it later. */
+  /** The key at creation; null for none. Later keys from files are only in the audit log. */
   fileKey: string | null;
-  /** The house's own shares: what the opening pool left of the F complete sets. */
+  /** The house's own shares: the part of the F complete sets that the opening pool left over. */
   houseYesMicro: bigint;
   houseNoMicro: bigint;
-  /** What settles it without a person, canonical JSON; null where a person must. */
+  /** What settles the market automatically, canonical JSON; null if a person must settle it. */
   terms: string | null;
 }
 
-/** What changes of a market: its pool, status and volume, and the sums of the hour in which it traded last. */
+/** The changing part of a market: its pool, status and volume, and the sums of the hour of its last trade. */
 export interface MarketState extends Versioned, Pool, HourSums {
   marketId: string;
   status: StoredStatus;
@@ -58,11 +58,11 @@ export interface MarketState extends Versioned, Pool, HourSums {
   volumeMicro: bigint;
   outcome: Side | null;
   settledAt: number | null;
-  /** Whether the audit log holds the entry of the market's closing. */
+  /** Whether the audit log contains the market's closing. */
   closingRecorded: boolean;
 }
 
-/** What the oracle knows of a market that a machine settles. */
+/** The oracle's state of a market that it may settle. */
 export interface Watch extends Versioned {
   marketId: string;
   /** The instant whose price decides the market, milliseconds since 1970. */
@@ -70,25 +70,25 @@ export interface Watch extends Versioned {
   /** Whether the reference was parsed. False for a market that only `resolution_url` can settle. */
   parsed: boolean;
   settled: boolean;
-  /** Why the oracle leaves the market to a person; null while it does not. */
+  /** Why the oracle leaves the market to a person; null if it does not. */
   hold: { reason: string; detail: string; at: number } | null;
 }
 
 export interface Trader extends Versioned, TraderStanding {
   id: string;
-  /** `verifiedAt` of the last KYC event applied; older ones change nothing. */
+  /** `verifiedAt` of the last applied KYC event; older events change nothing. */
   kycAt: number | null;
   suitabilityAt: number | null;
   createdAt: number;
 }
 
-/** When a user's sessions end, derived from the audit log: no table holds it, so only an entry can change it. */
+/** When a user's sessions end. It is derived from the audit log: no table holds it, so only an entry can change it. */
 export interface Revocation {
-  /** Tokens issued before this instant are refused; null when no token is. */
+  /** Tokens issued before this instant are refused; null if none are. */
   before: number | null;
 }
 
-/** Shares of one side of a market, and the sums of the day on which the trader traded them last. */
+/** Shares of one side of a market, and the sums of the day of the trader's last trade of them. */
 export interface Position extends Versioned, DaySums {
   marketId: string;
   traderId: string;
@@ -108,38 +108,38 @@ export interface ApiKey extends Versioned {
   hash: string;
   name: string;
   type: KeyType;
-  /** What an admin key may do; a public key has none. */
+  /** What an admin key may do; a public key has no scopes. */
   scopes: readonly Scope[];
-  /** CIDR ranges that it works from; without any it works from anywhere. */
+  /** CIDR ranges from which the key works; if empty, it works from anywhere. */
   from: readonly string[];
   createdAt: number;
   expiresAt: number | null;
-  /** Whether it was ended because its value leaked: no key may have the value again. */
+  /** Whether the key ended because its value leaked: no key may have that value again. */
   leaked: boolean;
-  /** Whether the audit log states the key as this row does. A key that it does not state is refused. */
+  /** Whether the audit log states the key exactly like this row. Other keys are refused. */
   onRecord: boolean;
 }
 
 /**
- * The tenant's row as the audit log states it. Commands that write the row start from it, so edits past the log are
- * lost.
+ * The tenant's row as the audit log states it. Commands that write the row start from it, so edits that bypassed the
+ * log are lost.
  */
 export interface TenantRecord {
-  /** By the last entry that states the row; null when none does. Its document is null where the log has another one. */
+  /** From the last entry that states the row; null if there is none. Its document is null if the log has another document. */
   stated: (Omit<Tenant, "document" | "version"> & { document: string | null }) | null;
-  /** Whether the row differs from what the log states. */
+  /** Whether the row differs from the log. */
   strays: boolean;
 }
 
-/** Until when applies are refused, derived from the audit log: no table holds it, so only an entry can change it. */
+/** Until when applies are refused. It is derived from the audit log: no table holds it, so only an entry can change it. */
 export interface Freeze {
-  /** Null once it was lifted. One that has passed holds no longer. */
+  /** Null once the freeze is lifted. A past instant no longer counts. */
   until: number | null;
 }
 
-/** A row that decides money and that no audit entry states. */
+/** A row that decides about money and that no audit entry states. */
 export interface Sealable {
-  /** Made with the audit key when the row is written, and checked when it is read. */
+  /** Created with the audit key when the row is written, and checked when it is read. */
   seal?: string;
 }
 
@@ -151,20 +151,20 @@ export interface CountedReference extends Sealable {
   userId: string;
 }
 
-/** What is known of one payment of a provider, so that refunds and disputes can take back what was credited. */
+/** What is known of one payment from a provider, so that refunds and disputes can take back the credited amount. */
 export interface Payment extends Versioned {
   provider: string;
   reference: string;
   /** Empty until an event names the user, who never changes after that. */
   userId: string;
   creditedMicro: bigint;
-  /** What the provider says that it received; null until it does. */
+  /** The received amount according to the provider; null until the provider states it. */
   receivedMicro: bigint | null;
-  /** The sum of the refunds that came with ids. */
+  /** The sum of the refunds with ids. */
   refundsMicro: bigint;
   /** The running total of refunds that the provider stated last. */
   refundTotalMicro: bigint;
-  /** The sum of the refunds that failed: the provider kept the money. */
+  /** The sum of the failed refunds, whose money the provider kept. */
   refundsFailedMicro: bigint;
   disputedMicro: bigint;
   disputesWonMicro: bigint;
@@ -184,21 +184,21 @@ export interface StoredAnswer extends Sealable {
 /** A provider's webhook and its outcome, kept for ever, once per body. */
 export interface InboundWebhook extends Sealable {
   provider: string;
-  /** Of the raw body, hex. */
+  /** SHA-256 of the raw body, hex. */
   sha256: string;
   event: string;
   reference: string | null;
   userId: string | null;
-  /** The types of the audit entries that it caused, `kept`, or `no effect`. */
+  /** The types of the audit entries that the webhook caused, `kept`, or `no effect`. */
   outcome: string;
-  /** The raw body of an event that is only kept; null for others. */
+  /** The raw body of an event that is only stored; null for others. */
   body: string | null;
   receivedAt: number;
 }
 
 export type WithdrawalStatus = "pending" | "approved" | "rejected";
 
-/** Money on its way out: held in the user's pending account until an operator decides. */
+/** Outgoing money, held in the user's pending account until an operator decides. */
 export interface Withdrawal extends Versioned {
   id: string;
   traderId: string;
@@ -208,7 +208,7 @@ export interface Withdrawal extends Versioned {
   decidedAt: number | null;
 }
 
-/** One suitability assessment. All are kept; the trader's row holds the result of the last one. */
+/** One suitability assessment. All are kept; the trader's row contains the last result. */
 export interface Assessment {
   id: string;
   traderId: string;
@@ -225,7 +225,7 @@ export interface Tables {
   freeze: Freeze;
   account: Account;
   market: Market;
-  /** The market that has a key, or had it once: no other one ever gets it. */
+  /** The market that has or had a key: no other market ever gets it. */
   marketKey: Market;
   marketState: MarketState;
   watch: Watch;
@@ -256,7 +256,7 @@ export const referenceKey = (provider: string, reference: string) => `${provider
 export const webhookKey = (provider: string, sha256: string) => `${provider}\n${sha256}`;
 export const answerKey = (caller: string, key: string) => `${caller}\n${key}`;
 
-/** A need names a row that a command reads, so that it can be loaded before the command executes. */
+/** The name of a row that a command reads, so that it can be loaded before the command executes. */
 export interface Need {
   table: Table;
   key: string;

@@ -9,13 +9,13 @@ import { type Resolution, recordResolution, requireOracleMaySettle } from "./ora
 import type { Market, MarketState, Position } from "./rows.ts";
 
 interface SettleMarket extends Resolution {
-  /** What the caller expects to be paid; a settlement that would pay anything else is refused. */
+  /** The caller's expected payment; a settlement that would pay anything else is refused. */
   expect?: { payouts?: number | undefined; totalMicro?: bigint | undefined } | undefined;
 }
 
 /**
- * Pays one dollar per winning share out of the escrow; what remains belongs to the pool and the house and returns to
- * the treasury. Exact: escrow = YES outstanding = NO outstanding, so the escrow ends at zero whichever side wins.
+ * Pays one dollar per winning share out of the escrow; the rest belongs to the pool and the house and returns to the
+ * treasury. This is exact: escrow = YES outstanding = NO outstanding, so the escrow ends at zero whichever side wins.
  */
 export const settleMarket: CommandKind<
   SettleMarket,
@@ -64,7 +64,7 @@ export const settleMarket: CommandKind<
   },
 };
 
-/** Checked in the commit that pays, so that no trade can come between the check and the payment. */
+/** Checked in the commit that pays, so that no trade can happen between the check and the payment. */
 function requireExpected({ expect }: SettleMarket, winners: readonly Position[]): void {
   const totalMicro = winners.reduce((total, { sharesMicro }) => total + sharesMicro, 0n);
   const { payouts = winners.length, totalMicro: expectedMicro = totalMicro } = expect ?? {};
@@ -88,7 +88,7 @@ function sharesLeftToHouse(market: Market, marketState: MarketState, outcome: Si
   return outcome === "yes" ? marketState.yesMicro + market.houseYesMicro : marketState.noMicro + market.houseNoMicro;
 }
 
-/** The row stays as history; the exposure, where it is in memory, drops by the position's cost. */
+/** The row stays as history. If the exposure is in memory, it drops by the position's cost. */
 function closePosition(draft: Draft, { traderId, costMicro }: Position): void {
   const portfolio = draft.get("portfolio", traderId);
   if (portfolio) draft.put("portfolio", traderId, portfolioAfter(portfolio, -costMicro));

@@ -32,7 +32,7 @@ import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
 import { type ApiKey, SINGLE, type Tenant } from "./rows.ts";
 
-/** A market that a file declares, to be created in the state that the file wants. */
+/** A market declared in a file, to be created in the state that the file states. */
 interface DeclaredMarket extends CreateMarket {
   fileKey: string;
   liquidityMicro: bigint;
@@ -41,42 +41,42 @@ interface DeclaredMarket extends CreateMarket {
 
 /** The changes of a plan. */
 export interface ApplyConfig extends KeyInHand {
-  /** The version of the tenant's row that the plan was made on, 0 before the first apply; refused at another one. */
+  /** The version of the tenant's row that the plan is based on, 0 before the first apply; any other version is refused. */
   ifVersion?: number | undefined;
-  /** The fields to write; the others keep their live values. */
+  /** The fields to write; other fields keep their live values. */
   policy: PolicyPatch;
   kycRequired: boolean;
   liquidityMicro: bigint;
-  /** Capital moved into the treasury in all. What is missing of it is added; nothing is ever taken out. */
+  /** The total capital in the treasury. Missing capital is added; nothing is ever taken out. */
   capitalMicro: bigint;
-  /** Keys to create or to change; others are left alone. */
+  /** Keys to create or change; other keys do not change. */
   keys: DeclaredKey[];
-  /** Keys to end, by name and by hash or its beginning. */
+  /** Keys to end, by name and by hash or the beginning of the hash. */
   revoke?: readonly Pick<ApiKey, "name" | "hash">[] | undefined;
   markets?: readonly DeclaredMarket[] | undefined;
-  /** The file key of a market to create that is taken already: then the plan is stale. */
+  /** The file key of a market to create that is already taken, so that the plan is stale. */
   takenKey?: string | undefined;
-  /** Markets that get another key, or their first one. */
+  /** Markets that get a new key, or their first key. */
   names?: readonly NamedMarket[] | undefined;
-  /** Refused when a market's state is no longer `from`. */
+  /** Refused if a market's state is no longer `from`. */
   marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;
   /** The document without secrets, canonical JSON. */
   document: string;
   documentSha256: string;
   gitCommit: string | undefined;
-  /** The entry whose document this is, when it was not the file's. */
+  /** The entry that this document comes from, if it is not the file's. */
   rollbackTo?: number | undefined;
-  /** Fields whose live value was kept although the file says otherwise. */
+  /** Fields whose live value was kept although the file has another value. */
   adopted?: string[] | undefined;
-  /** Carries the plan out although the tenant is frozen. */
+  /** Carries out the plan although the tenant is frozen. */
   breakFreeze?: boolean | undefined;
 }
 
 /**
- * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan
- * is not touched. A second apply of the same document changes and records nothing, unless the row differs from the log.
- * @throws Fault FROZEN, SCOPE_REQUIRED for a change that the key in use may not make, REFUSED when what the plan was made on
- * has changed since
+ * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. Everything outside the
+ * plan stays. A second apply of the same document changes and records nothing, unless the row differs from the log.
+ * @throws Fault FROZEN, SCOPE_REQUIRED for a change outside the scopes of the request's key, REFUSED if the plan's
+ * basis has changed
  */
 export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
   needs: ({ markets = [], names = [], marketStates = [] }) => [
@@ -138,8 +138,8 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
 };
 
 /**
- * An apply does the work of other operations in one commit and requires their scopes, so that a key cannot do by a plan
- * what it may not do by the single operations.
+ * An apply does the work of other operations in one commit and requires their scopes, so that a plan cannot do what its
+ * key may not do with the single operations.
  */
 function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: bigint, before: Tenant | undefined): void {
   const { keys, revoke = [], markets = [], names = [], marketStates = [], heldScopes } = command;
@@ -167,8 +167,8 @@ function asDeclared(key: DeclaredKey): DeclaredKey & Pick<ApiKey, "scopes" | "fr
 }
 
 /**
- * Creates or changes the declared keys and ends the revoked ones at once; others are left alone.
- * @throws Fault REFUSED for a name that was taken since or a value that was ended as leaked, KEY_IN_USE when the key in use would be locked out
+ * Creates or changes the declared keys and ends the revoked keys at once; other keys do not change.
+ * @throws Fault REFUSED for a name taken meanwhile or a leaked value, KEY_IN_USE if the request's own key would be locked out
  */
 function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: ApplyConfig, now: number): boolean {
   const keys = declared.map(asDeclared);
@@ -177,7 +177,7 @@ function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: Appl
   for (const key of keys) refuseLeaked(keyring, key);
   const next: ApiKey[] = keyring.map((key) => {
     const wanted = keys.find(({ hash }) => hash === key.hash);
-    // A value that gets another name keeps its row: there is one row for each value.
+    // A renamed value keeps its row: there is one row for each value.
     if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted, onRecord: true };
     return isRevoked(key) && isInForce(key, now) ? { ...key, expiresAt: now } : key;
   });
@@ -197,13 +197,13 @@ function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: Appl
   return changed.length > 0;
 }
 
-/** An apply cannot end the key that it came with; it may give the key's value another name. */
+/** An apply cannot end its own key, but may rename the key's value. */
 function requireKeyInHand(name: string, before: readonly ApiKey[], after: readonly ApiKey[], now: number): void {
   const held = before.filter((key) => key.name === name && isInForce(key, now)).map(({ hash }) => hash);
   const works = (key: ApiKey) =>
     key.type === "admin" && isInForce(key, now) && (key.name === name || held.includes(key.hash));
   if (held.length === 0 || after.some(works)) return;
-  throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}, which it would end; use another one`);
+  throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}, which it would end; use another key`);
 }
 
 function isAsWanted(key: ApiKey, wanted: ReturnType<typeof asDeclared>): boolean {
@@ -211,7 +211,7 @@ function isAsWanted(key: ApiKey, wanted: ReturnType<typeof asDeclared>): boolean
   return key.onRecord && isSame && isDeepStrictEqual([key.scopes, key.from], [wanted.scopes, wanted.from]);
 }
 
-/** An apply only creates, names, suspends and resumes markets: a file never settles or deletes one. */
+/** An apply only creates, names, suspends and resumes markets: a file never settles or deletes a market. */
 function applyMarkets(
   draft: Draft,
   { markets = [], names = [], marketStates = [] }: ApplyConfig,
@@ -240,10 +240,10 @@ function stale(what: string): Fault {
   return new Fault("REFUSED", `The plan is stale: ${what} was changed since it was made; plan again`);
 }
 
-/** How far an operator's clock, which makes an instant of `30d`, may be ahead of the database's. */
+/** How far an operator's clock, which computes the end of a freeze of `30d`, may be ahead of the database's clock. */
 const CLOCKS_APART_MS = 5 * MINUTE_MS;
 
-/** Refuses applies and rollbacks until an instant; a freeze that stands is replaced, to be longer or shorter. */
+/** Blocks applies and rollbacks until an instant. It replaces an earlier freeze by a longer or shorter one. */
 export const freezeConfig: CommandKind<{ until: number }, { until: number }> = {
   needs: () => [TENANT, FREEZE],
   ownBatch: true,
@@ -258,7 +258,7 @@ export const freezeConfig: CommandKind<{ until: number }, { until: number }> = {
   },
 };
 
-/** Lifts a freeze. Without one nothing is recorded. */
+/** Lifts a freeze. Without a freeze nothing is recorded. */
 export const unfreezeConfig: CommandKind<object, { changed: boolean }> = {
   needs: () => [FREEZE],
   ownBatch: true,
@@ -271,7 +271,7 @@ export const unfreezeConfig: CommandKind<object, { changed: boolean }> = {
   },
 };
 
-/** When the freeze that holds now ends, in milliseconds since 1970; undefined where none does. */
+/** The end of the freeze in force, in milliseconds since the epoch; undefined for none. */
 function freezeInForce(state: Reader, now: number): number | undefined {
   const until = state.get("freeze", SINGLE)?.until ?? null;
   return until !== null && until > now ? until : undefined;

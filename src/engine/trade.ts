@@ -27,7 +27,7 @@ export interface TradeResult {
   marketId: string;
   side: Side;
   action: "buy" | "sell";
-  /** What a buyer paid, fee included; what a seller's shares brought, before the fee. */
+  /** A buyer's payment, fee included, or a seller's proceeds before the fee. */
   amountMicro: bigint;
   feeMicro: bigint;
   sharesMicro: bigint;
@@ -35,7 +35,7 @@ export interface TradeResult {
   yesPriceAfter: number;
   ts: number;
   position: { sharesMicro: bigint; costMicro: bigint };
-  /** A seller's proceeds after the fee, less what the shares had cost; null for a buyer. */
+  /** A seller's proceeds after the fee, less the shares' cost; null for a buyer. */
   realizedMicro: bigint | null;
   hedgeRef: HedgeRef | null;
 }
@@ -56,7 +56,7 @@ function needsOfTrade({ marketId, traderId }: PlaceTrade | SellShares): Need[] {
 
 /**
  * Buys shares for `amountMicro`, fee included: each net dollar mints a complete set into the pool, and the trader's
- * shares leave it.
+ * shares leave the pool.
  * @throws Fault see `fillBuy`
  */
 export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
@@ -83,8 +83,8 @@ export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
 };
 
 /**
- * Sells shares back to the pool: as many complete sets as the proceeds have dollars are burned, and the escrow pays
- * them out. The position gives up its cost in proportion, rounded down, so that what remains is never understated.
+ * Sells shares back to the pool: as many complete sets as the proceeds have dollars are burned, and the escrow pays them
+ * out. The position gives up its cost in proportion, rounded down, so that the remaining cost is never understated.
  * @throws Fault see `fillSell`
  */
 export const sellShares: CommandKind<SellShares, TradeResult> = {
@@ -106,13 +106,13 @@ export const sellShares: CommandKind<SellShares, TradeResult> = {
   },
 };
 
-/** The position before the trade, empty when there is none. */
+/** The position before the trade; empty if there is none. */
 function heldOf(draft: Draft, { traderId, marketId, side }: PlaceTrade | SellShares): Position {
   const held = draft.get("position", positionKey(traderId, marketId, side));
   return held ?? { marketId, traderId, side, sharesMicro: 0n, costMicro: 0n, version: 0, ...NO_DAY };
 }
 
-/** Replaces the position; the trader's exposure follows its cost. */
+/** Replaces the position and adjusts the trader's exposure to its cost. */
 function putPosition(draft: Draft, held: Position, position: Position): void {
   const { traderId, marketId, side } = held;
   draft.put("position", positionKey(traderId, marketId, side), position);
@@ -120,7 +120,7 @@ function putPosition(draft: Draft, held: Position, position: Position): void {
   draft.put("portfolio", traderId, portfolioAfter(draft.get("portfolio", traderId), addedMicro));
 }
 
-/** What a trade does to a position, and what its row says besides. */
+/** A trade's effect on a position, and further fields of the trade's row. */
 interface Change {
   held: Position;
   change: Pick<Position, "sharesMicro" | "costMicro">;
@@ -138,7 +138,7 @@ function recordTrade(
   const { ts } = draft;
   draft.before = market.closeAt;
   const yesPricePpm = Math.round(yesPriceAfter * 1e6);
-  // A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing.
+  // A sale realises its net proceeds less the released cost of the position; a purchase realises nothing.
   const realizedMicro = releasedMicro === null ? null : amountMicro - feeMicro - releasedMicro;
   const day = continueDay(held, {
     day: startOfDay(ts),
@@ -174,7 +174,7 @@ function recordTrade(
     hourOver: hour.over && { marketId, ...hour.over },
     dayOver: day.over && { traderId, marketId, ...day.over },
   });
-  // In the order in which its text has the fields, so that they need not be sorted.
+  // In the order of the stored text, so that the fields need no sorting.
   draft.record("trade.executed", {
     action: releasedMicro === null ? undefined : "sell",
     amount: decimalFromMicro(amountMicro),

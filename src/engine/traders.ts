@@ -25,7 +25,7 @@ interface RecordKyc {
   webhook?: ArrivedWebhook | undefined;
 }
 
-/** A user exists from the first time that a token, a webhook or an operator names it. */
+/** A user exists from the first time that a token, a webhook or an operator names the user. */
 export function newTrader(id: string, now: number): Trader {
   return {
     id,
@@ -40,18 +40,18 @@ export function newTrader(id: string, now: number): Trader {
   };
 }
 
-/** Creates the user's row where there is none. */
+/** Creates the user's row if it does not exist. */
 export function ensureTrader(draft: Draft, id: string, now: number): void {
   if (!draft.get("trader", id)) draft.put("trader", id, newTrader(id, now));
 }
 
-/** How far the clock of a provider or an operator may be ahead of the database's. */
+/** How far the clock of a provider or an operator may be ahead of the database's clock. */
 export const MAX_AHEAD_MS = 5 * MINUTE_MS;
 
 /**
- * Applies the result of an identity check. The one with the latest `verifiedAt` counts, in whatever order they arrive,
- * but a failure counts too when a provider's clock that was ahead may have dated the passed check after it. A status that
- * is neither is on record, and stops trading where the policy says so.
+ * Applies the result of an identity check. The result with the latest `verifiedAt` counts, in any order of arrival. But
+ * a failure also counts if the provider's clock, running ahead, may have dated the earlier pass after it. A status that
+ * is neither is recorded, and blocks trading if the policy says so.
  * @throws Fault BAD_REQUEST for a `verifiedAt` in the future, which would override every real result until then
  */
 export const recordKyc: CommandKind<RecordKyc, undefined> = {
@@ -72,7 +72,7 @@ function applyKyc(
   const verdict = kycVerdict(status);
   const kycAt = trader.kycAt ?? Number.NEGATIVE_INFINITY;
   const isNewer = verifiedAt > kycAt;
-  // The provider's clock may have run ahead when it dated the result on record.
+  // The provider's clock may have run ahead when it dated the recorded result.
   const isWithinSkew = verifiedAt < kycAt && verifiedAt >= kycAt - MAX_AHEAD_MS;
   const contradicts = isWithinSkew && verdict === "failed" && trader.kyc === "verified";
   const isTooLate = isWithinSkew && verdict === "passed" && trader.kyc === "rejected";
@@ -85,7 +85,7 @@ function applyKyc(
   if (verdict === undefined || isTooLate) {
     draft.record("kyc.unrecognised", { userId: traderId, status, provider, verifiedAt: isoOf(verifiedAt) });
     const { kycReview } = policyAt(requireTenant(draft), now);
-    // A refusal stands, and stops more than a review does.
+    // A rejection stays, because it blocks more than a review does.
     if (kycReview && isNewer && trader.kyc !== "rejected") update("review", verifiedAt, undefined);
     else ensureTrader(draft, traderId, now);
   } else if (contradicts) update("failed", kycAt, jurisdiction, { datedAt: isoOf(verifiedAt) });
@@ -95,8 +95,8 @@ function applyKyc(
 const isoOf = (instant: number) => new Date(instant).toISOString();
 
 /**
- * Keeps an assessment. The last one counts, under the thresholds in force at each trade. `answers` are scores of 0 to 4
- * by question.
+ * Stores an assessment. The last one counts, under the thresholds in force at each trade. `answers` are scores of 0 to
+ * 4 by question.
  */
 export const submitSuitability: CommandKind<
   { id: string; traderId: string; answers: Record<string, number> },
@@ -125,16 +125,16 @@ export const submitSuitability: CommandKind<
 interface RestrictUser {
   traderId: string;
   restricted: boolean;
-  /** The caller gives a reason. */
+  /** Whether the caller gave a reason. */
   isExplained?: boolean | undefined;
 }
 
-/** Stops a user from trading and withdrawing, or lifts that again. Repeating either changes nothing; its reason is put on record. */
+/** Stops a user from trading and withdrawing, or lifts that. A repeat changes nothing, but its reason is recorded. */
 export const restrictUser: CommandKind<RestrictUser, { state: TraderState }> = {
   needs: ({ traderId }) => [need("trader", traderId)],
   decide(draft, { traderId, restricted, isExplained }, now) {
     const known = draft.get("trader", traderId);
-    // An operator may restrict a user who is not known yet, and then has nothing to lift.
+    // An operator may restrict an unknown user, who then has nothing to lift.
     if (!known && !restricted) throw new Fault("NOT_FOUND", "User not found");
     const trader = { ...(known ?? newTrader(traderId, now)), restricted };
     const state = traderStateOf(trader);
@@ -146,8 +146,8 @@ export const restrictUser: CommandKind<RestrictUser, { state: TraderState }> = {
 };
 
 /**
- * Ends the session of one token, which its user asks for. The log holds it, so that no row that is deleted brings it back.
- * @param tokenSha256 of what the token's signature covers
+ * Ends the session of one token at its user's request. The log stores it, so that deleting rows cannot revive the session.
+ * @param tokenSha256 the hash of the token's signed part
  * @param until when the token has expired everywhere
  */
 export const endSession: CommandKind<{ traderId: string; tokenSha256: string; until: number }, undefined> = {
@@ -162,10 +162,10 @@ export const endSession: CommandKind<{ traderId: string; tokenSha256: string; un
 };
 
 /**
- * Ends the sessions that a user began before an instant (now, unless given): tokens issued earlier are refused from now
- * on. The instant never moves back: where a later one is set already it stays, and `moved` is false. A user who is not
- * known yet may have tokens already.
- * @throws Fault BAD_REQUEST for an instant in the future: a restriction is the way to keep a user out
+ * Ends a user's sessions that began before an instant (by default now): tokens issued earlier are refused from now on.
+ * The instant never moves back: a later one stays in force, and `moved` is false. An unknown user may already have
+ * tokens.
+ * @throws Fault BAD_REQUEST for an instant in the future: use a restriction to keep a user out
  */
 export const revokeUser: CommandKind<
   { traderId: string; before: number | undefined },

@@ -2,23 +2,23 @@ import { quoted } from "../postgres/arrays.ts";
 import type { Row as Stored } from "../postgres/connect.ts";
 import type { Right } from "../postgres/migrate.ts";
 
-/** How a column is sent: as an array of its type or, for a `line`, as lines of text, with nothing to escape. */
+/** How a column is sent: as an array of its type or, for a `line`, as lines of text, which need no escaping. */
 type ColumnType = "line" | "text" | "bigint" | "integer" | "smallint" | "boolean";
 
-/** How a column stores a field. Null is null on both sides and reaches neither function. */
+/** How a column stores a field. Null stays null, and neither function sees it. */
 interface Column<Value> {
   type: ColumnType;
-  /** Where it is not the field's name in snake case. */
+  /** The column's name if it is not the field's name in snake case. */
   name?: string;
   /** The value as an element of an array literal, or as a line. */
   encode(value: Value): string;
-  /** @param stored as the driver gives it */
+  /** @param stored the driver's value */
   decode(stored: Stored[string]): Value;
 }
 
 const plain = { encode: String, decode: (stored: Stored[string]) => stored };
 
-/** A text that is never null, never empty and holds no control character. */
+/** Text that is never null or empty and contains no control character. */
 export const line = <Value extends string>(): Column<Value> => ({ ...plain, type: "line" });
 export const text = <Value extends string>(): Column<Value> => ({ ...plain, type: "text", encode: quoted });
 export const flag = (): Column<boolean> => ({ ...plain, type: "boolean" });
@@ -33,7 +33,7 @@ export const json = <Value>(): Column<Value> => ({
   encode: (value) => quoted(JSON.stringify(value)),
   decode: (stored) => JSON.parse(stored),
 });
-/** Words without spaces, joined in one text. A word that `isWord` does not know is left out when it is read. */
+/** Words without spaces, joined in one text. Unknown words (by `isWord`) are dropped on reading. */
 export const words = <Word extends string>(isWord: (word: string) => word is Word): Column<readonly Word[]> => ({
   type: "text",
   encode: (list) => quoted(list.join(" ")),
@@ -44,39 +44,39 @@ export const named = <Value>(name: string, column: Column<Value>): Column<Value>
 /** A column that may be null. */
 export const nullable = <Value>(column: Column<Value>): Column<Value | null> => column;
 
-/** A row that was read at version n, 0 before it exists, is replaced by version n + 1 and by nothing else. */
+/** A row that was read at version n (0 before it exists) can only be replaced by version n + 1. */
 const version: Column<number> = { type: "bigint", encode: (read) => String(read + 1), decode: Number };
 
-/** What each table of the schema is to the server and to a restore. */
+/** What the server and a restore need to know about each table. */
 export interface TableFacts {
   name: string;
   /** What the server's login may do with the rows. */
   server: Right;
-  /** What speaks for the rows of a backup (`schema.ts`); undefined for a table that no backup holds. */
+  /** What proves a backup's rows (`schema.ts`); undefined for a table that is never in a backup. */
   provenBy: Proof | undefined;
 }
 
-/** A table of the commit statement: how its rows are written, and read whole. */
+/** A table of the commit statement: how its rows are written and read. */
 export interface TableCodec<Row> extends TableFacts {
   columns: readonly { name: string; type: ColumnType }[];
-  /** Names of the primary key's columns; none for a table of one row. */
+  /** The names of the primary key's columns; empty for a table of one row. */
   key: readonly string[];
-  /** What is done where the key exists; undefined for a journal, in which a second insert is an error. */
+  /** The action if the key exists; undefined for a journal, in which a second insert is an error. */
   onConflict: string | undefined;
-  /** Whether a row that memory read at another version is left as it is, so that written rows must be counted. */
+  /** Whether the update skips a row that memory read at another version, so that written rows must be counted. */
   isGuarded: boolean;
-  /** The rows as parameters of the statement, one for each column. */
+  /** The rows as parameters of the statement, one per column. */
   encode(rows: readonly Row[]): string[];
   /** The columns that `decode` reads. */
   selected(alias?: string): string;
   decode(stored: Stored): Row;
-  /** The parts of the row's primary key with a newline between them, as a need names the row. */
+  /** The parts of the row's primary key, joined by a newline, as a need names the row. */
   keyOf(row: Row): string;
 }
 
-/** Fields of the primary key; none for a table of one row. */
+/** The fields of the primary key; empty for a table of one row. */
 type Key<Row> = readonly Exclude<keyof Row & string, "version">[];
-/** In the order of the statement. A field of the row without a column does not compile. */
+/** The columns in the order of the statement. A field of the row without a column does not compile. */
 type Columns<Row> = { [Field in Exclude<keyof Row, "version">]-?: Column<NonNullable<Row[Field]>> };
 type Proof = "chain" | "mac";
 
@@ -85,7 +85,7 @@ export function journal<Row>(name: string, key: Key<Row>, provenBy: Proof, colum
   return codecOf({ name, server: "insert", provenBy }, key, columns);
 }
 
-/** Rows are replaced whole, each guarded by its version. */
+/** Rows are replaced completely, each guarded by its version. */
 export function replaced<Row extends { version: number }>(
   name: string,
   key: Key<Row>,
@@ -97,7 +97,7 @@ export function replaced<Row extends { version: number }>(
   return { ...codec, onConflict: `${update} where ${name}.version = excluded.version - 1`, isGuarded: true };
 }
 
-/** Rows take over what is written later, without a guard; the fields of `adds` are added up. */
+/** Later writes replace the rows without a guard; the fields of `adds` are added up. */
 export function merged<Row>(
   name: string,
   key: Key<Row>,
@@ -111,7 +111,7 @@ export function merged<Row>(
   return { ...codec, onConflict: updateOf(codec, replacement) };
 }
 
-/** A table whose rows differ in shape from its columns. */
+/** A table whose rows and columns differ in shape. */
 export function converted<Row, Flat>(
   flat: TableCodec<Flat>,
   flatten: (row: Row) => Flat,
@@ -134,7 +134,7 @@ function updateOf(
 }
 
 function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): TableCodec<Row> {
-  // `Object.entries` forgets that these are names of fields.
+  // `Object.entries` loses the type of the fields' names.
   const fields = fieldsOf(columns) as (Fields[number] & { field: keyof Row & string })[];
   const names = fields.map((field) => field.name);
   const isSingle = key.length === 0;
@@ -154,11 +154,11 @@ function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): 
   };
 }
 
-/** What a query's rows hold, by field: of each column its type and, where it is not the field's in snake case, its name. */
+/** The fields of a query's rows: each column's type, and its name if it is not the field's in snake case. */
 type Shape = Readonly<Record<string, Column<unknown>>>;
 type Shaped<S extends Shape> = { [Field in keyof S]: S[Field] extends Column<infer Value> ? Value : never };
 
-/** Makes the rows of a query what its reader works with, as a table's codec does with its own. */
+/** Converts the rows of a query for its reader, like a table's codec. */
 export function rowReader<S extends Shape>(shape: S): (stored: Stored) => Shaped<S> {
   const fields = fieldsOf(shape);
   return (stored) => decodeFields(fields, stored) as Shaped<S>;
@@ -182,7 +182,7 @@ const ONE = { name: "id", type: "smallint" } as const;
 /** The `id` of each row of a table of one row. */
 const onlyOne = (rows: readonly unknown[]) => `{${rows.map(() => "1").join(",")}}`;
 
-/** Makes the parameter of one column: its cells are appended to one text, which takes half the time of joining a list of them. */
+/** Creates the parameter of one column. Appending its cells to one text takes half the time of joining a list. */
 function columnWriter<Row>(
   type: ColumnType,
   field: keyof Row,

@@ -5,7 +5,7 @@ import type { TableCodec } from "./codec.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 import { CODECS, TABLES } from "./tables.ts";
 
-/** Where the log ends, as each commit expects and replaces it: number, hash and time of the last entry, and the fencing epoch. */
+/** The end of the log, as each commit expects and replaces it: number, hash and time of the last entry, and the fencing epoch. */
 export interface Head {
   seq: bigint;
   hash: string;
@@ -17,11 +17,11 @@ export function sameHead(a: Head, b: Head): boolean {
   return a.seq === b.seq && a.hash === b.hash && a.epoch === b.epoch;
 }
 
-/** One commit: everything that a batch of commands wants to have happened, on top of exactly `expected`. */
+/** One commit: all changes of a batch of commands, on top of exactly `expected`. */
 export interface Batch {
   expected: Head;
   next: Head;
-  /** No commit at or after this instant of the database's clock. */
+  /** The commit must happen before this instant of the database's clock. */
   before: number | null;
   writes: readonly RowWrite[];
   transfers: (Transfer & { seq: bigint; leg: number })[];
@@ -30,10 +30,10 @@ export interface Batch {
 }
 
 /**
- * The one statement of a batch. The swap of the head row gates everything else: each writer selects from its one row, so
- * a lost swap writes nothing. A version that is not the database's leaves its row unwritten, so these rows are counted,
- * and the last select fails the whole statement, by dividing by zero, when one is missing. Any other row is written or
- * fails the statement by itself: what a shorter array lacks is null, in columns that refuse it.
+ * The single statement of a batch. The swap of the head row gates everything else: each writer selects from its one
+ * row, so a lost swap writes nothing. A version that differs from the database's leaves its row unwritten. So these
+ * rows are counted, and the last select divides by zero to fail the statement if one is missing. Any other row is
+ * written or fails the statement by itself: a shorter array is filled with nulls, which the columns refuse.
  * Returns one row: whether the head was swapped, and the database's clock.
  */
 export function commitStatement(batch: Batch): { text: string; parameters: (string | null)[] } {
@@ -41,7 +41,7 @@ export function commitStatement(batch: Batch): { text: string; parameters: (stri
   const { expected, next } = batch;
   const gate = [next.seq, next.hash, next.ts, expected.seq, expected.hash, expected.epoch, batch.before, next.epoch];
   const parameters = gate.map((value) => (value === null ? null : String(value)));
-  // In one order, which keeps the number of distinct statements small.
+  // A fixed order keeps the number of distinct statements small.
   const written = STATEMENT_ORDER.filter((codec) => rows.has(codec));
   let count = 0;
   for (const codec of written) {
@@ -55,7 +55,7 @@ export function commitStatement(batch: Batch): { text: string; parameters: (stri
 
 const STATEMENT_ORDER: readonly TableCodec<unknown>[] = Object.values(TABLES);
 
-/** Each combination of tables is a statement of its own, written once, and prepared once on each connection. */
+/** Each combination of tables is a separate statement, created once, and prepared once on each connection. */
 const statements = new Map<string, string>();
 
 function statementOf(written: readonly TableCodec<unknown>[]): string {
@@ -67,7 +67,7 @@ function statementOf(written: readonly TableCodec<unknown>[]): string {
   return text;
 }
 
-/** Parameters of the gate, before those of the tables. */
+/** The gate's parameters, which precede those of the tables. */
 const GATE = 8;
 
 function writeStatement(written: readonly TableCodec<unknown>[]): string {
@@ -89,7 +89,7 @@ select (select count(*) from swap)::int4 as swapped,
        1 / case when (select count(*) from swap) = 0 or ${["0", ...counts].join(" + ")} = $${parameters + 1}::bigint then 1 else 0 end as complete`;
 }
 
-/** Arrays are unnested in the target list, side by side: each `unnest` in a `from` clause would keep its rows in a store of its own. */
+/** Arrays are unnested side by side in the target list: in a `from` clause each `unnest` would store its rows separately. */
 function writer({ name, columns, onConflict, isGuarded }: TableCodec<unknown>, offset: number): string {
   const cells = columns.map(({ type }, index) => {
     const parameter = `$${offset + index + 1}`;
@@ -101,7 +101,7 @@ function writer({ name, columns, onConflict, isGuarded }: TableCodec<unknown>, o
   ${onConflict === undefined ? "" : `on conflict ${onConflict}`} ${isGuarded ? "returning 1" : ""})`;
 }
 
-/** Rows by table, only tables that have any. */
+/** Rows by table, for tables that have any. */
 function collect(batch: Batch): Map<TableCodec<unknown>, unknown[]> {
   const rows = new Map<TableCodec<unknown>, unknown[]>();
   const add = <Row>(codec: TableCodec<Row>, row: Row) => {
@@ -112,7 +112,7 @@ function collect(batch: Batch): Map<TableCodec<unknown>, unknown[]> {
   for (const entry of batch.audit) add(TABLES.audit, entry);
   for (const transfer of batch.transfers) add(TABLES.transfer, transfer);
   for (const trade of batch.trades) {
-    // What a sell gives back to the pool stands as a negative number of shares moved to the trader.
+    // A sale's shares, which return to the pool, are a negative number of shares moved to the trader.
     add(TABLES.trade, trade.releasedMicro === null ? trade : { ...trade, sharesMicro: -trade.sharesMicro });
     const { seq, marketId, hedgeRef } = trade;
     if (hedgeRef) add(TABLES.hedge, { seq, marketId, ...hedgeRef });

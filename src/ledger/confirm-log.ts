@@ -1,10 +1,11 @@
 import type { Pool } from "../postgres/pool.ts";
 
 /**
- * Resolves once everything that the log has shown so far is wherever the database promises acknowledged changes to be. A
- * read alone may show more: a commit whose wait for a standby was cancelled is visible, and goes with its server.
+ * Resolves once everything that the log has shown so far is wherever the database promises acknowledged changes to be. A read alone
+ * may show more: a commit whose wait for a standby was cancelled is visible, but is lost with its server.
  *
- * The smallest commit there is, which locks no row: standbys receive commits in order, so one that has it has all before it.
+ * This makes the smallest possible commit, which locks no row. Standbys receive commits in order, so one that has it has all before
+ * it.
  * @throws OutcomeUnknown while the database does not confirm it
  */
 export async function confirmLog(pool: Pick<Pool, "write">): Promise<void> {
@@ -17,8 +18,8 @@ export async function confirmLog(pool: Pick<Pool, "write">): Promise<void> {
 }
 
 /**
- * The same for many who ask at one moment: one commit at a time, so that a standby that is away holds up one connection. Who
- * asks during one is answered by the next, since it has seen what that one may not have behind it.
+ * The same for many simultaneous callers, one commit at a time, so that a standby that is away blocks only one
+ * connection. A caller that asks during a commit is answered by the next, since it may have seen a later change.
  */
 export function logConfirmer(pool: Pick<Pool, "write">): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();

@@ -10,7 +10,7 @@ import { type Batch, commitStatement, type Head } from "./commit.ts";
 import { type Loaded, loadRows } from "./load.ts";
 import { loadTouched } from "./touched.ts";
 
-/** The head with the database's clock at the time of reading. */
+/** The head, with the database's clock when it was read. */
 export interface HeadReading {
   head: Head;
   /** Milliseconds since the epoch. */
@@ -18,40 +18,40 @@ export interface HeadReading {
 }
 
 /**
- * What the sequencer needs of a database. Every method rejects with `StatementFailed` (nothing happened) or
- * `Unconfirmed` (the outcome is unknown, as after a lost connection).
+ * The sequencer's access to a database. Every method rejects with `StatementFailed` (nothing happened) or `Unconfirmed`
+ * (the outcome is unknown, as after a lost connection).
  */
 export interface Journal {
   readHead(): Promise<HeadReading>;
   /**
-   * Reads the head by a write that changes nothing. What a read shows may be on this server alone: an acknowledged write
-   * is wherever the database promises it to be, and so is all that was committed before it.
+   * Reads the head with a write that changes nothing. A read may show data that only this server has. An acknowledged
+   * write, and everything committed before it, is wherever the database promises it to be.
    */
   confirmHead(): Promise<HeadReading>;
   load(needs: Need[]): Promise<Loaded[]>;
-  /** The one statement, made of the rows as they are at the call. Several run in order. `swapped` is false when the head had moved or the time was up; then nothing was written. */
+  /** The single statement, made from the rows at the call. Several run in order. Not `swapped` if the head moved or time was up. */
   commit(batch: Batch): Promise<{ swapped: boolean; now: number }>;
-  /** Bumps the epoch, so that no statement still under way can take effect any more, and reads the head. */
+  /** Bumps the epoch, so that no statement still in progress can take effect, and reads the head. */
   fence(): Promise<HeadReading>;
   /** Whether the entry is in the chain. */
   contains(entry: { seq: bigint; hash: string }): Promise<boolean>;
   /**
-   * Waits for the turn among processes that write at the same time, and reads the head and what changed since `known`. Commits
-   * do not need it: it only keeps them from meeting.
+   * Waits for the turn among processes that write at the same time, and reads the head and the changes since `known`.
+   * Commits do not need a turn: turns only prevent collisions.
    */
   takeTurn(known: Head | null): Promise<Turn>;
-  /** What trades of another process changed, see `loadTouched`. */
+  /** The changes by another process's trades, see `loadTouched`. */
   loadTouched(from: Head): Promise<Loaded[] | null>;
-  /** Runs `work` with the head row locked: the slow path, on which no other writer can overtake. */
+  /** Runs `work` with the head row locked. This is the slow path, on which no other writer can overtake. */
   exclusively<T>(work: (reading: HeadReading) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 export interface Turn {
   reading: HeadReading;
-  /** See `loadTouched`; null as well when nothing was known. */
+  /** See `loadTouched`; also null if no head was known. */
   touched: Loaded[] | null;
-  /** Gives it up, whatever the state of the connection. */
+  /** Ends the turn, whatever the state of the connection. */
   end: () => void;
 }
 
@@ -59,22 +59,22 @@ const HEAD = "seq, hash, epoch, ts, (extract(epoch from clock_timestamp()) * 100
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 10_000;
-/** What a statement may take beyond the server's own timeout before its connection counts as lost. */
+/** How much longer than the server's own timeout a statement may take before its connection counts as lost. */
 const GRACE_MS = 5000;
 /**
- * How long the writer waits for an answer, and how much longer for each row that is written. The server's timeout does not
- * end the wait for a standby, which may be away for hours; a row takes a tenth of this.
+ * How long the writer waits for an answer, and how much longer for each written row. The server's timeout does not end
+ * the wait for a standby, which may be away for hours. A row takes a tenth of this time.
  */
 const WRITER_WAIT_MS = 5000;
 const ROW_WAIT_MS = 0.25;
 
 /** Connections of a journal. */
 export interface JournalConnections {
-  /** One is used at a time; the other lets it reconnect before the database has ended the first. */
+  /** One is used at a time. The other allows a reconnect before the database has ended the first. */
   writers: number;
-  /** With 0 rows are loaded by the writer. */
+  /** With 0, the writer loads rows. */
   loaders: number;
-  /** Without one the journal takes no turns. */
+  /** With 0, the journal takes no turns. */
   turns: number;
 }
 
@@ -82,17 +82,17 @@ export interface JournalOptions {
   restricted: boolean;
   isSealed: IsSealed;
   connections?: JournalConnections;
-  /** Makes the places that bound so many connections; they are not bounded unless given. */
+  /** Creates the semaphore that limits the connections; no limit by default. */
   group?: (connections: number) => Semaphore;
-  /** Lends the connections, to all tenants of a database server; they are the journal's own unless given. */
+  /** Lends the connections to all tenants of a database server; by default the journal opens its own. */
   lender?: TenantLender | undefined;
 }
 
 const USUAL: JournalConnections = { writers: 1, loaders: 2, turns: 1 };
 
 /**
- * The journal of a tenant's database. Writes have a connection of their own and are autocommit statements: the driver
- * mixes transactions up when a connection dies inside its `begin`.
+ * The journal of a tenant's database. Writes have a separate connection and are autocommit statements: the driver mixes
+ * transactions up if a connection dies inside its `begin`.
  */
 export function openJournal(connection: Connection, options: JournalOptions): Journal {
   const { writers, loaders, turns } = options.connections ?? USUAL;
@@ -113,7 +113,7 @@ export function openJournal(connection: Connection, options: JournalOptions): Jo
     loaders === 0
       ? writer
       : open(LOAD_TIMEOUT_MS, loaders, { name: "loader", max: loaders, statementTimeoutMs: LOAD_TIMEOUT_MS });
-  // Behind a commit on the writer's connection a load may have to wait for it.
+  // On the writer's connection a load may have to wait for a commit.
   const loadWaitMs = (loaders === 0 ? STATEMENT_TIMEOUT_MS : LOAD_TIMEOUT_MS) + GRACE_MS;
   const turn = turns === 0 ? undefined : open(TURN_DEADLINE_MS, turns, { name: "turn", max: 1, genericPlans: true });
   const rewriteHead = (epoch: string) =>
@@ -125,7 +125,7 @@ export function openJournal(connection: Connection, options: JournalOptions): Jo
     confirmHead: () => rewriteHead("epoch"),
     load: (needs) => loader.use((sql) => loadRows(sql, needs, options.isSealed), loadWaitMs),
     commit: async (batch) => {
-      // Made now, since the rows may have changed by the time that a connection is there.
+      // Created now, since the rows may have changed by the time a connection is free.
       const statement = commitStatement(batch);
       return writer.write((sql) => commit(sql, statement), commitWaitMs(batch));
     },
@@ -135,7 +135,7 @@ export function openJournal(connection: Connection, options: JournalOptions): Jo
         const rows = await sql`select 1 from audit where seq = ${String(seq)} and hash = ${hash}`;
         return rows.length === 1;
       }),
-    takeTurn: turn ? turnsOn(turn) : () => Promise.reject(new Error("There is no connection to wait for a turn with")),
+    takeTurn: turn ? turnsOn(turn) : () => Promise.reject(new Error("The journal has no connection for turns")),
     loadTouched: (from) => loader.use((sql) => loadTouched(sql, from), loadWaitMs),
     exclusively: (work) => exclusively(writer, work),
     close: async () => {
@@ -168,26 +168,26 @@ async function commit(
 }
 
 /**
- * What the commit statement answered. Compared by value, whatever type it came in.
- * @throws Unconfirmed when it is not the one row that it must be, so it does not tell what was done
+ * Reads the commit statement's answer by value, whatever its type.
+ * @throws Unconfirmed if it is not exactly one row, because then the outcome is unknown
  */
 export function commitAnswer(rows: readonly Row[]): { swapped: boolean; now: number } {
   const [row] = rows;
   const swapped = String(row?.swapped);
   const now = Number(row?.now ?? Number.NaN);
   if (rows.length !== 1 || !/^[01]$/.test(swapped) || !Number.isFinite(now))
-    throw new Unconfirmed(`The commit was answered by ${rows.length} rows, swapped ${swapped}, at ${now}`);
+    throw new Unconfirmed(`The commit returned ${rows.length} rows, swapped ${swapped}, at ${now}`);
   return { swapped: swapped === "1", now };
 }
 
-/** How long a process waits for the turn of a dead one, and how long a stalled one keeps its own. */
+/** How long a process waits for the turn of a dead process, and how long a stalled process keeps its own. */
 const TURN_WAIT_MS = 1500;
 const TURN_IDLE_MS = 1000;
 const TURN_DEADLINE_MS = 3000;
 
 /**
- * A lock on a row of its own, in a transaction that writes nothing: the database gives it to the one that has waited longest, and
- * at once when its holder is gone. The settings hold behind a pooler of transactions too.
+ * A lock on a separate row, in a transaction that writes nothing. The database grants it to the longest waiting
+ * process, and at once if its holder is gone. The settings also work behind a transaction pooler.
  */
 function turnsOn(client: Client): Journal["takeTurn"] {
   let ended = Promise.resolve();
@@ -212,7 +212,7 @@ function turnsOn(client: Client): Journal["takeTurn"] {
   };
 }
 
-/** What changed is asked for behind the lock, so that the process can go on as soon as it has the turn. */
+/** Requests the changes right behind the lock, so that the process can continue as soon as it has the turn. */
 async function takeTurn(client: Client, known: Head | null): Promise<Omit<Turn, "end">> {
   const [answers, touched] = await client.use((sql) => {
     const lock = sql.unsafe(`
@@ -221,16 +221,16 @@ async function takeTurn(client: Client, known: Head | null): Promise<Omit<Turn, 
         set local idle_in_transaction_session_timeout = ${TURN_IDLE_MS};
         select id from turn for update;
         select ${HEAD} from head where id = 1`);
-    // The driver sends a query when its answer is asked for, which must not be after the others.
+    // The driver sends a query only when its answer is awaited, so the lock is sent first.
     return Promise.all([lock.execute(), known && loadTouched(sql, known)]);
   });
   return { reading: headOf(answers.flat().at(-1)), touched };
 }
 
 /**
- * Plain `begin` and `commit` on the only connection of its client. Should that connection die in between, the commit
- * statement either was rolled back with it or runs alone on the next one, where the head decides as always and the final
- * `commit` is warned about; the caller confirms with `contains` before it answers any caller.
+ * Plain `begin` and `commit` on the only connection of its client. If that connection dies in between, the commit
+ * statement was either rolled back with it, or runs alone on the next connection. There the head decides as always, and
+ * the final `commit` causes a warning. The caller confirms with `contains` before it answers.
  */
 async function exclusively<T>(writer: Client, work: (reading: HeadReading) => Promise<T>): Promise<T> {
   const unpin = await writer.pin();
@@ -239,11 +239,11 @@ async function exclusively<T>(writer: Client, work: (reading: HeadReading) => Pr
     const head = await writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1 for update`));
     const result = await work(head);
     const { command } = await writer.write((sql) => sql.unsafe("commit"));
-    // A transaction that had failed answers its commit with ROLLBACK, which is no error.
-    if (command !== "COMMIT") throw new Unconfirmed(`The commit was answered by ${command}`);
+    // A failed transaction answers its commit with ROLLBACK, which is not an error.
+    if (command !== "COMMIT") throw new Unconfirmed(`The commit returned ${command}`);
     return result;
   } catch (error) {
-    // A transaction left open would swallow the commits after it.
+    // An open transaction would swallow the later commits.
     await writer.use((sql) => sql.unsafe("rollback")).catch(() => writer.renew());
     throw error;
   } finally {

@@ -19,7 +19,7 @@ import { marketsWithKey } from "./market-names.ts";
 import { lastFreeze, listApiKeys, loadRevocations, loadTenantRecord, loadTraders } from "./standing.ts";
 import { TABLES } from "./tables.ts";
 
-/** A row as loaded; null where there is none. */
+/** A loaded row; null if it does not exist. */
 export interface Loaded {
   table: Table;
   key: string;
@@ -27,9 +27,9 @@ export interface Loaded {
 }
 
 /**
- * Reads the rows that commands need, one query per table. No snapshot is needed: a commit is accepted only while the
- * head stands where the caller believes it to be, so nothing can have changed in between.
- * @param isSealed whether an entry counts; needed for what the audit log states: keys, users, sessions and the tenant
+ * Reads the rows that commands need, one query per table. No snapshot is needed: a commit is accepted only on the head that
+ * the caller expects, so nothing can have changed in between.
+ * @param isSealed whether an entry counts; required for rows that the audit log states: keys, users, sessions and the tenant
  */
 export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed = unchecked): Promise<Loaded[]> {
   const keysByTable = new Map<Table, Set<string>>();
@@ -50,9 +50,9 @@ export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed =
   return parts.flat();
 }
 
-/** Refuses to read rows that audit entries state without checking the seals of these entries. */
+/** Refuses to read rows stated by audit entries without checking the seals of these entries. */
 function unchecked(): never {
-  throw new Error("Audit entries state these rows, and no check of their seals was given");
+  throw new Error("Rows stated by audit entries need a check of their seals, and none was given");
 }
 
 type Loader<T extends Table> = (sql: ReadSql, keys: string[], isSealed: IsSealed) => Promise<Map<string, Tables[T]>>;
@@ -79,12 +79,12 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   freeze: single(async (sql, isSealed) => ({ until: (await lastFreeze(sql, isSealed))?.until ?? null })),
 };
 
-/** Positions come with portfolios or as holders, keys as the keyring, assessments not at all. */
+/** Positions load with portfolios or as holders, keys with the keyring, assessments never. */
 function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }
 
-/** Of a table of one row. */
+/** The loader of a table of one row. */
 function single<T extends Table>(load: (sql: ReadSql, isSealed: IsSealed) => Promise<Tables[T]>): Loader<T> {
   return async (sql, _, isSealed) => new Map([[SINGLE, await load(sql, isSealed)]]);
 }
@@ -93,7 +93,7 @@ function byKey<Row>(codec: TableCodec<Row>) {
   return (sql: ReadSql, keys: string[]) => loadByKey(sql, codec, keys);
 }
 
-/** Rows by their keys, as needs name them. */
+/** Rows by the keys that needs name. */
 export async function loadByKey<Row>(sql: ReadSql, codec: TableCodec<Row>, keys: string[]): Promise<Map<string, Row>> {
   const rows = await sql`
     select ${sql.unsafe(`${codec.selected()} from ${codec.name}`)}
@@ -101,7 +101,7 @@ export async function loadByKey<Row>(sql: ReadSql, codec: TableCodec<Row>, keys:
   return new Map(rows.map((stored) => codec.decode(stored)).map((row) => [codec.keyOf(row), row]));
 }
 
-/** Whether a row's key is among these. A key of two parts is "a\nb", whose first part never holds a newline. */
+/** Whether a row's key is among these. A key of two parts is "a\nb", whose first part never contains a newline. */
 function keyIn(sql: ReadSql, [first = "", second]: readonly string[], keys: string[]) {
   if (second === undefined) return sql`${sql.unsafe(first)} = any(${textArray(keys)}::text[])`;
   const firsts = textArray(keys.map((key) => key.slice(0, key.indexOf("\n"))));
@@ -110,8 +110,8 @@ function keyIn(sql: ReadSql, [first = "", second]: readonly string[], keys: stri
 }
 
 /**
- * Answers to requests with a key. A trade whose answer is not there any more comes as an answer without a seal: who deleted it
- * would otherwise have its repeat trade again.
+ * Stored answers to requests with a key. If a trade's answer is missing, an answer without a seal is returned:
+ * otherwise deleting the answer would make a repeat trade again.
  */
 async function loadAnswers(sql: ReadSql, keys: string[]): Promise<Map<string, StoredAnswer>> {
   const requests = keys.map((each) => {
@@ -132,7 +132,7 @@ async function loadAnswers(sql: ReadSql, keys: string[]): Promise<Map<string, St
   const answers = rows
     .map((stored) => TABLES.storedAnswer.decode(stored))
     .sort((a, b) => Number(a.seal !== "") - Number(b.seal !== ""));
-  // Where the answer is there too, it is the one that counts.
+  // A stored answer takes precedence over the placeholder.
   return new Map(answers.map((row) => [TABLES.storedAnswer.keyOf(row), row]));
 }
 
@@ -149,7 +149,7 @@ async function loadByFileKey(sql: ReadSql, keys: string[]): Promise<Map<string, 
   return new Map(rows.map((stored) => [String(stored.wanted), TABLES.market.decode(stored)]));
 }
 
-/** A portfolio for every trader asked for, and the positions in it. */
+/** A portfolio for each requested trader, and its positions. */
 async function loadPortfolios(sql: ReadSql, traderIds: string[]): Promise<Loaded[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.position.selected("p"))}
@@ -168,7 +168,7 @@ async function loadPortfolios(sql: ReadSql, traderIds: string[]): Promise<Loaded
   ];
 }
 
-/** The positions of markets, closed ones included, and the wallets of their holders, which a settlement pays. */
+/** The positions of markets, including closed ones, and the wallets of their holders, which a settlement pays. */
 async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.position.selected())}

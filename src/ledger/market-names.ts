@@ -1,12 +1,12 @@
 import type { ReadSql } from "../postgres/connect.ts";
 import { upToHead } from "./on-record.ts";
 
-// A market's row never changes, so the keys that files gave it after its creation are in the audit log alone.
+// A market's row never changes, so keys that files gave it after its creation are only in the audit log.
 
-/** Word for word the condition of the partial indexes. */
+/** Exactly the condition of the partial indexes. */
 export const isNaming = (sql: ReadSql) => sql`type in ('market.imported', 'market.moved')`;
 
-/** The key that the market of a row `m` has now, null for none. */
+/** The current key of the market in row `m`; null for none. */
 export function keyOfMarket(sql: ReadSql) {
   return sql`
     coalesce(
@@ -22,7 +22,7 @@ export function keyOfMarket(sql: ReadSql) {
       m.file_key)`;
 }
 
-/** The id of the market that has or had a key, as an array of at most one; for `= any(…)`, which probes an index. */
+/** The id of the market that has or had a key, as an array of at most one id, so that `= any(…)` probes an index. */
 export function marketsWithKey(sql: ReadSql, key: ReturnType<ReadSql>) {
   return sql`
     array(

@@ -14,7 +14,7 @@ export async function knowsTextSearch(sql: ReadSql, name: string): Promise<boole
   return rows.length > 0;
 }
 
-/** Brings the search of markets to the configuration that the applied document names. Nothing to do where it has that one. */
+/** Updates the search of markets to the configuration in the applied document, if it differs. */
 export async function followMarketSearch(sql: Sql): Promise<void> {
   await sql`select follow_market_search() where ${commitsToDisk(sql)}`;
 }

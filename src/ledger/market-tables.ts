@@ -9,7 +9,7 @@ type WatchFields = Omit<Tables["watch"], "hold"> & {
   heldAt: number | null;
 };
 
-/** Markets, what is traded on them, and who holds what. */
+/** Markets, the trades on them, and the positions of traders. */
 export const MARKET_TABLES = {
   hedge: journal<{ seq: bigint } & HedgeRef & { marketId: string }>("hedge", ["seq"], "chain", {
     seq: bigint(),
@@ -48,7 +48,7 @@ export const MARKET_TABLES = {
     houseNoMicro: bigint(),
     terms: text(),
   }),
-  // The table keeps its first name.
+  // The table keeps its original name.
   marketState: replaced<Tables["marketState"]>("book", ["marketId"], "chain", {
     marketId: text(),
     status: text(),

@@ -3,7 +3,7 @@ import type { Tables } from "../engine/rows.ts";
 import { bigint, integer, journal, line, merged, replaced, text, whole } from "./codec.ts";
 import type { FundingDay } from "./rollups.ts";
 
-/** Accounts, what moves money between them, and what keeps a provider's event from counting twice. */
+/** Accounts, transfers between them, and the rows that prevent a provider's event from counting twice. */
 export const MONEY_TABLES = {
   account: replaced<Tables["account"]>("account", ["id"], "chain", { id: line(), balanceMicro: bigint() }),
   fundingDay: merged<FundingDay>(
@@ -13,8 +13,8 @@ export const MONEY_TABLES = {
     { day: whole(), provider: text(), inflowMicro: bigint(), outflowMicro: bigint() },
     { server: "update", adds: ["inflowMicro", "outflowMicro"] },
   ),
-  // A forged row would swallow a provider's event. Without the row the same bytes are taken into account again, and
-  // receipts, payments and the time of the last KYC event keep them from counting twice.
+  // A forged row would suppress a provider's event. Without the row the same bytes are processed again, and receipts,
+  // payments and the time of the last KYC event prevent double counting.
   inboundDelivery: journal<Tables["inboundDelivery"]>("inbound_delivery", ["provider", "sha256"], "mac", {
     provider: text(),
     sha256: text(),

@@ -6,13 +6,13 @@ import type { ReadSql } from "../postgres/connect.ts";
 import { type LoggedEntry, loggedEntry } from "../replay/logged-rows.ts";
 
 /**
- * The chain runs from entry 1 to the head; an entry outside it is a leftover or forged, and counts for nothing. Without a
- * head row every entry whose seal holds counts for reads, and changes are refused.
+ * The chain runs from entry 1 to the head. An entry outside it is left over or forged, and is ignored. Without a head
+ * row, reads accept every entry with a valid seal, and changes are refused.
  */
 export const upToHead = (sql: ReadSql) =>
   sql`seq between 1 and coalesce((select seq from head where id = 1), 9223372036854775807)`;
 
-/** The whole row `latest` of the log with the hash of the entry before it, as `saidBy` reads it. */
+/** The whole log row `latest` with the hash of the previous entry, in the form that `saidBy` reads. */
 export const linkOf = (sql: ReadSql) => sql`
   json_build_object(
     'seq', latest.seq::text, 'type', latest.type, 'actor', latest.actor, 'payloadText', latest.payload,
@@ -20,12 +20,10 @@ export const linkOf = (sql: ReadSql) => sql`
     'previousHash', (select before.hash from audit before where before.seq = latest.seq - 1)
   )::text`;
 
-/** What an entry says whose seal holds, and who caused it. */
+/** The content of an entry with a valid seal, and its actor. */
 export type Said = LoggedEntry & Pick<AuditEntry, "actor">;
 
-/**
- * What the entry of a `linkOf` says: undefined for no entry, "broken" for one that no audit key sealed as it stands.
- */
+/** The content of a `linkOf` entry: undefined for no entry, "broken" if no audit key sealed it in this form. */
 export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | undefined {
   if (typeof link !== "string") return undefined;
   const { seq, previousHash, ...rest } = JSON.parse(link);
@@ -36,7 +34,7 @@ export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | und
   return logged && { ...logged, actor };
 }
 
-/** The latest entry of each of these types, oldest first, as `saidBy` reads it. */
+/** The latest entry of each of these types, oldest first, in the form that `saidBy` reads. */
 export async function latestOf(
   sql: ReadSql,
   types: readonly AuditType[],
@@ -57,8 +55,8 @@ export async function latestOf(
 }
 
 /**
- * `keys_said`: for each hash of a key that entries list, the last of these entries as a `link`. It starts from the
- * entries, so that it holds also keys whose rows were deleted.
+ * `keys_said`: for each key hash that entries list, the last of these entries as a `link`. It starts from the entries,
+ * so it includes keys whose rows were deleted.
  */
 export function keysSaid(sql: ReadSql) {
   return sql`
@@ -82,7 +80,7 @@ export function keysSaid(sql: ReadSql) {
     )`;
 }
 
-/** The last entry of a type about the user with the id of a row `u`, as a `link`. */
+/** The last entry of a type about the user whose id is in row `u`, as a `link`. */
 export function userSaid(sql: ReadSql, type: AuditType, also = sql``) {
   return sql`
     select ${linkOf(sql)} as link

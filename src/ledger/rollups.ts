@@ -3,7 +3,7 @@ import { addDays } from "../domain/market/running-sums.ts";
 import { startOfDay } from "../domain/time/units.ts";
 import type { MarketHour, Trade, TraderDay, Transfer } from "../engine/draft.ts";
 
-/** Money in from a provider and out to it on a day. */
+/** A provider's incoming and outgoing money of a day. */
 export interface FundingDay {
   day: number;
   provider: string;
@@ -11,17 +11,17 @@ export interface FundingDay {
   outflowMicro: bigint;
 }
 
-/** The hours of markets that are over with these trades, each once, since all trades of a batch have one time. */
+/** The market hours completed by these trades, each once, since all trades of a batch have the same time. */
 export function hourRows(trades: readonly Trade[]): MarketHour[] {
   return trades.flatMap(({ hourOver }) => hourOver ?? []);
 }
 
-/** The days of traders on markets that are over with these trades, each once: both sides of a market may be in one batch. */
+/** The trader days completed by these trades, each once: both sides of a market may be in one batch. */
 export function traderDayRows(trades: readonly Trade[]): TraderDay[] {
   const rows = new Map<string, TraderDay>();
   for (const { dayOver: over } of trades) {
     if (over === null) continue;
-    // Neither identifier holds a newline, so the key is unambiguous.
+    // Neither identifier contains a newline, so the key is unambiguous.
     const key = `${over.day}\n${over.traderId}\n${over.marketId}`;
     const other = rows.get(key);
     rows.set(key, other ? { ...over, ...addDays(other, over) } : over);

@@ -4,8 +4,8 @@ import type { Reader, RowWrite } from "../engine/draft.ts";
 import type { Sealable, Table, Tables } from "../engine/rows.ts";
 
 /**
- * What the seals cover of the rows that keep a request or a provider's event from counting twice. Without a seal, who can
- * write to the database would swallow a deposit by a row, or answer a request that never took effect.
+ * The sealed fields of rows that prevent a request or a provider's event from counting twice. Without a seal, an intruder
+ * with write access to the database could add a row to suppress a deposit or to answer a request that never ran.
  */
 const SEALED: { readonly [T in Table]?: (row: Tables[T]) => SealedFields } = {
   receipt: (row) => [row.provider, row.reference, String(row.amountMicro), row.userId],
@@ -20,15 +20,15 @@ function fieldsOf<T extends Table>(table: T, row: Tables[T]): SealedFields | und
   return SEALED[table]?.(row);
 }
 
-/** Seals a row that is to be written, if its table is one of these. */
+/** Seals a row to be written, if its table is listed above. */
 export function sealWrite({ table, row }: RowWrite, key: AuditKey): void {
   const fields = fieldsOf(table, row);
   if (fields) (row as Sealable).seal = sealRow(key, table, fields);
 }
 
 /**
- * The same rows, with the seals of those that have one checked when they are read.
- * Reading throws a Fault INTEGRITY for a row that no audit key sealed as it is stored.
+ * The same rows; seals are checked when rows are read.
+ * Reading throws a Fault INTEGRITY for a row that no audit key sealed in this form.
  */
 export function withSealsChecked(state: Reader, keys: readonly AuditKey[]): Reader {
   return {
@@ -41,8 +41,8 @@ export function withSealsChecked(state: Reader, keys: readonly AuditKey[]): Read
   };
 }
 
-/** Traders and senders of webhooks read the message, so the row is named in the server's log only. */
+/** Traders and senders of webhooks read the message, so only the server's log names the row. */
 function notSealed(table: Table, key: string): Fault {
-  const message = "Refused: what is stored of this request was altered, forged or deleted. Nothing was done";
+  const message = "The stored record of this request was altered, forged or deleted. Nothing was done";
   return new Fault("INTEGRITY", message, { detail: { table, key } });
 }

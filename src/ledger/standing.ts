@@ -1,6 +1,6 @@
 /**
- * What users, keys, sessions and the configuration stand at by the audit log, whatever the tables say. Which entries decide
- * is said here; what an entry does to a row is said by `applyEntry` alone.
+ * The state of users, keys, sessions and the configuration according to the audit log, whatever the tables contain.
+ * This file decides which entries count; `applyEntry` decides what an entry does to a row.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
@@ -19,7 +19,7 @@ import { LoggedRows } from "../replay/logged-rows.ts";
 import { keysSaid, latestOf, type Said, saidBy, userSaid } from "./on-record.ts";
 import { TABLES } from "./tables.ts";
 
-/** The rows that these entries leave; one that is broken or missing does nothing. */
+/** The rows after these entries; broken or missing entries do nothing. */
 function rowsOf(entries: readonly (Said | "broken" | undefined)[]): LoggedRows {
   const rows = new LoggedRows();
   for (const said of entries) if (said && said !== "broken") applyEntry(rows, said);
@@ -27,8 +27,8 @@ function rowsOf(entries: readonly (Said | "broken" | undefined)[]): LoggedRows {
 }
 
 /**
- * Users with the standing that sealed audit entries give them, whether or not their rows exist. For each user four probes of
- * an index, and a hash or two.
+ * Users with the state given by sealed audit entries, whether or not their rows exist. Each user costs four index
+ * probes and a hash or two.
  */
 export async function loadTraders(sql: ReadSql, ids: string[], isSealed: IsSealed): Promise<Map<string, Trader>> {
   const rows = await sql`
@@ -47,8 +47,8 @@ export async function loadTraders(sql: ReadSql, ids: string[], isSealed: IsSeale
 }
 
 /**
- * An entry whose seal is broken counts as the stricter case: unverified, no score, restricted. A broken jurisdiction
- * restricts too, or the one that the user's token claims would take its place.
+ * An entry with a broken seal counts as the stricter case: unverified, no score, restricted. A broken jurisdiction also
+ * restricts, because otherwise the claim in the user's token would replace it.
  */
 function traderOf({ id, created_at, version, ...links }: Row, isSealed: IsSealed): Trader {
   const [place, kyc, stop, test] = [links.place, links.kyc, links.stop, links.test].map((link) =>
@@ -65,9 +65,9 @@ function traderOf({ id, created_at, version, ...links }: Row, isSealed: IsSealed
 }
 
 /**
- * All API keys, or only those in force by the database's clock. Name, type, scopes, networks and times are those of the
- * last audit entry that lists the key's hash. A key whose row was deleted still exists, at version 0, and the next write
- * restores its row. A key that no sealed entry lists is shown as the table has it and is not on record.
+ * All API keys, or only those in force by the database's clock. Name, type, scopes, networks and times come from the
+ * last audit entry that lists the key's hash. A key whose row was deleted still exists, at version 0, and the next
+ * write restores its row. A key without a sealed entry is returned as stored, with `onRecord` false.
  */
 export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
@@ -87,7 +87,7 @@ export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = 
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.hash < b.hash ? -1 : 1));
 }
 
-/** What the last entry about each user's sessions says. A broken one says nothing, so that a new one replaces it. */
+/** The last entry about each user's sessions. A broken entry states nothing, so that a new entry replaces it. */
 export async function loadRevocations(
   sql: ReadSql,
   userIds: string[],
@@ -102,8 +102,8 @@ export async function loadRevocations(
 }
 
 /**
- * The tenant's row as its last entries state it, and whether the row in the table differs. A broken last entry states
- * nothing. The document is in the last apply alone, and counts where the last entry names its hash.
+ * The tenant's row according to its last entries, and whether the stored row differs. A broken last entry states
+ * nothing. The document is only in the last apply, and counts if the last entry names its hash.
  */
 export async function loadTenantRecord(sql: ReadSql, isSealed: IsSealed): Promise<TenantRecord> {
   const [entries, held] = await Promise.all([
@@ -122,7 +122,7 @@ export async function loadTenantRecord(sql: ReadSql, isSealed: IsSealed): Promis
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** The tenant's row; undefined too for a row that cannot be read. */
+/** The tenant's stored row; also undefined if the row is unreadable. */
 export async function readTenant(sql: ReadSql): Promise<Tenant | undefined> {
   const [stored] = await sql`select ${sql.unsafe(TABLES.tenant.selected())} from tenant`;
   try {
@@ -132,7 +132,7 @@ export async function readTenant(sql: ReadSql): Promise<Tenant | undefined> {
   }
 }
 
-/** The fields of the tenant's row as reconciliation compares and names them. */
+/** The fields of the tenant's row, as reconciliation compares and names them. */
 export function settingsOf(tenant: Tenant | undefined): Map<string, string> {
   if (!tenant) return new Map();
   const { policy, overrides, policyUpdatedAt, kycRequired, liquidityMicro, capitalMicro, document } = tenant;
@@ -148,18 +148,18 @@ export function settingsOf(tenant: Tenant | undefined): Map<string, string> {
   ]);
 }
 
-/** A freeze that holds now. */
+/** The freeze in force. */
 export interface FreezeInForce {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   until: number;
   reason: string;
-  /** Who froze it, as audit entries name actors. */
+  /** Who froze the configuration, as an actor of audit entries. */
   by: string;
 }
 
 /**
- * What the last entry about a freeze says, whether or not its time is over; null where that one lifted it. One whose seal is
- * broken counts as the longest freeze: a forged entry must not open the way to an apply.
+ * The freeze in the last entry about freezes, even if its time is over; null if that entry lifted it. An entry with a
+ * broken seal counts as the longest freeze: a forged entry must not allow an apply.
  */
 export async function lastFreeze(sql: ReadSql, isSealed: IsSealed): Promise<FreezeInForce | null> {
   const last = (await latestOf(sql, ["config.frozen", "config.unfrozen"], isSealed)).at(-1);
@@ -172,7 +172,7 @@ export async function lastFreeze(sql: ReadSql, isSealed: IsSealed): Promise<Free
   return { until, reason: "reason" in last.payload ? String(last.payload.reason) : "", by: last.actor };
 }
 
-/** The freeze that the log states and the database's clock has not passed; null where there is none. */
+/** The logged freeze, unless its time is over by the database's clock; null for none. */
 export async function readFreeze(sql: ReadSql, isSealed: IsSealed): Promise<FreezeInForce | null> {
   const [freeze, now] = await Promise.all([lastFreeze(sql, isSealed), readClock(sql)]);
   return freeze !== null && freeze.until > now ? freeze : null;

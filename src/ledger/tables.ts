@@ -21,15 +21,15 @@ import {
 import { MARKET_TABLES } from "./market-tables.ts";
 import { MONEY_TABLES } from "./money-tables.ts";
 
-/** What the policy at an instant follows from, as fields of a row. */
+/** The row fields from which the policy at an instant follows. */
 export const POLICY_COLUMNS = {
   policy: { ...json<Policy>(), decode: (stored: string) => storedPolicy(JSON.parse(stored)) },
   overrides: json<readonly Override[]>(),
 };
 
 /**
- * The tables that the commit statement writes, in its order. Each one's columns, the statement's part for it, its loader,
- * what the server's login may do with it and what proves its rows at a restore follow from its codec.
+ * The tables of the commit statement, in its order. Each codec determines the columns, the table's part of the
+ * statement, its loader, the rights of the server's login, and what proves its rows at a restore.
  */
 export const TABLES = {
   ...MARKET_TABLES,
@@ -49,7 +49,7 @@ export const TABLES = {
       leaked: flag(),
     }),
     (key) => key,
-    // As the table states it: no audit entry has confirmed it yet.
+    // As stored: no audit entry has confirmed the key yet.
     (key) => ({ ...key, onRecord: false }),
   ),
   assessment: journal<Tables["assessment"]>("assessment", ["id"], "chain", {
@@ -68,8 +68,8 @@ export const TABLES = {
     keyId: line(),
     hash: line(),
   }),
-  // A forged row would answer a retry with what never happened. Without the row a retry is decided anew. Only an expired
-  // answer is still there when a new one is stored.
+  // A forged row would answer a retry with something that never happened. Without the row a retry is decided anew. When
+  // a new answer is stored, any existing row is expired.
   storedAnswer: merged<Tables["storedAnswer"]>(
     "stored_answer",
     ["caller", "key"],
@@ -105,9 +105,9 @@ export const TABLES = {
   }),
 };
 
-/** Rows that live in a process's memory only. */
+/** Rows that exist only in a process's memory. */
 type Derived = "freeze" | "holders" | "keyring" | "marketKey" | "portfolio" | "revocation" | "tenantRecord";
 
-/** The codecs of the rows that commands read and write. One that is missing does not compile. */
+/** The codecs of the rows that commands read and write. A missing codec does not compile. */
 export const CODECS: { [T in Exclude<Table, Derived>]: TableCodec<Tables[T]> } & { [T in Derived]?: undefined } =
   TABLES;

@@ -3,7 +3,7 @@ import type { ReadSql } from "../postgres/connect.ts";
 import type { Loaded } from "./load.ts";
 import { TABLES } from "./tables.ts";
 
-/** Beyond so many entries it is cheaper to load what is needed anew. */
+/** Beyond this number of entries, loading the needed rows again is cheaper. */
 const MAX_ENTRIES = 4000;
 
 interface Entry {
@@ -11,7 +11,7 @@ interface Entry {
   hash: string;
 }
 
-/** Entries after `$1`, and one more than are followed. */
+/** The entries after `$1`, up to one more than the limit. */
 const SINCE = `seq > $1::bigint and seq <= $1::bigint + ${MAX_ENTRIES + 1}`;
 
 const KNOWN = `
@@ -20,7 +20,7 @@ const KNOWN = `
     from audit
    where seq >= $1::bigint and seq <= $1::bigint + ${MAX_ENTRIES + 1}`;
 
-// Looked up row by row: a plan made for any range would rather read whole tables.
+// Looked up row by row: a plan for an arbitrary range would read whole tables.
 const POSITIONS = `
   select ${TABLES.position.selected("p")}
     from (select distinct trader_id, market_id, side from trade where ${SINCE}) t
@@ -37,9 +37,9 @@ const MARKET_STATES = `
    cross join lateral (select * from book where book.market_id = t.market_id offset 0) b`;
 
 /**
- * The accounts, market states and positions that the entries after `from` changed, as they stand. Null when these
- * state anything but trades, or the log does not hold `from`. A trade changes besides them what a trader's positions add up to,
- * the trader's row where it is new, and stored answers. All queries are sent at once.
+ * The current accounts, market states and positions that the entries after `from` changed. Null if the entries contain
+ * anything but trades, or the log does not contain `from`. A trade also changes the trader's total exposure, a new
+ * trader's row, and stored answers. All queries are sent at once.
  */
 export async function loadTouched(sql: ReadSql, from: Entry): Promise<Loaded[] | null> {
   const after = String(from.seq);

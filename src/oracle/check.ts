@@ -9,11 +9,11 @@ import { symbolOf, upstreamOf, usableSources } from "./records.ts";
 /** The result of asking all sources of a feed once. */
 export interface FeedCheck {
   feed: string;
-  /** Decimal text; null when a market would be held. */
+  /** Decimal text; null if a market would be held. */
   price: string | null;
   /** The age of the newest price in seconds. */
   ageSec: number | null;
-  /** The distance between the sources' prices, as decimal text. */
+  /** The difference between the sources' prices, as decimal text. */
   spread: string | null;
   session: "open" | "closed" | "always";
   /** `ok`, or why a market would be held now. */
@@ -21,7 +21,7 @@ export interface FeedCheck {
   detail: string;
 }
 
-/** Fetches every feed once, and evaluates it as if it had to decide a market now. Stores nothing. */
+/** Fetches every feed once, and evaluates it as if it decided a market now. Stores nothing. */
 export async function checkFeeds(context: FetchContext, feeds: readonly FeedDefinition[]): Promise<FeedCheck[]> {
   const wanted = feeds.flatMap((feed) => usableSources(feed, context.sources).map(symbolOf));
   const fetched = await fetchPrices(context, wanted);
@@ -43,7 +43,7 @@ function checkFeed(
   const records = asked.map(({ source, answer }): SourceRecord => {
     const upstream = upstreamOf(source.use, sources);
     if (!answer || "failure" in answer) return { source, upstream, observations: [], confirmedAt: null };
-    // A source's clock may run a little ahead of ours.
+    // A source's clock may be slightly ahead of ours.
     const observedAt = Math.min(answer.reading.observedAt, now);
     const observation = { ...answer.reading, observedAt, receivedAt: answer.receivedAt };
     return { source, upstream, observations: [observation], confirmedAt: now + SETTLING_MS };

@@ -5,21 +5,21 @@ import { SYSTEM_ACTOR } from "../services/background/sweepers.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { FetchContext } from "./fetch.ts";
 
-/** What a sweep works with. */
+/** The context of a sweep. */
 export interface OracleContext extends FetchContext {
   services: Pick<TenantServices, "pool" | "sequencer" | "oracle" | "auditKey" | "auditKeys">;
-  /** The secrets that sign requests to `resolution_url`; without any none is sent. */
+  /** The secrets that sign requests to `resolution_url`; without secrets none is sent. */
   resolutionSecrets: readonly string[];
   /** Milliseconds between two sweeps. */
   sweepMs: number;
   memory: SweepMemory;
 }
 
-/** What one sweep leaves for the next one of its process. A new process may begin without it. */
+/** The state that one sweep leaves for the next in its process. A new process may begin without it. */
 export interface SweepMemory {
   /** When expired observations were last deleted, by the database's clock. */
   prunedAt: number;
-  /** The last market that `resolution_url` was asked about: the next sweep goes on after it, for "" from the start. */
+  /** The last market asked about at `resolution_url`: the next sweep continues after it; "" means from the start. */
   askedUpTo: string;
 }
 
@@ -30,25 +30,25 @@ export function newMemory(): SweepMemory {
 
 /** The result of a sweep. */
 export interface SweepReport {
-  /** How many markets were due, or near the instant that decides them. */
+  /** The number of markets that were due or close to their deciding instant. */
   watched: number;
-  /** How many requests went out for prices, or to `resolution_url`. */
+  /** The number of requests for prices or to `resolution_url`. */
   asked: number;
   settled: string[];
-  /** Markets that are due and not settled, with their reasons. */
+  /** Due markets that are not settled, with their reasons. */
   held: { marketId: string; reason: string }[];
-  /** Errors about single markets, beyond the reasons that they are held for. */
+  /** Errors about single markets, in addition to the reasons of their holds. */
   failures: unknown[];
-  /** When the next sweep should run at the latest, by the same clock; null when the usual time will do. */
+  /** The latest time for the next sweep, by the same clock; null for the usual time. */
   wakeAt: number | null;
 }
 
-/** Refusals that mean that another process or an operator was first: the market stays as it is. */
+/** Errors which mean that another process or an operator was faster: the market stays as it is. */
 const ALREADY_DECIDED = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
-/** Failures that every other market would meet too: the sweep ends, and the next one tries again. */
+/** Failures that would affect every market: the sweep ends, and the next one tries again. */
 const RETRY_NEXT_SWEEP = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED", "STANDBY_REQUIRED"]);
 
-/** Does the work about one market. Its failure is reported, and the sweep goes on with the others. */
+/** Handles one market. A failure is reported, and the sweep continues with the others. */
 export async function isolate(report: SweepReport, work: () => Promise<void> | void): Promise<void> {
   try {
     await work();
@@ -69,7 +69,7 @@ export async function settleMarket(
   report.settled.push(market.marketId);
 }
 
-/** Holds a market. The engine writes nothing when it is held for this reason already. */
+/** Holds a market. The engine writes nothing if it is already held for this reason. */
 export async function holdMarket(
   { services }: OracleContext,
   hold: { marketId: string; reason: HoldReason; detail: string },
@@ -79,7 +79,7 @@ export async function holdMarket(
   report.held.push({ marketId: hold.marketId, reason: hold.reason });
 }
 
-/** The report of a sweep that has done nothing yet. */
+/** The report of a sweep that has not started. */
 export function emptyReport(): SweepReport {
   return { watched: 0, asked: 0, settled: [], held: [], failures: [], wakeAt: null };
 }

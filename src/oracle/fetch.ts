@@ -14,7 +14,7 @@ export interface SourceSymbol {
   symbol: string;
 }
 
-/** A key for a symbol; a source's name holds no newline. */
+/** The key of a symbol; a source's name contains no newline. */
 export const keyOf = ({ source, symbol }: SourceSymbol): string => `${source}\n${symbol}`;
 
 /** A source's answer about a symbol. */
@@ -23,18 +23,18 @@ export type Fetched = SourceSymbol & ({ reading: Reading; receivedAt: number } |
 export interface FetchContext {
   http: Pick<OutgoingHttp, "request">;
   sources: ReadonlyMap<string, Source>;
-  /** The database's clock, whose times ticks carry. */
+  /** The database's clock, which dates ticks. */
   now: () => Promise<number>;
 }
 
 const LIMIT_BYTES = 262_144;
 const AT_ONCE = 8;
-/** How many seconds back from the instant a source with a `historyUrl` is asked for, one after the other. */
+/** How many seconds before the instant a source with a `historyUrl` is queried, one after the other. */
 const HISTORY_SECONDS = 8;
-/** From how many seconds before the instant on a source that lists trades is asked for them. */
+/** How many seconds before the instant the requested list of trades begins. */
 const TRADES_SEC = 60;
 
-/** Asks sources for the price now, several symbols at a time where they allow it. An answer may be a failure. */
+/** Asks sources for current prices, several symbols at a time if supported. An answer may be a failure. */
 export async function fetchPrices(context: FetchContext, wanted: readonly SourceSymbol[]): Promise<Fetched[]> {
   const answers = await pMap(
     groupRequests(context.sources, wanted),
@@ -50,8 +50,7 @@ export async function fetchPrices(context: FetchContext, wanted: readonly Source
 }
 
 /**
- * Asks the sources that can tell for the price at a past instant, after an outage. The reading has the time of that
- * price.
+ * After an outage, asks sources with a history for the price at a past instant. The reading has that price's own time.
  */
 export async function fetchHistory(
   context: FetchContext,
@@ -81,8 +80,8 @@ function simulated({ name, source, symbols }: Group<SimulatedSource>, observedAt
 }
 
 /**
- * The source gives the first price at or after a second. So seconds are asked for backwards until a price is not after
- * the instant: it is the last one before it. A missing answer ends the search, because the price may have been in it.
+ * The source returns the first price at or after a second. So seconds are queried backwards until a price is not after
+ * the instant: it is the last price before it. A missing answer ends the search, because it may have contained the price.
  */
 async function fetchBackwards(
   context: FetchContext,
@@ -131,7 +130,7 @@ function forEach({ symbols }: Group, reading: Reading): ReturnType<typeof readAn
 }
 
 /**
- * Whether a source can be asked for the price at a past instant. Candles answer for their ends only, and only where an
+ * Whether a source can be asked for the price at a past instant. Candles only answer for their ends, and only if an
  * observation may be as old as a candle is long.
  */
 export function canAskPast(source: Source | undefined, at: { instant: number; maxAgeMs: number }): boolean {
@@ -141,7 +140,7 @@ export function canAskPast(source: Source | undefined, at: { instant: number; ma
   return candles !== undefined && at.instant % candles.spanMs === 0 && at.maxAgeMs >= candles.spanMs;
 }
 
-/** The symbols that one request asks a source for. */
+/** The symbols of one request to a source. */
 interface Group<Of extends Source = Source> {
   name: string;
   source: Of;
@@ -207,10 +206,10 @@ function addressOf({ batch, query = {} }: HttpSource, template: string, symbols:
   return url.href;
 }
 
-/** When each symbol of a source with a limit was last asked for, and when requests went out within the limit's span. */
+/** For sources with a limit: when each symbol was last requested, and when requests were sent within the limit's span. */
 const pasts = new WeakMap<HttpSource, { times: number[]; lastBySymbol: Map<string, number> }>();
 
-/** Counts a request against the source's limit; false when it is used up. Each process counts its own requests. */
+/** Counts a request against the source's limit; false if the limit is reached. Each process counts its own requests. */
 function mayAsk(source: HttpSource, symbols: readonly string[], now: number): boolean {
   const { limit } = source;
   if (!limit) return true;
@@ -223,16 +222,16 @@ function mayAsk(source: HttpSource, symbols: readonly string[], now: number): bo
   return true;
 }
 
-/** When the source was last asked for a symbol; 0 for never. The symbol that has waited longest goes first. */
+/** When a symbol was last requested from the source; 0 for never. The symbol that has waited longest comes first. */
 function lastAsked(source: HttpSource, symbol: string): number {
   return pasts.get(source)?.lastBySymbol.get(symbol) ?? 0;
 }
 
-/** Waves of a day, of hours and of minutes; their sum looks like a market and stays within bounds. */
+/** Waves of a day, of hours and of minutes, whose sum looks like a market and stays within bounds. */
 const PERIODS_MS = [DAY_MS, DAY_MS / 7, DAY_MS / 41, DAY_MS / 233] as const;
 const PLACES = 6;
 
-/** The invented price at any instant, past or future: the same for the same seed and symbol on every machine. */
+/** The invented price at any instant: the same for the same seed and symbol on every machine. */
 function simulatedPrice({ start, volatility, seed }: SimulatedSource, symbol: string, instant: number): Decimal {
   const wave = PERIODS_MS.reduce((sum, period, index) => {
     const phase = spreadHash(`${seed}/${symbol}/${index}`) / 2 ** 32;

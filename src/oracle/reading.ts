@@ -4,15 +4,15 @@ import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointe
 import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
 import { parseTimestamp } from "../domain/time/timestamp.ts";
 
-/** One price as a source states it. */
+/** One price as stated by a source. */
 export interface Reading {
   price: Decimal;
   conf: Decimal | null;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   observedAt: number;
 }
 
-/** Why an answer gives no price. For operators; the message quotes nothing of the answer. */
+/** Why an answer contains no price, for operators. The message quotes nothing from the answer. */
 export class UnreadableAnswer extends Error {
   constructor(message: string) {
     super(message);
@@ -21,8 +21,8 @@ export class UnreadableAnswer extends Error {
 }
 
 /**
- * Reads the prices of some symbols from one answer. A symbol that is missing or unreadable gets its reason instead.
- * @throws UnreadableAnswer when nothing of the answer can be read
+ * Reads the prices of several symbols from one answer. A missing or unreadable symbol gets its reason instead.
+ * @throws UnreadableAnswer if the whole answer is unreadable
  */
 export function readAnswer(
   source: HttpSource,
@@ -45,7 +45,7 @@ export function readAnswer(
 
 /**
  * The last trade at or before an instant.
- * @throws UnreadableAnswer when the list is not complete up to the instant, or holds no trade before it
+ * @throws UnreadableAnswer if the list is not complete up to the instant, or contains no trade before it
  */
 export function readLastTrade(
   source: HttpSource,
@@ -69,9 +69,9 @@ export function readLastTrade(
 }
 
 /**
- * The closing price of the candle that ends at an instant: the price of the last trade before the instant, which was
- * made at some time within the candle.
- * @throws UnreadableAnswer when there is no such candle, when nothing was traded in it, or when it may still change
+ * The closing price of the candle that ends at an instant: the price of the last trade before the instant, made at some
+ * time within the candle.
+ * @throws UnreadableAnswer if there is no such candle, it has no trades, or it may still change
  */
 export function readCandle(
   candles: CandleList,
@@ -79,7 +79,7 @@ export function readCandle(
   { instant, receivedAt }: { instant: number; receivedAt: number },
 ): Reading {
   const { spanMs, list: place, start, price: pricePointer, volume } = candles;
-  // Exchanges add late trades for a moment; once the next candle has ended too, this one is complete.
+  // Exchanges may add late trades; once the next candle has ended too, this candle is complete.
   if (receivedAt < instant + spanMs) throw new UnreadableAnswer("the candle that ends at the instant may still change");
   const list = resolvePointer(parseAnswer(body), place);
   if (!Array.isArray(list)) throw new UnreadableAnswer(`there is no list at ${place || "the top"}`);
@@ -150,7 +150,7 @@ function readTime(unit: HttpSource["time"]["unit"], entry: JsonValue, pointer: s
   if (unit === "date") return parseTimestamp(`${text}T00:00:00Z`);
   const value = parseDecimal(text);
   if (!value || value.units < 0n) return undefined;
-  // Whole milliseconds, rounded down: an observation must not seem younger than it is.
+  // Whole milliseconds, rounded down: an observation must not seem newer than it is.
   const scaled = (value.units * PER_SECOND[unit]) / (unit === "ns" ? 1_000_000n : 1n) / 10n ** BigInt(value.scale);
   const milliseconds = Number(scaled);
   return milliseconds <= 8.64e15 ? milliseconds : undefined;

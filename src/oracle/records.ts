@@ -10,12 +10,12 @@ import type { Pool } from "../postgres/pool.ts";
 import { listTicks } from "../queries/oracle.ts";
 import { type Fetched, keyOf, type SourceSymbol } from "./fetch.ts";
 
-/** The sources of a feed that the tenant can ask. */
+/** The sources of a feed that the tenant can use. */
 export function usableSources(feed: FeedDefinition, sources: ReadonlyMap<string, Source>): FeedSource[] {
   return feed.sources.filter(({ use }) => sources.has(use));
 }
 
-/** What to ask a source of a feed for. */
+/** The symbol to request from a feed's source. */
 export const symbolOf = ({ use, id }: FeedSource): SourceSymbol => ({ source: use, symbol: id });
 
 /** The stored observations of a feed up to an instant, and when each source last answered. */
@@ -48,7 +48,7 @@ function observationOf({ observedAt, price, conf, receivedAt }: TickRow): Source
     : [];
 }
 
-/** Where a source's prices come from: two names for one URL have one upstream, and a source may state its own. */
+/** The origin of a source's prices: two names with the same URL have one upstream, and a source may state its own. */
 export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): string {
   const source = sources.get(name);
   if (source?.upstream !== undefined) return `upstream ${source.upstream}`;
@@ -70,7 +70,7 @@ export async function keepTicks(
     const texts = { price: decimalText(price), conf: conf && decimalText(conf) };
     return [{ source, symbol, observedAt, ...texts, receivedAt, confirmedAt: receivedAt }];
   });
-  // One statement cannot touch a row twice.
+  // One statement cannot change a row twice.
   const distinct = [...new Map(ticks.map((tick) => [`${keyOf(tick)}\n${tick.observedAt}`, tick])).values()];
   if (distinct.length > 0) await pool.write((sql) => recordTicks(sql, distinct, auditKey));
 }

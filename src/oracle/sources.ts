@@ -3,10 +3,10 @@ import type { HttpSource, Source, SourceOverride } from "../domain/feeds/source.
 
 const TIMEOUT_MS = 5000;
 
-/** The sources of a tenant, and those that it cannot use yet. */
+/** The sources of a tenant, and its unusable sources. */
 export interface SourceSet {
   ready: ReadonlyMap<string, Source>;
-  /** By name, what the tenant file still has to state. */
+  /** By name, what the tenant file must still state. */
   lacking: ReadonlyMap<string, string>;
 }
 
@@ -47,7 +47,7 @@ function assemble(preset: HttpSource | undefined, override: SourceOverride): Sou
     limit: parts.limit ?? preset?.limit,
     timeoutMs: timeout ?? preset?.timeoutMs ?? TIMEOUT_MS,
     upstream,
-    // Another address may not know the past, and trades do not give a price that is read from elsewhere in the answer.
+    // Another address may have no history, and trades do not match a price read from elsewhere in the answer.
     historyUrl: parts.url === undefined ? preset?.historyUrl : undefined,
     trades: parts.url === undefined && !parts.price ? preset?.trades : undefined,
     candles: parts.url === undefined && !parts.price ? preset?.candles : undefined,
@@ -55,7 +55,7 @@ function assemble(preset: HttpSource | undefined, override: SourceOverride): Sou
 }
 
 function missingParts({ needs = [] }: HttpSource, { url, headers = {}, query }: SourceOverride): string[] {
-  // A tenant that states another address also states what that address needs.
+  // A tenant that states another address also states what it requires.
   if (url !== undefined && !needs.includes("url")) return [];
   const has = {
     url: url !== undefined,

@@ -20,23 +20,23 @@ import { keepTicks, readRecords, symbolOf, usableSources } from "./records.ts";
 const PAGE = 1000;
 /** Sampling begins at most this long before the instant; a slower feed still shows its last price then. */
 const LONGEST_SAMPLING_MS = 120_000;
-/** The last sweep before an instant runs this long before it, whatever `sweepMs` is; longer than the worker's pause. */
+/** The last sweep before an instant runs this long before it, regardless of `sweepMs`. It is longer than the worker's pause. */
 export const LAST_LOOK_MS = 500;
-/** A source that can be asked about the past is asked when the last sample before the instant is older than this. */
+/** A source with a history is asked if the last sample before the instant is older than this. */
 const FRESH_MS = 5000;
-/** How often a window is sampled. */
+/** The number of samples per window. */
 const SAMPLES_PER_WINDOW = 12;
-/** How many observations of each source, the latest, the evidence holds; an hour's window may hold thousands. */
+/** The most observations of each source, latest first, in the evidence; an hour's window may have thousands. */
 const MOST_OBSERVATIONS = 100;
 
 /** A market that the sweep handles. */
 interface Watched extends WatchedRow {
   parsed: MarketTerms;
-  /** Undefined for a feed that the tenant no longer has. */
+  /** Undefined if the tenant no longer has the feed. */
   feed: FeedDefinition | undefined;
 }
 
-/** The built-in oracle: samples feeds near their instants, and settles or holds the markets whose time has come. */
+/** The built-in oracle: samples feeds near deciding instants, and settles or holds due markets. */
 export async function sweepFeeds(context: OracleContext, now: number): Promise<SweepReport> {
   const report = emptyReport();
   const watched = await listWatched(context, now, report);
@@ -122,19 +122,23 @@ async function decideAll(
   return evaluated;
 }
 
-/** The verdict on a market whose feed is not the one it was created with: a person decides. */
+/** The verdict if a market's feed has changed since its creation: a person decides. */
 function otherFeed({ feed: key }: MarketTerms, feed: FeedDefinition | undefined): Verdict {
-  const way = "Put it back as it was, or settle the market by hand";
+  const way = "Restore the feed, or settle the market manually";
   return feed
-    ? { kind: "held", reason: "feed changed", detail: `${key} is another than when the market was created. ${way}` }
-    : { kind: "held", reason: "feed unknown", detail: `the tenant has no feed ${key} any more. ${way}` };
+    ? {
+        kind: "held",
+        reason: "feed changed",
+        detail: `the feed ${key} has changed since the market was created. ${way}`,
+      }
+    : { kind: "held", reason: "feed unknown", detail: `the tenant no longer has the feed ${key}. ${way}` };
 }
 
 function symbolsOf({ sources }: OracleContext): (market: Watched) => SourceSymbol[] {
   return ({ feed }) => (feed ? usableSources(feed, sources).map(symbolOf) : []);
 }
 
-/** The sources that have not answered since the instant: only they can still add something. */
+/** The sources that have not answered since the instant: only they can add observations. */
 function unconfirmed(evaluated: Evaluated | undefined, { parsed }: Watched): SourceSymbol[] {
   if (evaluated?.verdict.kind !== "held") return [];
   return evaluated.records
@@ -142,7 +146,7 @@ function unconfirmed(evaluated: Evaluated | undefined, { parsed }: Watched): Sou
     .map(({ source }) => symbolOf(source));
 }
 
-/** Asks sources about the past when nothing was observed right before the instant. */
+/** Asks sources about the past if nothing was observed right before the instant. */
 async function healOutages(
   context: OracleContext,
   ripe: readonly Watched[],
@@ -171,7 +175,7 @@ function distinct(symbols: readonly SourceSymbol[]): SourceSymbol[] {
   return [...new Map(symbols.map((each) => [keyOf(each), each])).values()];
 }
 
-/** When the next sweep is needed: shortly before an instant, right after it, and often within a window. */
+/** The time of the next sweep: shortly before an instant, right after it, and often within a window. */
 function wakeAt(watched: readonly Watched[], now: number): number | null {
   const times = watched.flatMap(({ parsed, closeAt }) => {
     const { instant, rule } = parsed;
@@ -182,7 +186,7 @@ function wakeAt(watched: readonly Watched[], now: number): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** What a resolution by feed rests on, so that its outcome can be recomputed. Numbers are decimal texts. */
+/** The basis of a resolution by feed, from which its outcome can be recomputed. Numbers are decimal texts. */
 export function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): ResolutionEvidence {
   return {
     ref: terms.feed,

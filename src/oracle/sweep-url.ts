@@ -12,17 +12,17 @@ import { emptyReport, holdMarket, isolate, type OracleContext, type SweepReport,
 
 const TIMEOUT_MS = 5000;
 const LIMIT_BYTES = 65_536;
-/** How many markets one sweep asks about; the next one goes on from there. */
+/** The most markets of one sweep; the next sweep continues from there. */
 const PER_SWEEP = 200;
 const AT_ONCE = 8;
 /** How far the clock of a tenant's oracle may be ahead of ours. */
 const AHEAD_MS = 5 * 60_000;
 
-/** A price in an answer, a number or its text. It is only recorded, so its digits stay as they came. */
+/** A price in an answer, a number or text. It is only recorded, so its digits stay unchanged. */
 const PriceText = z
   .custom<string | NumberText>((value) => value instanceof NumberText || typeof value === "string")
   .transform((value) => (value instanceof NumberText ? value.text : value))
-  // `getOracleStatus` shows it as a number, and JSON has none for 1e400.
+  // `getOracleStatus` shows it as a number, and JSON cannot express 1e400.
   .refine((text) => parseDecimal(text) !== undefined);
 
 const Resolution = z.discriminatedUnion("status", [
@@ -69,7 +69,7 @@ export async function sweepResolutionUrl(context: OracleContext, url: string, no
   return report;
 }
 
-/** The next markets to ask about, in turn, so that many waiting ones do not keep the others from being asked about. */
+/** The next markets to ask about, in rotation, so that many waiting markets do not exclude the others. */
 async function nextMarkets(context: OracleContext, now: number): Promise<ClosedRow[]> {
   const { memory, services } = context;
   const { pool } = services;
@@ -84,7 +84,7 @@ async function nextMarkets(context: OracleContext, now: number): Promise<ClosedR
 
 type ResolutionOrFailure = z.output<typeof Resolution> | { failure: string };
 
-/** Asks about one market. The answer is not trusted: unless it is in exactly the right form the market is held. */
+/** Asks about one market. The answer is untrusted: unless its form is exactly right, the market is held. */
 async function ask(context: OracleContext, url: string, market: ClosedRow, now: number): Promise<ResolutionOrFailure> {
   const { http, resolutionSecrets } = context;
   if (resolutionSecrets.length === 0)
@@ -114,7 +114,7 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
     return readAnswer(answer.body.toString("utf8"), now);
   } catch (error) {
     if (error instanceof SyntaxError) return { failure: "resolution_url gave an answer that is not JSON" };
-    // The operator who sets the address must not learn from the reason what is in our network.
+    // The reason must not tell the operator who sets the address what is in our network.
     if (error instanceof OutgoingFailure) return { failure: "resolution_url gave no complete answer" };
     throw error;
   }
@@ -124,7 +124,7 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
 function readAnswer(text: string, now: number): ResolutionOrFailure {
   const parsed = Resolution.safeParse(parseExactJson(text));
   if (!parsed.success) return { failure: "resolution_url gave an answer of another form" };
-  if (repeatsKey(text)) return { failure: "resolution_url gave an answer that says a key twice" };
+  if (repeatsKey(text)) return { failure: "resolution_url gave an answer with a repeated key" };
   const { data } = parsed;
   const observedAt = data.status === "resolved" && data.observedAt ? parseTimestamp(data.observedAt) : undefined;
   if (observedAt !== undefined && observedAt > now + AHEAD_MS)
@@ -132,7 +132,7 @@ function readAnswer(text: string, now: number): ResolutionOrFailure {
   return data;
 }
 
-/** The evidence of an outcome that the tenant's oracle stated. */
+/** The evidence of an outcome from the tenant's oracle. */
 function evidenceOf(url: string, { resolutionRef, terms }: ClosedRow, { price, strike, observedAt }: Resolved) {
   const parsed = terms === null ? undefined : decodeTerms(terms);
   return {
@@ -141,7 +141,7 @@ function evidenceOf(url: string, { resolutionRef, terms }: ClosedRow, { price, s
     price: price ?? undefined,
     strike: strike ?? parsed?.strike,
     observedAt: observedAt ?? undefined,
-    // The host alone: a path may hold what only the tenant should know.
+    // Only the host: a path may contain secrets of the tenant.
     oracle: new URL(url).host,
   };
 }

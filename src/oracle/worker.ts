@@ -13,7 +13,7 @@ const TICK_LIFE_MS = 30 * DAY_MS;
 const PRUNE_EVERY_MS = HOUR_MS;
 
 /**
- * Handles every market that is due, or near the instant that decides it. Any number of processes may sweep at once:
+ * Handles every market that is due or close to its deciding instant. Any number of processes may sweep at once:
  * observations are stored once, and the engine settles and holds once. Each sweep reads from the policy which oracle
  * decides.
  */
@@ -40,10 +40,10 @@ export interface OracleWorker {
 }
 
 /**
- * Sweeps until stopped: every `sweepMs`, and near the instants that decide markets. Sweeps never overlap: a slow one
- * delays the next.
- * @param onError gets the first of consecutive failed sweeps: while the database is away all fail alike
- * @param onSweep called after each sweep that ran to its end
+ * Sweeps until stopped: every `sweepMs`, and near deciding instants. Sweeps never overlap: a slow sweep delays the
+ * next.
+ * @param onError called for the first of consecutive failed sweeps, because all fail alike while the database is away
+ * @param onSweep called after each completed sweep
  * @param isMine whether this process sweeps now; while another does, this one has no last sweep
  */
 export function startOracle(
@@ -66,7 +66,7 @@ export function startOracle(
       return;
     }
     const now = await context.now();
-    // Read again each time: a new market may close before the next sweep.
+    // Read again each time, because a new market may close before the next sweep.
     const instant = await context.services.pool.read((sql) => readNextInstant(sql, now));
     const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
     if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 /** The answer's body is not read. */
 const LIMIT_BYTES = 1024;
 
-/** The operator's own directory, which is always written. */
+/** The operator's own directory, which always gets anchors. */
 export function directoryTarget(directory: string, tenant: string, keys: readonly AuditKey[]): AnchorTarget {
   return {
     kind: "directory",
@@ -21,13 +21,13 @@ export function directoryTarget(directory: string, tenant: string, keys: readonl
   };
 }
 
-/** A file that only grows, such as one on another machine's disk. */
+/** An append-only file, such as one on another machine's disk. */
 export function fileTarget(file: string): AnchorTarget {
   return { kind: "file", place: file, write: (anchor) => appendAnchor(file, anchor, false) };
 }
 
 /**
- * A program that takes each anchor as a line on its stdin.
+ * A program that receives each anchor as a line on stdin.
  * @param environment the program's whole environment; it inherits nothing
  */
 export function programTarget(
@@ -53,7 +53,7 @@ export function programTarget(
   };
 }
 
-/** An address that each anchor is posted to, signed like an outgoing webhook. */
+/** An address to which each anchor is posted, signed like an outgoing webhook. */
 export function urlTarget(
   { url, secrets }: { url: string; secrets: readonly string[] },
   { outgoing, clock }: { outgoing: OutgoingHttp; clock: () => Promise<number> },
@@ -75,7 +75,7 @@ export function urlTarget(
         limitBytes: LIMIT_BYTES,
         cut: true,
       });
-      if (status < 200 || status > 299) throw new Error(`the answer was ${status}`);
+      if (status < 200 || status > 299) throw new Error(`the target returned HTTP status ${status}`);
     },
   };
 }

@@ -11,28 +11,28 @@ import { OutgoingHttp } from "./guarded-fetch.ts";
 import { type DeliveryResult, type QueueContext, type Receiver, ReceiverQueue } from "./receiver-queue.ts";
 
 export interface DeliveryOptions {
-  /** Connections of its own: a failing receiver must not delay the reads of requests. */
+  /** Separate connections: a failing receiver must not delay the reads of requests. */
   pool: Pool;
   isSealed: IsSealed;
   receivers: readonly Receiver[];
-  /** The addresses that receivers may have. */
+  /** The addresses that receivers may use. */
   network?: OutgoingRules | undefined;
   /** Wakes the worker after each commit; without it the worker polls every second. */
   tail?: Pick<AuditTail, "follow">;
-  /** Milliseconds since the epoch; the database's clock unless given. */
+  /** Milliseconds since the epoch; by default the database's clock. */
   clock?: () => Promise<number>;
   /** From 0 to 1. */
   random?: () => number;
   timeoutMs?: number;
   anchorOf?: QueueContext["anchorOf"];
-  /** Whether this process delivers now; always unless given. A waiting one registers its receivers all the same. */
+  /** Whether this process delivers now; always by default. A waiting process still registers its receivers. */
   isMine?: () => boolean;
   onResult?: (receiver: string, result: DeliveryResult) => void;
-  /** Gets the first of consecutive failures: while the database is away every round fails alike. */
+  /** Called for the first of consecutive failures: while the database is away every round fails alike. */
   onError?: (error: unknown) => void;
 }
 
-/** A receiver's queue, and its rounds once the worker was started. */
+/** A receiver's queue, and its rounds once the worker has started. */
 interface Line {
   receiver: Receiver;
   queue: ReceiverQueue;
@@ -44,16 +44,16 @@ interface Line {
 const TIMEOUT_MS = 10_000;
 const POLL_MS = 1000;
 const HOUSEKEEPING_MS = 5000;
-/** How long attempts may go on after the worker was told to stop. */
+/** How long attempts may continue after the worker was stopped. */
 const GRACE_MS = 2000;
 const KEEP_DELIVERED_MS = 7 * DAY_MS;
-/** Longer than all retries of a delivery take. */
+/** Longer than all retries of a delivery. */
 const KEEP_MS = 30 * DAY_MS;
 const FORGET_LIMIT = 1000;
 
 /**
- * Sends events to receivers. The audit log is the outbox: after a crash the next process finds there what was
- * committed. Any number of processes may run a worker for the same tenant; each attempt is made by one of them.
+ * Sends events to receivers. The audit log is the outbox: after a crash, the next process finds committed events there.
+ * Any number of processes may run a worker for the same tenant; one of them makes each attempt.
  */
 export class DeliveryWorker {
   readonly #options: DeliveryOptions;
@@ -62,7 +62,7 @@ export class DeliveryWorker {
   readonly #lines: readonly Line[];
   #oldest: ReadonlyMap<string, number> = new Map();
   #housekeeping: Repeated | undefined;
-  /** Undefined until the log is followed, and again after it could not be. */
+  /** Undefined until the log is followed, and again after a failure. */
   #following: Promise<{ stop: () => void }> | undefined;
   #stopped = false;
   #failing = false;
@@ -100,7 +100,7 @@ export class DeliveryWorker {
   /** Works until stopped. Once this resolves, receivers get every event from then on. */
   async start(): Promise<void> {
     if (this.#lines.length === 0) {
-      // Deliveries of receivers that the tenant file no longer names are still deleted.
+      // Deliveries of receivers that are no longer in the tenant file are still deleted.
       await this.#attempt(() => this.#tidy());
       return;
     }
@@ -112,7 +112,7 @@ export class DeliveryWorker {
     this.#housekeeping = repeat(() => this.#tidy(), { pauseMs: HOUSEKEEPING_MS, onError });
   }
 
-  /** Makes all deliveries that are due now. For callers that decide when. */
+  /** Makes all due deliveries, for callers that choose the time. */
   async tick(): Promise<void> {
     await Promise.all(
       this.#lines.map(async (line) => {
@@ -134,7 +134,7 @@ export class DeliveryWorker {
     return this.#oldest;
   }
 
-  /** Waits a moment for attempts under way and then aborts them: they count as failed and are repeated. */
+  /** Waits briefly for attempts in progress, then aborts them: they count as failed and are repeated. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#following?.then(({ stop }) => stop()).catch(() => undefined);
@@ -150,7 +150,7 @@ export class DeliveryWorker {
   }
 
   async #round(line: Line, signal: AbortSignal): Promise<void> {
-    // The first failure is told at the start; a round goes by polling until one succeeds.
+    // The first failure is reported at the start; until one attempt succeeds, rounds run by polling.
     this.#follow().catch(() => undefined);
     await this.#register(line);
     for (let more = true; more && !signal.aborted && this.#isMine(); )
@@ -168,7 +168,7 @@ export class DeliveryWorker {
     if (!this.#isMine()) return;
     const now = await this.#clock();
     const [deliveredBefore, anyBefore] = [now - KEEP_DELIVERED_MS, now - KEEP_MS];
-    // A bounded number at a time, as often as it takes: otherwise a busy tenant's rows would grow for ever.
+    // A limited number at a time, repeated as needed: otherwise a busy tenant's rows would grow for ever.
     for (let forgotten = FORGET_LIMIT; forgotten === FORGET_LIMIT && !this.#stopped; )
       forgotten = await pool.write((sql) =>
         forgetDeliveries(sql, { receivers: names, deliveredBefore, anyBefore, limit: FORGET_LIMIT }),
@@ -185,7 +185,7 @@ export class DeliveryWorker {
     line.registered = true;
   }
 
-  /** Tried again each round until it succeeds. */
+  /** Retried each round until it succeeds. */
   async #follow(): Promise<void> {
     this.#following ??= this.#options.tail?.follow(() => this.#wakeAll());
     try {

@@ -15,7 +15,7 @@ import { recordedFillView } from "../services/markets/fill-view.ts";
 
 /** An event's identity, which never changes. */
 export interface EventName {
-  /** `webhook-id`, by which a receiver recognises repeats. */
+  /** The `webhook-id`, by which a receiver recognises repeats. */
   id: string;
   type: WebhookEventType;
 }
@@ -34,11 +34,11 @@ type LoggedEvent = {
   [Type in LoggedEventType]: { id: string; type: Type; data: () => WebhookData[Type] };
 }[LoggedEventType];
 
-/** Enough of the entry's hash to keep ids unique, also in a database that was restored to an older state. */
+/** Enough of the entry's hash to keep ids unique, even in a database that was restored to an older state. */
 const HASH_DIGITS = 16;
 
 /**
- * The identities of an entry's events; most types have none. They depend on the entry alone, so every server computes
+ * The identities of an entry's events; most types have none. They depend only on the entry, so every server computes
  * the same ones.
  */
 export function eventNamesOf(entry: FollowedEntry): (EventName & { type: LoggedEventType })[] {
@@ -62,14 +62,14 @@ export function anchorEvent(entry: FollowedEntry, data: WebhookData["audit.ancho
   return { id: anchorEventId(entry), type: "audit.anchored", timestamp: entry.ts, data };
 }
 
-/** The market that an entry is about, whose question its events carry. */
+/** The market of an entry, whose question its events include. */
 export function marketOf({ content }: FollowedEntry): string | undefined {
   return content && "marketId" in content.payload ? String(content.payload.marketId) : undefined;
 }
 
 /**
- * The events of an entry, whole.
- * @param question that of the market; the log states it once, when the market is created
+ * The complete events of an entry.
+ * @param question the market's question, which the log states only at the market's creation
  */
 export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
   return loggedEventsOf(entry, question).map(({ id, type, data }) => {
@@ -135,7 +135,7 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
   }
 }
 
-/** A trade is an order that was filled at once, under the same identifier. */
+/** A trade is an order that is filled at once, under the same identifier. */
 function orderFilled(
   payload: AuditPayloads["trade.executed"],
   { sequence, question, ts }: { sequence: number; question: string; ts: string },
@@ -154,7 +154,7 @@ function orderFilled(
   });
 }
 
-/** @param cost what the shares had cost, as decimal text */
+/** @param cost the shares' cost as decimal text */
 function realizedUsd({ amount, fee }: AuditPayloads["trade.executed"], cost: string): number {
   return usdFromMicro(microFromDecimal(amount) - microFromDecimal(fee) - microFromDecimal(cost));
 }

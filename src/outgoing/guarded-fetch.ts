@@ -11,7 +11,7 @@ import {
   type OutgoingRules,
 } from "../domain/access/networks.ts";
 
-/** Why a request of ours got no answer. The message may go to logs, and never to callers: it would map our network. */
+/** Why our request got no answer. The message may go to logs, but never to callers, because it would map our network. */
 export class OutgoingFailure extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
@@ -24,9 +24,9 @@ export interface OutgoingRequest {
   headers?: Record<string, string>;
   body?: string;
   timeoutMs: number;
-  /** A longer answer is a failure. */
+  /** A longer answer is an error. */
   limitBytes: number;
-  /** A longer answer is cut instead: its beginning is enough. */
+  /** Truncates a longer answer instead: its beginning is enough. */
   cut?: true;
 }
 
@@ -36,25 +36,25 @@ export interface OutgoingAnswer {
   body: Buffer;
 }
 
-/** How an address is called; the port is empty for the protocol's own. */
+/** How an address is called; the port is empty for the protocol's default. */
 interface Reached {
   protocol: string;
   port: string;
 }
 
-/** What a name's lookup assumes; the real protocol and port are checked once it is connected. */
+/** Assumed for the lookup of a name; the real protocol and port are checked when it is connected. */
 const LISTED: Reached = { protocol: "https:", port: "" };
 
 /**
- * Requests to addresses that tenants and operators name: key sets, oracles, webhooks. They reach the public internet;
- * of private networks, ports and hosts only what the tenant file allows. An address is checked as it is written, as it
- * resolves and as it is connected to, so neither a redirect (never followed), nor a name that resolves anew, nor an odd
+ * Requests to addresses that tenants and operators name: key sets, oracles, webhooks. They reach the public internet,
+ * and private networks, ports and hosts only if the tenant file allows them. An address is checked as written, as
+ * resolved and as connected. So neither a redirect (never followed), nor a name that resolves differently, nor an odd
  * notation leads inside.
  */
 export class OutgoingHttp {
   readonly #rules: OutgoingRules;
   readonly #allowed: readonly Network[];
-  /** Made with the first request: undici takes 3 MB, and many tenants' servers never ask anything of the outside. */
+  /** Created with the first request: undici needs 3 MB, and many tenants' servers never send requests. */
   #agent: Promise<Dispatcher> | undefined;
 
   constructor(rules: OutgoingRules = {}) {
@@ -62,15 +62,14 @@ export class OutgoingHttp {
     this.#allowed = (rules.allowPrivate ?? []).map((range) => ipaddr.parseCIDR(range));
   }
 
-  /** @throws OutgoingFailure when there is no complete answer; a status is the caller's to judge. */
+  /** @throws OutgoingFailure if there is no complete answer; the caller judges the status */
   async request(url: string, options: OutgoingRequest): Promise<OutgoingAnswer> {
     const { method = "GET", headers = {}, body, timeoutMs, limitBytes, cut } = options;
     const target = URL.canParse(url) ? new URL(url) : undefined;
     if (!target || !/^https?:$/.test(target.protocol) || target.username !== "" || target.password !== "")
       throw new OutgoingFailure("The address is not an https URL without credentials");
-    // What was stored before the file named hosts is refused here.
-    if (!isListedHost(target.hostname, this.#rules))
-      throw new OutgoingFailure("The host is none of network.allowHosts");
+    // An address stored before the file listed hosts is refused here.
+    if (!isListedHost(target.hostname, this.#rules)) throw new OutgoingFailure("The host is not in network.allowHosts");
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       this.#agent ??= this.#openAgent();
@@ -89,7 +88,7 @@ export class OutgoingHttp {
         size += (chunk as Buffer).length;
         if (size > limitBytes && !cut) throw new OutgoingFailure(`The answer is longer than ${limitBytes} bytes`);
         chunks.push(chunk as Buffer);
-        // Leaving the loop destroys the connection, and with it the rest.
+        // Leaving the loop destroys the connection and the rest of the answer.
         if (size > limitBytes) break;
       }
       return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) };
@@ -106,7 +105,7 @@ export class OutgoingHttp {
 
   async #openAgent(): Promise<Dispatcher> {
     const { Agent, buildConnector } = await import("undici");
-    // A name is resolved before its port is known to be open to it, so each kind of port resolves in its own way.
+    // A name is resolved before its port is known, so each kind of port has its own resolution.
     const toListedPort = buildConnector({ lookup: this.#lookup((address) => this.#mayReach(address, LISTED)) });
     const toOtherPort = buildConnector({ lookup: this.#lookup((address) => this.#isAllowed(address)) });
     return new Agent({
@@ -130,7 +129,7 @@ export class OutgoingHttp {
   #lookup(mayReach: (address: string) => boolean): LookupFunction {
     return (hostname, options, callback) => {
       resolve(hostname, { ...options, all: true }, (error, addresses) => {
-        // A name with one private address among public ones would lead inside now and then: it is refused.
+        // A name with one private address among public ones would sometimes lead inside, so it is refused.
         const refused = addresses?.some(({ address }) => !mayReach(address));
         const [first] = addresses ?? [];
         if (error || !first) callback(error ?? new OutgoingFailure("The name has no address"), "", 0);
@@ -147,7 +146,7 @@ export class OutgoingHttp {
     return this.#mayReach(address, options) ? undefined : new OutgoingFailure("The address is not allowed");
   }
 
-  /** Plain http goes to allowed private networks only: everywhere else it could be read and changed on its way. */
+  /** Plain http is allowed only in allowed private networks: elsewhere it could be read and changed on its way. */
   #mayReach(address: string, { protocol, port }: Reached): boolean {
     if (this.#isAllowed(address)) return true;
     return protocol === "https:" && isListedPort({ port }, this.#rules) && isPublic(address);

@@ -30,7 +30,7 @@ import { signMessage } from "./sign.ts";
 
 /** A receiver of events. */
 export interface Receiver {
-  /** Unique; deliveries are kept under it. */
+  /** Unique; deliveries are stored under it. */
   name: string;
   url: string;
   events: readonly WebhookEventType[];
@@ -40,13 +40,13 @@ export interface Receiver {
 
 export type DeliveryResult = "delivered" | "failed" | "dead";
 
-/** What a queue works with. */
+/** The context of a queue. */
 export interface QueueContext {
   pool: Pool;
-  /** Whether the audit key sealed an entry: no event is signed of any other. */
+  /** Whether the audit key sealed an entry: events of other entries are not signed. */
   isSealed: IsSealed;
   outgoing: OutgoingHttp;
-  /** Milliseconds since the epoch. All processes must agree on it, so it is the database's. */
+  /** Milliseconds since the epoch by the database's clock, on which all processes agree. */
   clock: () => Promise<number>;
   /** From 0 to 1. */
   random: () => number;
@@ -56,20 +56,20 @@ export interface QueueContext {
   onResult: (receiver: string, result: DeliveryResult) => void;
 }
 
-/** Attempts at once for one receiver. A receiver that hangs blocks only its own. */
+/** Simultaneous attempts for one receiver. A receiver that hangs blocks only its own. */
 const CONCURRENCY = 8;
-/** How many new deliveries may wait for their first attempt; further events wait in the log, which holds them. */
+/** The most new deliveries that wait for their first attempt; further events stay in the log. */
 const MAX_UNTRIED = 1000;
 const PAGE = 500;
-/** Added to the timeout, for a slow database: a process that takes longer over an attempt counts as lost. */
+/** Added to the timeout for a slow database: a process that needs longer for an attempt counts as lost. */
 const LEASE_SLACK_MS = 5000;
-/** After this many failures in a row a receiver pauses between new events: an outage then leaves few retries behind. */
+/** After this many failures in a row, a receiver pauses between new events, so that an outage leaves few retries. */
 const TOLERATED_FAILURES = 20;
 const PAUSE_MS = 10_000;
 const LIMIT_BYTES = 16 * 1024;
 const EXCERPT_CHARACTERS = 200;
 
-/** The deliveries of one receiver in this process. Other processes may work on the same receiver. */
+/** The deliveries of one receiver in this process. Other processes may handle the same receiver. */
 export class ReceiverQueue {
   readonly #receiver: Receiver;
   readonly #context: QueueContext;
@@ -81,9 +81,9 @@ export class ReceiverQueue {
   }
 
   /**
-   * Creates the deliveries of new log entries, and begins the attempts that are due.
-   * @param onSettled called when an attempt has ended, with an error when its result could not be stored: the attempt
-   * is then repeated after its lease
+   * Creates the deliveries of new log entries, and starts the due attempts.
+   * @param onSettled called when an attempt has ended, with an error if its result could not be stored; the attempt is
+   * then repeated after its lease
    * @returns whether there may be more to do at once
    */
   async round(onSettled: (error?: unknown) => void): Promise<boolean> {
@@ -113,12 +113,12 @@ export class ReceiverQueue {
     return hasMore || claims.length === free;
   }
 
-  /** Resolves when no attempt of this process is under way. */
+  /** Resolves when this process has no attempt in progress. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** @returns whether the log holds more than this page */
+  /** @returns whether the log has more than this page */
   async #fanOut(position: bigint): Promise<boolean> {
     const { pool, isSealed } = this.#context;
     const entries = await pool.read((sql) => readEntriesAfter(sql, { after: position, limit: PAGE }, isSealed));
@@ -157,10 +157,10 @@ export class ReceiverQueue {
   async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {
     const { pool, clock, random, onResult } = this.#context;
     const { name } = this.#receiver;
-    // The entry may have been altered, or a database that was restored to an older state may lack it.
+    // The entry may have been altered, or a database restored to an older state may lack it.
     const result = event
       ? await this.#send(event, now)
-      : { status: null, excerpt: "The log does not hold this event as it was sealed" };
+      : { status: null, excerpt: "The log does not contain this event in its sealed form" };
     const endedAt = await clock();
     const verdict = evaluateAttempt(result, claim.attempts, endedAt, random());
     await pool.write((sql) => recordAttempt(sql, name, claim, recordOf(verdict, result)));
@@ -211,7 +211,7 @@ function recordOf(verdict: Verdict, { status, excerpt }: AttemptResult) {
   };
 }
 
-/** The beginning of an untrusted answer, as one line that a terminal can show. */
+/** The beginning of an untrusted answer, as one line for a terminal. */
 function excerptOf(body: Buffer): string {
   const text = body.toString("utf8", 0, 4 * EXCERPT_CHARACTERS).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ");
   return text.trim().slice(0, EXCERPT_CHARACTERS).toWellFormed();

@@ -1,32 +1,32 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time/units.ts";
 
-/** How long after each failed attempt the next one follows; a failure after the last makes a dead letter. */
+/** The delays after each failed attempt; a failure after the last one makes a dead letter. */
 const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS] as const;
-/** The longest wait that a receiver's `Retry-After` can ask for. */
+/** The longest wait that a receiver can request with `Retry-After`. */
 const LONGEST_WAIT_MS = DAY_MS;
-/** Delays grow by up to this part of themselves, so that deliveries that failed together do not come back together. */
+/** Delays grow by up to this fraction, so that deliveries that failed together do not return together. */
 const JITTER = 0.2;
-/** The status by which a receiver says that it wants no more events. */
+/** The status with which a receiver declines all further events. */
 const GONE = 410;
 
 /** The result of an attempt. */
 export interface AttemptResult {
-  /** Of the answer; null when there was none. */
+  /** The status of the answer; null without an answer. */
   status: number | null;
   /** The beginning of the response, or why there was none. */
   excerpt: string;
   retryAfter?: string | undefined;
 }
 
-/** What follows from an attempt. */
+/** What happens after an attempt. */
 export type Verdict =
   | { kind: "delivered" }
   | { kind: "retry"; atMs: number }
-  /** Given up. `disables`: nothing more is sent to this receiver. */
+  /** Given up. With `disables`, nothing more is sent to this receiver. */
   | { kind: "dead"; disables: boolean };
 
 /**
- * @param attempts how many were made, this one included
+ * @param attempts the number of attempts including this one
  * @param nowMs when the attempt ended
  * @param random from 0 to 1
  */

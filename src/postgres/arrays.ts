@@ -1,10 +1,10 @@
 export type Cell = string | number | bigint | boolean | null;
 type Value = NonNullable<Cell>;
 
-/** What array syntax would not take literally between quotes. */
+/** The characters that array syntax would not take literally between quotes. */
 const SPECIAL = /["\\]/g;
 
-/** A PostgreSQL array literal. Built here because the driver cannot send bigint or boolean arrays. */
+/** A PostgreSQL array literal, built here because the driver cannot send bigint or boolean arrays. */
 export function arrayLiteral(values: readonly Cell[], toText: (value: Value) => string): string {
   return `{${values.map((value) => (value === null ? "NULL" : toText(value))).join(",")}}`;
 }

@@ -8,33 +8,33 @@ import type { Semaphore } from "./semaphore.ts";
 
 export const CONNECT_TIMEOUT_SEC = 5;
 
-/** A query waited for a connection of a client that was left meanwhile: nothing of it was sent. */
+/** A query was waiting for a connection when its client was abandoned: nothing of the query was sent. */
 export class ClientLeft extends NotConnected {
   constructor() {
-    super(Object.assign(new Error("The client was left"), { code: "CLIENT_LEFT" }));
+    super(Object.assign(new Error("The client was abandoned"), { code: "CLIENT_LEFT" }));
     this.name = "ClientLeft";
   }
 }
 
-/** What makes a client open no further connection. */
+/** The functions that stop a client from opening further connections. */
 const leaving = new WeakMap<postgres.Sql, () => void>();
 
-/** A client that another one follows: what waits for a connection fails with `ClientLeft`, and the other one gets its places. */
+/** Abandons a client that another client replaces. Waiting queries fail with `ClientLeft`, and the other client gets its places. */
 export function leaveClient(sql: postgres.Sql): void {
   leaving.get(sql)?.();
 }
 
-/** The routes of clients that have one. */
+/** The routes of clients that use one. */
 const routes = new WeakMap<postgres.Sql, Route>();
 
-/** A statement showed that the server is not the primary that takes changes, or may not be: the next connection asks anew. */
+/** A statement showed that the server may not be the primary: the next connection looks for the primary again. */
 export function leaveServer(sql: postgres.Sql): void {
   routes.get(sql)?.leave();
 }
 
 type DriverOptions = postgres.Options<Record<string, never>>;
 
-/** A client whose connections are made by the route to the database. */
+/** A client whose connections use the route to the database. */
 export function clientByRoute(
   { url, pooled }: { url: string; pooled?: boolean | undefined },
   { connection, ...options }: DriverOptions,
@@ -47,9 +47,9 @@ export function clientByRoute(
     ...options,
     ...loginOptions(address),
     connect_timeout: connectTimeoutSec(address),
-    // The route waits between attempts.
+    // The route itself waits between attempts.
     backoff: () => 0,
-    // A pooler may answer what its server was an hour ago.
+    // A pooler may answer with the state that its server had an hour ago.
     ...(pooled === false ? { target_session_attrs: "primary" as const } : {}),
     connection: { ...connection, application_name: [connection?.application_name, name].join(" ").trim() },
   };
@@ -58,7 +58,7 @@ export function clientByRoute(
   return sql;
 }
 
-/** A client of one server that is known, by its port or the directory of its socket. */
+/** A client of one known server, by its port or the directory of its socket. */
 export function clientAt(
   server: { host: string; port: number; user: string; database: string },
   options: DriverOptions,
@@ -69,8 +69,8 @@ export function clientAt(
 }
 
 /**
- * How long a connection that was left keeps its place unless the server ends it before: a commit that waits for a standby
- * keeps its session, and a network that is gone tells nothing.
+ * How long an abandoned connection keeps its place, unless the server ends it earlier: a commit that waits for a
+ * standby keeps its session, and a lost network reports nothing.
  */
 const LEFT_MS = 3000;
 
@@ -113,15 +113,15 @@ function clientOn(open: () => Promise<Socket>, options: DriverOptions, places: S
   return sql;
 }
 
-/** Lets the server end a session, and the process not wait for it. */
+/** Lets the server end a session without making the process wait. */
 function leave(socket: Socket): void {
   socket.end().resume().unref();
   setTimeout(() => socket.destroy(), LEFT_MS).unref();
 }
 
 /**
- * A connection that fails with an error as soon as something is sent. The driver (postgres 3.4.9) never uses a connection
- * again, nor the queries that wait for it, for which it could not get a socket at all.
+ * A connection that fails with an error as soon as something is sent. Without a socket, the driver (postgres 3.4.9)
+ * would never use the connection again, nor answer the queries that wait for it.
  */
 function failing(error: unknown): Duplex {
   const cause = error instanceof Error ? error : new Error(String(error));

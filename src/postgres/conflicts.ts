@@ -2,18 +2,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { classify, StatementFailed } from "./connect.ts";
 
 const ATTEMPTS = 5;
-/** The longest pause before the first repetition; it doubles. */
+/** The longest pause before the first repetition; pauses double. */
 const PAUSE_MS = 10;
 
 export interface Pauses {
-  /** From 0 up to 1, so that two that met do not meet again. */
+  /** A number from 0 up to 1, so that two conflicting writes do not meet again. */
   random: () => number;
   wait: (ms: number) => Promise<unknown>;
 }
 
 /**
- * Repeats a write that conflicted with another one at the same rows (a serialization failure or a deadlock, which leave
- * nothing of it in the database), four times at the most.
+ * Repeats a write that conflicted with another at the same rows (a serialization failure or a deadlock, which leave
+ * nothing in the database), at most four times.
  * @param write one statement that commits by itself, so that it fails as a whole
  */
 export async function afterConflicts<T>(

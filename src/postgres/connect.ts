@@ -4,53 +4,53 @@ import type { Semaphore } from "./semaphore.ts";
 
 export type Sql = postgres.Sql;
 /**
- * A client or a transaction for queries that only read. Functions that change rows take an `Sql`, which this is not, so
- * they cannot be called where a lost query is sent again.
+ * A client or transaction for read-only queries. Functions that change rows require an `Sql`, so they cannot be called
+ * where a lost query is sent again.
  */
 export type ReadSql = postgres.ISql;
-/** A row as the driver gives it; its reader gives the columns their types. */
+/** A row from the driver; its reader gives the columns their types. */
 export type Row = postgres.Row;
 
 /**
- * How to reach a tenant's database: a socket directory or host, or a URL from the environment, where a pooler of
- * transactions may be in between (`externalConnection`).
+ * How to reach a tenant's database: a socket directory or host, or a URL from the environment, possibly through a
+ * transaction pooler (`externalConnection`).
  */
 export type Connection = (
   | { host: string; port: number; user: string; database: string }
   | {
-      /** As `parseDatabaseUrl` reads it. */
+      /** In the form that `parseDatabaseUrl` reads. */
       url: string;
-      /** Undefined where it is not known. */
+      /** Undefined if unknown. */
       pooled?: boolean | undefined;
     }
 ) & {
-  /** The database refuses every write of these sessions. A pooler takes no settings, so behind one it does not. */
+  /** The database refuses writes in these sessions. A pooler accepts no settings, so behind a pooler it does not. */
   readOnly?: boolean | undefined;
 };
 
-/** Group role that the running server takes: it may add to the journals but never rewrite them. */
+/** The group role of the running server: it may add to the journals but never change them. */
 export const APP_ROLE = "pmctl_app";
 
 /**
- * How long a statement waits for what another session has locked, such as a transaction forgotten in some shell. Writes
- * are tried twice, which outlasts a settlement of 100,000 positions by another process and not the 5 s that a provider
- * of payments waits.
+ * How long a statement waits for a lock of another session, such as a forgotten transaction in a shell. Writes are
+ * tried twice, which outlasts another process's settlement of 100,000 positions, but not the 5 s that a payment
+ * provider waits.
  */
 const LOCK_TIMEOUT_MS = 1500;
 
 export interface ConnectOptions {
-  /** Shown in pg_stat_activity. */
+  /** The name in pg_stat_activity. */
   name: string;
   max: number;
-  /** Of connections, for clients that follow each other: one is made when there is a place for it. */
+  /** Limits the connections of clients that replace each other: a connection needs a free place. */
   places?: Semaphore;
-  /** A session with one waits no longer than `LOCK_TIMEOUT_MS` for each lock either. */
+  /** With a timeout, a session also waits at most `LOCK_TIMEOUT_MS` for each lock. */
   statementTimeoutMs?: number;
-  /** Take the restricted role of the running server. */
+  /** Uses the restricted role of the running server. */
   restricted?: boolean;
-  /** For the commit statement: it is planned once, whatever the parameters. */
+  /** For the commit statement: it is planned once for all parameters. */
   genericPlans?: boolean;
-  /** For long reads over whole tables: room for their hashes, and no compilation that takes longer than it saves. */
+  /** For long reads of whole tables: memory for their hashes, and no JIT compilation, which takes longer than it saves. */
   analytical?: boolean;
 }
 
@@ -59,8 +59,8 @@ export interface ConnectOptions {
  * `Number`, amounts with `BigInt`.
  */
 export function connect({ readOnly, ...connection }: Connection, asked: ConnectOptions): Sql {
-  // A pooler hands its sessions from client to client: neither their settings nor their prepared statements would hold,
-  // and one that answered is handed on although the next question was under way already, so there is one at a time.
+  // A pooler passes its sessions from client to client, so neither settings nor prepared statements would last. A session
+  // that has answered may be passed on although the next query was already sent, so each client sends one query at a time.
   const pooled = "url" in connection && connection.pooled === true;
   const heard = { count: 0, latest: "" };
   const options: postgres.Options<Record<string, never>> = {
@@ -76,7 +76,7 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
       heard.count += 1;
       heard.latest = message ?? "";
     },
-    // A short, steady pace: after an outage the service is back within a second of the database.
+    // A short, steady interval: after an outage the service is back within a second of the database.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     connection: { application_name: `pmctl ${asked.name}`, ...(pooled ? {} : sessionSettings(asked, readOnly)) },
   };
@@ -88,17 +88,17 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
   return sql;
 }
 
-/** The server's function that warns at the start of a session, such as of another version of a collation. */
+/** The server function that issues warnings at the start of a session, such as about another collation version. */
 const SESSION_START = "CheckMyDatabase";
 
-/** How many warnings the connections of a client have received, and the latest. */
+/** The number of warnings that a client's connections have received, and the latest. */
 const warnings = new WeakMap<Sql, { count: number; latest: string }>();
 
 /**
- * Awaits a write of this client. PostgreSQL tells only by a warning, ahead of an answer like any other, that a commit is on
- * its own disk and not on the standby that it had to wait for. The driver hears all of a connection in order, so a warning
- * of this statement has arrived when its answer has; with several connections it may belong to another statement, which only costs a retry.
- * @throws Unconfirmed when a warning came
+ * Awaits a write of this client. If a commit is on the server's own disk but not on the required standby, PostgreSQL only
+ * sends a warning before a normal answer. The driver receives a connection's messages in order, so this statement's warning
+ * arrives before its answer. With several connections the warning may belong to another statement, which only costs a retry.
+ * @throws Unconfirmed if a warning arrived
  */
 export async function confirmed<T>(sql: Sql, write: PromiseLike<T>): Promise<T> {
   const heard = warnings.get(sql);
@@ -109,7 +109,7 @@ export async function confirmed<T>(sql: Sql, write: PromiseLike<T>): Promise<T> 
   return answer;
 }
 
-/** Runs work on a client of its own, which is closed afterwards. */
+/** Runs work on a separate client, which is closed afterwards. */
 export async function withClient<Value>(
   connection: Connection,
   options: ConnectOptions,
@@ -133,18 +133,18 @@ function sessionSettings(
     ...(statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
-    // With warnings off, pmctl would take a commit that stopped waiting for its standby for one that the standby has.
+    // Without warnings, pmctl would mistake a commit that stopped waiting for its standby for a replicated one.
     client_min_messages: "warning",
-    // A process that stalls on the slow path gives the head row back.
+    // A process that stalls on the slow path must release the head row.
     idle_in_transaction_session_timeout: 5000,
     ...(restricted ? { role: APP_ROLE } : {}),
     ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
-    // The large joins of the checks are over keys in order: merging them is cheaper than hashing, which spills.
+    // The large joins of the checks use ordered keys: merge joins are cheaper than hash joins, which spill to disk.
     ...(analytical ? { work_mem: "64MB", jit: "off", enable_hashjoin: "off" } : {}),
   };
 }
 
-/** The statement failed as a whole and nothing of it is in the database. */
+/** The statement failed as a whole, and nothing of it is in the database. */
 export class StatementFailed extends Error {
   readonly sqlState: string;
 
@@ -154,23 +154,23 @@ export class StatementFailed extends Error {
     this.sqlState = cause.code;
   }
 
-  /** Whether the database refused its data (types, constraints), and not because of the state that it is in. */
+  /** Whether the database refused the data (types, constraints), and not because of its own state. */
   get isAboutData(): boolean {
     return /^(22|23)/.test(this.sqlState);
   }
 
-  /** Whether the same statement may succeed later: no room, no lock, no time, no disk. */
+  /** Whether the same statement may succeed later: out of space, locked, timed out, or a disk problem. */
   get isAboutState(): boolean {
     return this.isConflict || /^(53|55|57|58)/.test(this.sqlState);
   }
 
-  /** Whether it met another one at the same rows (a serialization failure, a deadlock), and should be repeated. */
+  /** Whether it conflicted with another statement (a serialization failure or a deadlock) and should be repeated. */
   get isConflict(): boolean {
     return this.sqlState === "40001" || this.sqlState === "40P01";
   }
 }
 
-/** Whether a statement that was sent took effect, and would outlive this server, is not known. */
+/** It is unknown whether a sent statement took effect and would survive the loss of this server. */
 export class Unconfirmed extends Error {
   override name = "Unconfirmed";
 }
@@ -184,18 +184,18 @@ export class ConnectionLost extends Unconfirmed {
   }
 }
 
-/** Read-only: a standby, or a primary that was told to take no changes. Nothing of the statement is in the database. */
+/** Read-only: a standby, or a primary that accepts no changes. Nothing of the statement is in the database. */
 const READ_ONLY = "25006";
 
-/** Whether a failure, as `classify` gives it, is a reason to leave the server for wherever the primary is now. */
+/** Whether a failure from `classify` is a reason to leave the server and look for the primary. */
 export function leavesServer(failure: unknown): boolean {
   return failure instanceof ConnectionLost || (failure instanceof StatementFailed && failure.sqlState === READ_ONLY);
 }
 
-/** Sorts a driver error into the two kinds that the sequencer treats differently; anything else is our bug and stays. */
+/** Converts a driver error to one of the two kinds that the sequencer distinguishes; anything else is our bug and stays. */
 export function classify(error: unknown): unknown {
   if (error instanceof postgres.PostgresError) {
-    // FATAL and classes 08 and 57P0x end the connection, and 40003 says so itself: only the fence tells what happened.
+    // FATAL and the classes 08 and 57P0x end the connection, and 40003 states an unknown outcome: only the fence can tell.
     const answered = error.severity === "ERROR" && !/^(08|57P|40003)/.test(error.code);
     return answered ? new StatementFailed(error) : new ConnectionLost(error);
   }

@@ -7,8 +7,8 @@ export async function readClock(sql: ReadSql): Promise<number> {
 }
 
 /**
- * The database's clock in whole milliseconds, for comparisons with columns. A bigint, because a column that is compared
- * with a double is converted row by row and its index lies idle; whole, because for integers nothing is lost by it.
+ * The database's clock in whole milliseconds, for comparisons with columns. It is a bigint, because comparing a column
+ * with a double would convert every row and not use the index; whole milliseconds lose nothing for integer columns.
  */
 export function nowMs(sql: ReadSql) {
   return sql`floor(extract(epoch from now()) * 1000)::bigint`;

@@ -13,14 +13,13 @@ const MISSING_TABLE = "42P01";
 const DUPLICATE_DATABASE = "42P04";
 const DENIED = "42501";
 const NO_SUCH_LOGIN = "28000";
-/** Odd, so that no database has it as its own setting. */
+/** An odd number that no database has as its own setting. */
 const PROBE_TIMEOUT_MS = 4321;
 
 /**
- * Creates the connection's database when the server does not have it yet, through the `postgres` database that every
- * server has.
- * @throws Fault DATABASE_UNAVAILABLE when the server cannot be reached or does not let this user create it,
- * ENGINE_UNSUPPORTED when it is not PostgreSQL 15 or newer.
+ * Creates the connection's database if it does not exist, through the `postgres` database that every server has.
+ * @throws Fault DATABASE_UNAVAILABLE if the server is unreachable or does not let this user create it,
+ * ENGINE_UNSUPPORTED if it is not PostgreSQL 15 or newer
  */
 export async function ensureDatabase(connection: Connection): Promise<void> {
   await withClient(connection, { name: "provision", max: 1 }, async (sql) => {
@@ -33,18 +32,18 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
   });
 }
 
-/** Whether the server answered that it has no such database. A pooler says so in words, under a code of its own. */
+/** Whether the server answered that the database does not exist. A pooler says so in its message, with its own code. */
 export function isMissingDatabase(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   return error.code === MISSING_DATABASE || /^database ".*" does not exist$/.test(error.message);
 }
 
-/** Whether the database lacks a table, as before its first apply and before a migration. */
+/** Whether the database lacks a table, as before its first apply or before a migration. */
 export function isMissingTable(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === MISSING_TABLE;
 }
 
-/** Whether the login lacks a right to the database or to a table, as before the apply that grants it. */
+/** Whether the login lacks a right to the database or a table, as before the apply that grants it. */
 export function isDenied(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === DENIED;
 }
@@ -65,7 +64,7 @@ async function createDatabase(connection: Connection, name: string): Promise<voi
   }
 }
 
-/** Works from the `postgres` database: a database is created, renamed and dropped from another one only. */
+/** Runs work in the `postgres` database: a database can be created, renamed and dropped only from another one. */
 export async function administer<Value>(
   connection: Connection,
   work: (sql: Sql) => PromiseLike<Value>,
@@ -80,15 +79,15 @@ export function atDatabase(connection: Connection, database: string): Connection
 }
 
 /**
- * How to reach an external database, with or without a pooler before it.
- * @throws Fault ENGINE_UNSUPPORTED when it is not PostgreSQL 15 or newer
+ * How to reach an external database, with or without a pooler.
+ * @throws Fault ENGINE_UNSUPPORTED if it is not PostgreSQL 15 or newer
  */
 export async function externalConnection(url: string): Promise<Connection> {
   await refuseOtherEngines(url);
   return { url, pooled: await isPooled(url) };
 }
 
-/** As through a pooler, without settings: another engine may know none of them, and the refusal is to name that engine. */
+/** Connects without settings, as through a pooler: another engine may not know them, and the error should name the engine. */
 async function refuseOtherEngines(url: string): Promise<void> {
   await withClient({ url, pooled: true }, { name: "probe", max: 1 }, requirePostgres).catch((error: unknown) => {
     // Any other failure is reported by the next use of the database.
@@ -97,8 +96,8 @@ async function refuseOtherEngines(url: string): Promise<void> {
 }
 
 /**
- * Whether a pooler of transactions, such as PgBouncer, stands before the database: it refuses the settings that a session
- * asks for at its start, or drops them.
+ * Whether a transaction pooler, such as PgBouncer, is in front of the database: it refuses or drops a session's initial
+ * settings.
  */
 async function isPooled(url: string): Promise<boolean> {
   const options = { name: "probe", max: 1, statementTimeoutMs: PROBE_TIMEOUT_MS };
@@ -113,25 +112,25 @@ async function isPooled(url: string): Promise<boolean> {
   }
 }
 
-/** The name of the database that a connection is to. */
+/** The name of the connection's database. */
 export function databaseOf(connection: Connection): string {
   return "url" in connection ? parseDatabaseUrl(connection.url).name : connection.database;
 }
 
-/** What connections to one database server, or one group of servers, have in common. */
+/** A value that is equal for all connections to the same database server or group of servers. */
 export function serverOf(connection: Connection): string {
   const hosts = "url" in connection ? parseDatabaseUrl(connection.url).hosts : [connection];
   return hosts.map(({ host, port }) => `${host}:${port}`).join(",");
 }
 
-/** The name of the login that a connection is opened with. */
+/** The name of the connection's login. */
 export function loginOf(connection: Connection): string {
-  // Opens nothing: the driver's own reading of a URL, with its defaults.
+  // Opens nothing: this is the driver's own reading of a URL with its defaults.
   return connect(connection, { name: "probe", max: 1 }).options.user;
 }
 
 /**
- * `host:port` of the server that answered, as the connection names it.
+ * `host:port` of the server that answered, in the connection's notation.
  * @param answered the server's own address; null over a socket
  */
 export function placeOf(connection: Connection, answered: { host: string; port: number } | null): string {
@@ -145,7 +144,7 @@ function hostOf(url: string, answered: DatabaseHost | null): DatabaseHost {
   return host ?? (others.length === 0 ? first : (answered ?? first));
 }
 
-/** The server's own words help an operator; they name the database and the user, never the password. */
+/** The server's own message helps an operator; it names the database and the user, never the password. */
 export function unusable(error: unknown): Fault {
   if (error instanceof Fault) return error;
   return new Fault("DATABASE_UNAVAILABLE", `The tenant's database cannot be used: ${(error as Error).message}`, {
@@ -153,7 +152,7 @@ export function unusable(error: unknown): Fault {
   });
 }
 
-/** Whether the database answers in time, whatever state it is in. */
+/** Whether the database answers in time, regardless of its state. */
 export async function answersWithin(reader: Reader, timeoutMs: number): Promise<boolean> {
   return withinDeadline(
     reader.read((sql) => sql`select 1`),

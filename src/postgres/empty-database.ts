@@ -7,9 +7,9 @@ import { ensureDatabase, unusable } from "./database.ts";
 const DUPLICATE_TABLE = "42P07";
 
 /**
- * Marks an empty database as one that is being filled; it is created where it is missing. Until `finishDatabase` no
- * process of any tenant opens it, whatever ends this one.
- * @throws Fault REFUSED when the database holds anything, a cut off restore among it
+ * Marks an empty database as being filled, and creates it if it is missing. Until `finishDatabase`, no process of any
+ * tenant opens it, whatever ends this process.
+ * @throws Fault REFUSED if the database contains anything, including an interrupted restore
  */
 export async function claimEmptyDatabase(connection: Connection): Promise<void> {
   await ensureDatabase(connection);
@@ -18,7 +18,7 @@ export async function claimEmptyDatabase(connection: Connection): Promise<void> 
     if (await holdsAnything(sql))
       throw new Fault("REFUSED", "The database is not empty: a restore goes into a new one, and nothing was written");
     try {
-      // Not logged, so that no backup holds it: a crash empties the table and does not remove it.
+      // Unlogged, so that no backup contains it: a crash empties the table but does not remove it.
       await sql`create unlogged table unfinished_restore ()`;
     } catch (error) {
       if (error instanceof postgres.PostgresError && error.code === DUPLICATE_TABLE) throw unfinished();
@@ -27,14 +27,14 @@ export async function claimEmptyDatabase(connection: Connection): Promise<void> 
   });
 }
 
-/** From now on the database is opened like any other, and all that was written into it before is on the disk. */
+/** From now on the database is opened like any other; everything written before is on disk. */
 export async function finishDatabase(connection: Connection): Promise<void> {
   await withClient(connection, { name: "restore", max: 1 }, (sql) =>
     sql.unsafe(`select ${COMMITS_TO_DISK}; drop table unfinished_restore`),
   );
 }
 
-/** Takes out of a database that `claimEmptyDatabase` marked all that was written into it since, and the mark with it. */
+/** Removes everything that was written to a marked database since `claimEmptyDatabase`, and the mark. */
 export async function emptyDatabase(connection: Connection): Promise<void> {
   await withClient(connection, { name: "restore", max: 1 }, async (sql) => {
     const drops = await sql<{ drop: string }[]>`
@@ -45,17 +45,17 @@ export async function emptyDatabase(connection: Connection): Promise<void> {
   });
 }
 
-/** Whether a restore into the database has not come to its end. */
+/** Whether a restore into the database is unfinished. */
 export async function isUnfinished(sql: Sql): Promise<boolean> {
   const [row] = await sql`select to_regclass('public.unfinished_restore') is not null as is`;
   return row?.is === true;
 }
 
-/** The refusal of a database that holds a part of a backup, or one that was not checked. */
+/** The error for a database with a partial or unchecked backup. */
 export function unfinished(): Fault {
   return new Fault(
     "REFUSED",
-    "The database holds a restore that did not come to its end, and is not used: drop it, create it anew (dropdb, createdb), and restore into it again",
+    "The database contains an unfinished restore and is not used: drop it, create it again (dropdb, createdb), and repeat the restore",
   );
 }
 
@@ -72,7 +72,7 @@ async function holdsAnything(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Every object of a schema depends on it in the catalog. What belongs to extensions does not count. */
+/** Every object of a schema depends on it in the catalog. Objects of extensions do not count. */
 function objects(sql: Sql) {
   return sql`(
     select d.classid, d.objid

@@ -3,7 +3,7 @@ import type { Sql } from "./connect.ts";
 
 const OLDEST_MAJOR = 15;
 
-/** Engines that put PostgreSQL's version first and their own name behind it. */
+/** Engines that state PostgreSQL's version first and their own name after it. */
 const OTHERS =
   /\b(?:YugabyteDB|Redshift|Materialize|RisingWave|Greenplum|Cloudberry|openGauss|GaussDB|QuestDB|CrateDB|CockroachDB)(?: Database)?(?: v?\d[\w.]*)?/i;
 
@@ -11,12 +11,12 @@ const OTHERS =
 const POSTGRESQL = /^PostgreSQL (\d+)(?:\.\d+)*(?:devel|(?:alpha|beta|rc)\d+)?(?=[\s,(]|$)/;
 
 /**
- * Why an engine is not one to trade on; undefined for PostgreSQL 15 or newer, of any build. What only speaks its
- * protocol has other rules for types, isolation and commits than those that exactness rests on.
- * @param version as the engine answers `select version()`
+ * Why pmctl does not run on an engine; undefined for PostgreSQL 15 or newer, of any build. Engines that only speak its
+ * protocol have different rules for types, isolation and commits, on which exactness depends.
+ * @param version the engine's answer to `select version()`
  */
 export function engineProblem(version: string): string | undefined {
-  // Only an engine that begins with PostgreSQL's name is looked up; any other names itself in front.
+  // Only an engine that begins with PostgreSQL's name is looked up; others begin with their own name.
   const [own] = version.startsWith("PostgreSQL") ? (OTHERS.exec(version) ?? []) : [];
   const major = POSTGRESQL.exec(version)?.[1];
   if (own === undefined && major !== undefined) {
@@ -39,8 +39,8 @@ function nameOf(version: string): string {
 }
 
 /**
- * Checks the engine before any table is read.
- * @throws Fault ENGINE_UNSUPPORTED when the server is not PostgreSQL 15 or newer
+ * Checks the engine before reading any table.
+ * @throws Fault ENGINE_UNSUPPORTED if the server is not PostgreSQL 15 or newer
  */
 export async function requirePostgres(sql: Sql): Promise<void> {
   const [row] = await sql<{ version: string }[]>`select version()`.simple();

@@ -3,24 +3,24 @@ import { overloaded } from "./semaphore.ts";
 
 /** A statement that finds no connection within this time is refused. */
 export const WAIT_MS = 2000;
-/** A client whose statements follow each other without a gap keeps its connections this long while others wait. */
+/** How long a client with continuous statements keeps its connections while others wait. */
 const TURN_MS = 50;
-/** How long the statements of such a client may take to end, while its further ones wait. */
+/** How long such a client's current statements may take to end, while its further ones wait. */
 const DRAIN_MS = 250;
 /** A database that hangs does not end its sessions. */
 const CLOSE_MS = 1000;
 
 /**
- * A bounded number of connections to one database server, lent to the clients of many databases. A client keeps what it has
- * borrowed until another one needs it: the connections of the client that was quiet for longest are closed then, and where
- * none is quiet, the one that has had its connections for longest finishes its statements first. So neither an open request
- * nor a stream holds a connection, only a statement does; and as every wait ends, a client that waits for a second
- * connection while it uses a first one cannot block the others for good.
+ * A limited number of connections to one database server, lent to the clients of many databases. A client keeps its
+ * connections until another client needs them: then those of the longest quiet client are closed. If no client is
+ * quiet, the client that has had its connections longest finishes its statements first. So only a statement holds a
+ * connection, not an open request or stream. Every wait ends, so a client that waits for a second connection while
+ * using a first cannot block the others for ever.
  */
 export class ConnectionLender {
-  /** In all. */
+  /** The total number. */
   readonly count: number;
-  /** Connections that only urgent clients get. */
+  /** Connections reserved for urgent clients. */
   readonly #reserved: number;
   /** In the order of borrowing. */
   readonly #lent = new Set<Loan>();
@@ -34,18 +34,18 @@ export class ConnectionLender {
     this.#reserved = reserved;
   }
 
-  /** How many clients wait for a connection, and for how long the first of them has. */
+  /** How many clients wait for a connection, and how long the first has waited. */
   get waiting(): { clients: number; longestMs: number } {
     const since = [...this.#waiting].map((loan) => loan.waitingSince ?? Number.POSITIVE_INFINITY);
     return { clients: since.length, longestMs: since.length === 0 ? 0 : performance.now() - Math.min(...since) };
   }
 
-  /** Connections that are lent. */
+  /** The number of lent connections. */
   get taken(): number {
     return sizeOf(this.#lent) + this.#closing;
   }
 
-  /** What one tenant borrows by. @param isUrgent whether it may use the reserve at this time */
+  /** One tenant's access. @param isUrgent whether the tenant may currently use the reserve */
   forTenant(isUrgent: () => boolean): TenantLender {
     const loan: TenantLender["loan"] = (size, close) => new Loan(this, size, close, isUrgent);
     return {
@@ -67,13 +67,13 @@ export class ConnectionLender {
     this.#serve();
   }
 
-  /** A client waits no longer. */
+  /** A client stops waiting. */
   leave(loan: Loan): void {
     this.#waiting.delete(loan);
     this.#serve();
   }
 
-  /** A client gives back what it has. */
+  /** A client returns its connections. */
   giveBack(loan: Loan): void {
     this.#lent.delete(loan);
     this.leave(loan);
@@ -111,7 +111,7 @@ export class ConnectionLender {
     return free - Math.max(0, this.#reserved - urgent);
   }
 
-  /** Closes what is quiet for those who wait; where nothing is, one client has to finish. */
+  /** Closes quiet connections for the waiting clients; if none is quiet, one client must finish. */
   #makeRoom(): void {
     const next = this.#next();
     let missing = sizeOf(this.#waiting) - this.#closing - (next ? this.#freeFor(next) : 0);
@@ -139,7 +139,7 @@ export class ConnectionLender {
     loan.isLeaving = true;
     setTimeout(() => {
       if (!loan.isLeaving || !this.#lent.delete(loan)) return;
-      // It goes on, behind the others.
+      // The client continues, behind the others.
       this.#waiting.delete(loan);
       this.#lent.add(loan);
       loan.grant();
@@ -162,30 +162,30 @@ export class ConnectionLender {
 export interface TenantLender {
   /**
    * @param size the most connections that the client opens
-   * @param close ends them; called only while no statement of the client is under way
+   * @param close closes them; called only while the client runs no statement
    */
   loan(size: number, close: () => Promise<unknown>): Loan;
   /** Lends one connection for as long as `work` lasts. @throws Fault OVERLOADED */
   once<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** @param since by the monotonic clock */
+/** @param since time by the monotonic clock */
 type Wait = ReturnType<typeof Promise.withResolvers<void>> & { since: number };
 
-/** What one client has borrowed, or waits for. */
+/** The connections that a client has borrowed or waits for. */
 export class Loan {
   readonly size: number;
   readonly isUrgent: () => boolean;
   readonly #lender: ConnectionLender;
   readonly #close: () => Promise<unknown>;
-  /** Statements under way, those that wait, and works that need the same connections from their begin to their end. */
+  /** The number of running and waiting statements, and of work pinned to its connections. */
   #running = 0;
   #asked = 0;
   #pins = 0;
   #isLent = false;
   #wait: Wait | undefined;
   #waitTimer: NodeJS.Timeout | undefined;
-  /** Set while it has to finish what it runs. */
+  /** Set while the client must finish its running statements. */
   isLeaving = false;
   lentAt = 0;
   usedAt = 0;
@@ -209,7 +209,7 @@ export class Loan {
     return this.#wait?.since;
   }
 
-  /** Runs a statement on the borrowed connections. @throws Fault OVERLOADED where there are none in time; nothing was sent */
+  /** Runs a statement on the borrowed connections. @throws Fault OVERLOADED if there are none in time; nothing was sent */
   async use<T>(statement: () => PromiseLike<T>): Promise<T> {
     if (this.#isLent && (!this.isLeaving || this.isPinned)) this.#running += 1;
     else await this.#borrow();
@@ -222,7 +222,7 @@ export class Loan {
     }
   }
 
-  /** Begins work that needs the same connection from its first statement to its last. Resolves to what ends it. */
+  /** Begins work that needs the same connection throughout. Resolves to a function that ends the work. */
   async pin(): Promise<() => void> {
     await this.use(async () => {
       this.#pins += 1;
@@ -233,7 +233,7 @@ export class Loan {
     };
   }
 
-  /** For the lender: it has its connections. */
+  /** Called by the lender: the client has its connections. */
   grant(): void {
     this.isLeaving = false;
     this.#isLent = true;
@@ -242,7 +242,7 @@ export class Loan {
     this.#settle()?.resolve();
   }
 
-  /** For the lender: closes the connections. Statements that come meanwhile wait. */
+  /** Called by the lender: closes the connections. Statements that arrive meanwhile wait. */
   async takeBack(withinMs: number): Promise<void> {
     this.isLeaving = false;
     this.#isLent = false;
@@ -254,7 +254,7 @@ export class Loan {
     clearTimeout(timer);
   }
 
-  /** The client has ended its connections itself, for good. */
+  /** The client has closed its connections itself, for good. */
   release(): void {
     this.#isLent = false;
     this.#refuse(new Fault("DATABASE_UNAVAILABLE", "The tenant is being closed; nothing was executed"));

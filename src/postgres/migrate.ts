@@ -13,17 +13,17 @@ import { type NewerSchema, takesRowsOf } from "./newer-schema.ts";
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
 /**
- * Held until the end of the message that it begins: two processes that grant at once would fail on the same catalog row. What
- * the message changes is on the disk before it is answered.
+ * Held until the end of the message that it begins: two processes that grant at once would fail at the same catalog
+ * row. Changes of the message are on disk before it is answered.
  */
 const LOCK = `select pg_advisory_xact_lock(hashtext('pmctl migrate')), ${COMMITS_TO_DISK}`;
 
-/** Less than PostgreSQL's `deadlock_timeout`: of a migration and a statement that wait for each other the migration gives way. */
+/** Less than PostgreSQL's `deadlock_timeout`: if a migration and a statement wait for each other, the migration gives way. */
 const LOCK_TIMEOUT_MS = 250;
 const LOCK_NOT_AVAILABLE = "55P03";
 const GIVING_WAY_MS = 60_000;
 
-/** What the server's login may do with the rows of a table; each right holds those before it. */
+/** The rights of the server's login on a table's rows; each right includes those before it. */
 export type Right = "select" | "insert" | "update" | "delete";
 const RIGHTS: Record<Right, string> = {
   select: "select",
@@ -32,7 +32,7 @@ const RIGHTS: Record<Right, string> = {
   delete: "select, insert, update, delete",
 };
 
-/** The tables of the schema, `migration` among them, with the right to each. */
+/** The tables of the schema, including `migration`, with the right to each. */
 export type Grants = Readonly<Record<string, Right>>;
 
 export interface Migration {
@@ -42,7 +42,7 @@ export interface Migration {
   checksum: string;
 }
 
-/** The migrations that this binary knows, in order. They are forward only and never edited once released. */
+/** The migrations of this binary, in order. They only go forward and are never edited after a release. */
 export async function readMigrations(directory: URL = DIRECTORY): Promise<Migration[]> {
   const names = (await readdir(directory)).filter((name) => /^\d{4}_.*\.sql$/.test(name)).sort();
   return Promise.all(
@@ -54,12 +54,12 @@ export async function readMigrations(directory: URL = DIRECTORY): Promise<Migrat
   );
 }
 
-/** Numbers may have gaps: migrations are written on branches. */
+/** Numbers may have gaps, because migrations are written on branches. */
 function latestOf(migrations: Migration[]): number {
   return migrations.at(-1)?.version ?? 0;
 }
 
-/** The schema's version; 0 before the first migration. By its full name, a schema that may not be used is not taken for an empty one. */
+/** The schema's version; 0 before the first migration. Uses the full name, so that an inaccessible schema does not look empty. */
 export async function schemaVersion(sql: Sql): Promise<number> {
   const [row] = await sql<{ present: boolean }[]>`select to_regclass('public.migration') is not null as present`;
   if (!row?.present) return 0;
@@ -68,11 +68,10 @@ export async function schemaVersion(sql: Sql): Promise<number> {
 }
 
 /**
- * @throws Fault when the schema is not the one that this binary was built for: newer schemas are never touched, older
- * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts; or when a restore into the
- * database has not come to its end.
+ * @throws Fault if this binary was not built for the schema, or a restore into the database is unfinished. Newer
+ * schemas are never changed. `pmctl apply` or `pmctl db migrate` updates older ones, not a starting server.
  * @param options.restoring for that restore itself
- * @param options.newer for a server, which begins on a newer schema as well if that takes what it writes
+ * @param options.newer for a server, which may also begin on a newer schema that accepts its writes
  */
 export async function requireCurrentSchema(
   sql: Sql,
@@ -90,12 +89,12 @@ export async function requireCurrentSchema(
   );
 }
 
-/** The schema is of an older version, so it cannot be read yet. */
+/** The schema has an older version, so it cannot be read yet. */
 export class SchemaBehind extends Fault {
   constructor() {
     super(
       "REFUSED",
-      "The directory was last used by an older version of pmctl: `pmctl db migrate` brings the database up to date and changes no configuration, `pmctl apply` does it too",
+      "The database schema is from an older version of pmctl: `pmctl db migrate` updates it without changing the configuration, and so does `pmctl apply`",
     );
     this.name = "SchemaBehind";
   }
@@ -120,14 +119,14 @@ export async function isBehind(sql: Sql, grants: Grants): Promise<boolean> {
 }
 
 /**
- * Brings the schema to the version of this binary. Returns the names applied.
+ * Migrates the schema to this binary's version. Returns the names of the applied migrations.
  *
- * Each migration is one simple-protocol message, which PostgreSQL runs as one transaction; the driver's own transactions go
- * on after their connection has died. Of two processes that start at once the second waits for the lock, finds the version
- * taken, fails as a whole on the primary key, and reads again.
- * @param options.grants what the server's login, or the role that it takes, may do with each table
- * @param options.server the login that serves; it is granted what it needs, on tables of later migrations too
- * @throws Fault when the schema is newer, or an applied migration is not the one this binary knows, or no such login exists
+ * Each migration is one simple-protocol message, which PostgreSQL runs as one transaction; the driver's own
+ * transactions continue after their connection has died. If two processes start at once, the second waits for the lock,
+ * finds the version taken, fails as a whole at the primary key, and reads again.
+ * @param options.grants the rights of the server's login, or of its role, on each table
+ * @param options.server the serving login, which gets its rights, also on tables of later migrations
+ * @throws Fault if the schema is newer, an applied migration is unknown to this binary, or the login does not exist
  */
 export async function migrate(
   sql: Sql,
@@ -168,9 +167,9 @@ export async function migrate(
 }
 
 /**
- * Repeats a migration that met other statements at the tables it changes. One that waits holds up every statement behind it, so
+ * Repeats a migration that met other statements at its tables. A waiting migration blocks every statement behind it, so
  * it waits briefly, lets the others pass, and tries again.
- * @throws Fault OVERLOADED when something else has kept a table for a minute
+ * @throws Fault OVERLOADED if something else has locked a table for a minute
  */
 async function givingWay<T>(apply: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
@@ -183,7 +182,7 @@ async function givingWay<T>(apply: () => Promise<T>): Promise<T> {
       if (performance.now() - startedAt > GIVING_WAY_MS)
         throw new Fault(
           "OVERLOADED",
-          "A long statement, such as a backup or a reconciliation, holds a table that the migration changes: nothing of it was applied, try again when that has ended",
+          "A long statement, such as a backup or a reconciliation, locks a table that the migration changes: nothing was applied; try again when that statement has ended",
           { cause: error },
         );
       await delay(Math.random() * LOCK_TIMEOUT_MS);
@@ -199,7 +198,7 @@ async function isApplied(sql: Sql, migration: Migration, known: number): Promise
   if (row && row.checksum !== migration.checksum)
     throw new Fault(
       "REFUSED",
-      `Migration ${migration.name} was applied with another content: this database belongs to a different build of pmctl`,
+      `Migration ${migration.name} was applied with different contents: this database belongs to a different build of pmctl`,
     );
   return row !== undefined;
 }
@@ -212,14 +211,14 @@ function newerSchema(version: number, known: number): Fault {
 }
 
 /**
- * Lets the server's login add to the journals without being able to rewrite them, and takes back any other right to our
- * tables. All of it is one message, so a running server never lacks its rights.
- * @param server the server's login; undefined where it is the owner's, who then takes a role that has no more rights
+ * Lets the server's login add to the journals but not change them, and revokes its other rights on our tables. This is
+ * one message, so a running server never lacks its rights.
+ * @param server the server's login; undefined if it is the owner's, who then uses a role with the same rights
  */
 async function grantToServer(sql: Sql, grants: Grants, server: string | undefined): Promise<void> {
   const role = server ?? (await restrictedRole(sql));
   if (role === undefined) return;
-  // The schema of a backup that a release before wrote does not have them all yet.
+  // The schema of a backup from an earlier release may lack some of them.
   const tables = await sql`select tablename from pg_tables where schemaname = current_schema()`;
   const there = new Set(tables.map(({ tablename }) => tablename as string));
   const known = Object.entries(grants).filter(([table]) => there.has(table));
@@ -230,7 +229,7 @@ async function grantToServer(sql: Sql, grants: Grants, server: string | undefine
   if (server !== undefined) await closeToOthers(sql, server);
 }
 
-/** Others connect to a tenant's database, or create anything in it, only where the owner grants it to them by name. */
+/** Others can connect to a tenant's database, or create objects in it, only if the owner grants it to them by name. */
 async function closeToOthers(sql: Sql, server: string): Promise<void> {
   await sql.unsafe(`${LOCK};
     do $$
@@ -245,8 +244,8 @@ async function closeToOthers(sql: Sql, server: string): Promise<void> {
 }
 
 /**
- * The role that a server takes which connects as the owner. A database user that may not create roles goes without:
- * `serverRoleAvailable` then says so, and the server runs as that user itself.
+ * The role of a server that connects as the owner. A database user that may not create roles works without it: then
+ * `serverRoleAvailable` is false, and the server runs as that user.
  */
 async function restrictedRole(sql: Sql): Promise<string | undefined> {
   await sql.unsafe(`${LOCK};
@@ -269,8 +268,8 @@ async function restrictedRole(sql: Sql): Promise<string | undefined> {
 }
 
 /**
- * Whether a server may take the restricted role on this connection: it can, and the role has its rights in this database.
- * It has none, or those of an older schema, where the server has a login of its own.
+ * Whether a server may use the restricted role on this connection: it can, and the role has its rights in this
+ * database. If the server has its own login, the role has none, or those of an older schema.
  */
 export async function serverRoleAvailable(sql: Sql, grants: Grants): Promise<boolean> {
   const rows = await sql`
@@ -285,7 +284,7 @@ export async function serverRoleAvailable(sql: Sql, grants: Grants): Promise<boo
   return rows.length > 0;
 }
 
-/** @throws Fault CONFIG_INVALID before anything is changed for a server whose login does not exist */
+/** @throws Fault CONFIG_INVALID before anything is changed, if the server's login does not exist */
 export async function requireLogin(sql: Sql, server: string): Promise<void> {
   if (await hasLogin(sql, server)) return;
   throw new Fault(

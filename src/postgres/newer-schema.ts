@@ -1,16 +1,16 @@
 import type { Sql } from "./connect.ts";
 
-/** How a server begins in the middle of a rolling upgrade, whose migrations came before it. */
+/** How a server starts during a rolling upgrade whose migrations ran before it. */
 export interface NewerSchema {
-  /** The columns that its statements give to each table. */
+  /** The columns that its statements write in each table. */
   writes: ReadonlyMap<string, readonly string[]>;
-  /** Called with what the operator should know. */
+  /** Called with a notice for the operator. */
   onBegin(notice: string): void;
 }
 
 /**
- * Whether each table has the columns that are written to it, and needs no other. A migration whose columns older servers cannot
- * keep gives them no default, so those that still run are refused by the same rule.
+ * Whether each table has the columns that are written to it, and requires no others. If older servers cannot write a
+ * new column, its migration gives it no default, so that the same rule also refuses running servers.
  */
 export async function takesRowsOf(sql: Sql, writes: NewerSchema["writes"]): Promise<boolean> {
   const columns = await sql<{ relname: string; attname: string; needed: boolean }[]>`

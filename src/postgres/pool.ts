@@ -8,32 +8,32 @@ import { NotConnected } from "./route/dial.ts";
 import { Semaphore } from "./semaphore.ts";
 
 /**
- * A pool that outlives its connections. Its methods differ in what happens when a connection is lost, which leaves open
- * whether the statement took effect: a read is sent again, a write is not.
+ * A pool that outlives its connections. Its methods differ when a connection is lost, which leaves open whether a
+ * statement took effect: a read is sent again, a write is not.
  */
 export interface Pool {
-  /** Reads; once more on a fresh connection when the first one was lost meanwhile. */
+  /** Reads; repeated once on a new connection if the first one was lost. */
   read<T>(query: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
   /**
-   * Sends one statement once; again only when it failed as a whole by a conflict with another one at the same rows.
-   * @throws OutcomeUnknown when the connection was lost under it, or the database warned that it may not last
+   * Sends one statement once; repeated only if it failed as a whole by a conflict at the same rows.
+   * @throws OutcomeUnknown if the connection was lost during the statement, or the database warned that it may not last
    */
   write<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T>;
-  /** Writes what no caller is promised, such as counts: also while changes are refused for want of standbys. Otherwise as `write`. */
+  /** Like `write`, for unacknowledged data such as counts: works even while changes are refused for lack of standbys. */
   note<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T>;
   /**
-   * Reads several times from one moment: within one read-only transaction, which is repeated once as a whole when its
-   * connection was lost. A read of the pool itself meanwhile is of another moment.
+   * Reads several times from one snapshot: a read-only transaction, repeated once as a whole if its connection was
+   * lost. Meanwhile, reads through the pool itself see other states.
    */
   snapshot<T>(query: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
-  /** Waits for what is in flight, so many seconds at the most. Whatever is asked afterwards is rejected. */
+  /** Waits for statements in progress, at most this many seconds. Later statements are rejected. */
   end(options: { timeout: number }): Promise<void>;
 }
 
 /** The part of a pool that reads, one query at a time. */
 export type Reader = Pick<Pool, "read">;
 
-/** It is not known whether a write took effect and will last; it is not sent again. */
+/** It is unknown whether a write took effect and will last; it is not sent again. */
 export class OutcomeUnknown extends ConnectionLost {
   constructor(cause: unknown) {
     super(cause);
@@ -42,35 +42,35 @@ export class OutcomeUnknown extends ConnectionLost {
 }
 
 export interface PoolOptions {
-  /** Connections of reads and writes; with 0 each of those waits for one of the snapshots' connections. */
+  /** Connections for reads and writes; with 0 they use the snapshots' connections. */
   max: number;
-  /** Connections of snapshots, one for each that runs; opened when they are used. */
+  /** Connections for snapshots, one for each; opened on first use. */
   snapshots?: number;
-  /** After which an unanswered statement counts as lost; later than the server's own timeout. */
+  /** When an unanswered statement counts as lost; later than the server's own timeout. */
   deadlineMs: number;
-  /** How long what runs alone waits for its connection; without an end unless given. */
+  /** How long exclusive work waits for its connection; no limit by default. */
   waitMs?: number | undefined;
-  /** Lends the connections, to all tenants of a database server; they are the pool's own unless given. */
+  /** Lends the connections to all tenants of a database server; by default the pool opens its own. */
   lender?: TenantLender | undefined;
 }
 
-/** How long statements in flight on other connections may still take when one connection was lost, in seconds. */
+/** How many seconds statements on other connections may still take after one connection was lost. */
 const DRAIN_SEC = 10;
 
 interface Clients {
   /** Replaced when its connections are lent to another tenant. */
   shared: Sql;
-  /** Each has one connection, and one snapshot at a time. */
+  /** Each has one connection, and runs one snapshot at a time. */
   alone: Sql[];
-  /** What they have not answered yet. */
+  /** Unanswered queries. */
   underWay: Set<Promise<unknown>>;
 }
 
 /**
- * Opens a pool; its connections are made when they are needed. The driver (postgres 3.4.9) never answers a query that is
- * sent between a connection's error and its close, and rejects the first query of the next one with the old one's error.
- * So clients are replaced as a whole as soon as one of them has lost a connection.
- * @param open makes a fresh client with so many connections
+ * Opens a pool; its connections are made on first use. The driver (postgres 3.4.9) never answers a query sent between a
+ * connection's error and its close, and rejects the first query of the next connection with the old one's error. So all
+ * clients are replaced as soon as one of them has lost a connection.
+ * @param open creates a new client with this many connections
  */
 export function openPool(open: (max: number) => Sql, options: PoolOptions): Pool {
   const { max, snapshots = 1, deadlineMs, waitMs, lender } = options;
@@ -81,9 +81,9 @@ export function openPool(open: (max: number) => Sql, options: PoolOptions): Pool
   });
   const places = new Semaphore(snapshots);
   let clients = openClients();
-  // Clients opened after the pool's end would be closed by nothing, and keep the process from ending.
+  // Clients opened after the pool's end would never be closed, and keep the process from exiting.
   let hasEnded = false;
-  /** Closes the connections of one client, which another tenant needs; a fresh one takes its place. */
+  /** Closes the connections of one client, which another tenant needs; a new client takes its place. */
   const give = (size: number, replace: (used: Clients, fresh: Sql) => Sql) =>
     lender?.loan(size, async () => {
       if (!hasEnded) await replace(clients, open(size)).end({ timeout: 1 });
@@ -103,7 +103,7 @@ export function openPool(open: (max: number) => Sql, options: PoolOptions): Pool
     try {
       return await withinDeadline(untilAnswered(used, work(used)), deadlineMs);
     } catch (error) {
-      // Nothing was sent, and the clients that follow have the places.
+      // Nothing was sent, and the new clients have the places.
       if (error instanceof ClientLeft && mayRepeat) return once(work, false);
       if (used === clients && !hasEnded && leavesServer(classify(error))) {
         leaveServer(used.shared);
@@ -119,7 +119,7 @@ export function openPool(open: (max: number) => Sql, options: PoolOptions): Pool
     try {
       return await once(work);
     } catch (error) {
-      // After the deadline no caller waits any longer.
+      // After the deadline no caller is waiting.
       if (hasEnded || !isLoss(error) || error instanceof ConnectionLost) throw error;
       return once(work);
     }
@@ -127,14 +127,14 @@ export function openPool(open: (max: number) => Sql, options: PoolOptions): Pool
 
   type Attempts = typeof once;
 
-  /** On a connection that serves one caller at a time. */
+  /** Runs on a connection that serves one caller at a time. */
   const alone = <T>(attempts: Attempts, work: (sql: Sql) => PromiseLike<T>) =>
     places.hold(
       (place) =>
         lent(loansAlone[place], () =>
           attempts((used) => {
             const sql = used.alone[place];
-            if (!sql) throw new RangeError("What runs alone has a place among those there are");
+            if (!sql) throw new RangeError("An exclusive place must be one of the existing places");
             return work(sql);
           }),
         ),
@@ -172,13 +172,13 @@ export function readerOf(sql: Sql): Reader {
   return { read: async (query) => query(sql) };
 }
 
-/** Names the transaction: a replacement of the connection is another backend, or has begun later. */
+/** Identifies the transaction: a replaced connection has another backend or a later start. */
 const TRANSACTION = "select pg_backend_pid() || ' ' || extract(epoch from now()) as transaction";
 
 /**
- * Plain `begin` and `commit` on a client's only connection, which a pooler of transactions keeps together too. When the
- * connection dies in between, the driver sends the following queries on the next one, without a transaction; hence the
- * comparison of the transaction's name at the end. The driver's own `begin` would write to the socket that is gone and end the process.
+ * Plain `begin` and `commit` on a client's only connection, which a transaction pooler also keeps together. If the connection
+ * dies in between, the driver sends the following queries on the next one, outside a transaction; hence the final comparison
+ * of the transaction's identity. The driver's own `begin` would write to the dead socket and end the process.
  */
 async function inOneTransaction<T>(sql: Sql, query: (sql: ReadSql) => PromiseLike<T>): Promise<T> {
   try {
@@ -192,7 +192,7 @@ async function inOneTransaction<T>(sql: Sql, query: (sql: ReadSql) => PromiseLik
   throw Object.assign(new Error("The snapshot's connection was lost"), { code: "SNAPSHOT_LOST" });
 }
 
-/** Several statements at once are answered with the rows of each. */
+/** Several statements in one query return the rows of each. */
 function transactionIn(answers: readonly unknown[]): unknown {
   return (answers as { transaction: unknown }[][]).flat()[0]?.transaction;
 }
@@ -214,8 +214,8 @@ function untilAnswered<T>({ underWay }: Clients, work: PromiseLike<T>): Promise<
 }
 
 /**
- * Waits for what is under way before it ends the clients: when its end finds queries that wait for a connection, the driver
- * (postgres 3.4.9) opens one for them and never closes it, which keeps the process from ending. A timeout of 0 rejects them.
+ * Waits for running queries before it ends the clients. If queries still wait for a connection, the driver (postgres
+ * 3.4.9) opens one for them and never closes it, which keeps the process from exiting. A timeout of 0 rejects them.
  */
 async function endAll({ shared, alone, underWay }: Clients, timeout: number): Promise<void> {
   await withinDeadline(Promise.allSettled(underWay), timeout * 1000).catch(() => undefined);

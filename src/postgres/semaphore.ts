@@ -1,6 +1,6 @@
 import { Fault } from "../domain/fault.ts";
 
-/** A number of places, each held by one user at a time, given in the order of asking. */
+/** A number of places, each held by one user at a time, given in the order of requests. */
 export class Semaphore {
   readonly #count: number;
   readonly #free: number[];
@@ -15,7 +15,7 @@ export class Semaphore {
     return this.#count - this.#free.length;
   }
 
-  /** How many wait for a place. */
+  /** The number of waiting users. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -28,7 +28,7 @@ export class Semaphore {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const leave = () => {
       const at = this.#waiting.indexOf(resolve);
-      // It may have been given a place a moment ago.
+      // A place may have been given a moment ago.
       if (at < 0) return;
       this.#waiting.splice(at, 1);
       reject(signal?.reason);
@@ -38,14 +38,14 @@ export class Semaphore {
     return promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  /** Gives a place back that was taken. */
+  /** Returns a place. */
   give(place: number): void {
     const next = this.#waiting.shift();
     if (next) next(place);
     else this.#free.push(place);
   }
 
-  /** @throws Fault OVERLOADED where there is no place within `waitMs`, which has no end unless given */
+  /** @throws Fault OVERLOADED if there is no place within `waitMs`; waits without limit by default */
   async hold<T>(work: (place: number) => Promise<T>, waitMs?: number): Promise<T> {
     const place = await (waitMs === undefined || this.#free.length > 0 ? this.take() : this.#takeWithin(waitMs));
     try {

@@ -9,24 +9,24 @@ import { quoted } from "./embedded/connection.ts";
 const OBJECT_IN_USE = "55006";
 const LONGEST_NAME = 63;
 
-/** A database that is being prepared to take another one's place. */
+/** A database that is being prepared to replace another. */
 export interface Replacement {
   connection: Connection;
-  /** The name under which the database that it replaces will be kept; undefined when there is none. */
+  /** The name under which the replaced database is kept; undefined if there is none. */
   keptAs: string | undefined;
   /**
-   * Puts it into the place of the other one, in one step: whatever ends this process, one of the two is there whole.
-   * @throws Fault REFUSED while a session is connected to the old one, or when one came or went meanwhile
+   * Replaces the other database in one step: whatever ends this process, one of the two is complete.
+   * @throws Fault REFUSED while a session is connected to the old database, or if it was created or dropped meanwhile
    */
   takeOver(): Promise<void>;
   drop(): Promise<void>;
 }
 
 /**
- * Creates an empty database beside the connection's own.
+ * Creates an empty database to replace the connection's own.
  *
- * @param stamp tells it and the one that it replaces from others, such as `20270131t120000z`
- * @throws Fault REFUSED while a session is connected to the database that is to be replaced
+ * @param stamp distinguishes it and the replaced database from others, such as `20270131t120000z`
+ * @throws Fault REFUSED while a session is connected to the database that will be replaced
  */
 export async function createReplacement(connection: Connection, stamp: string): Promise<Replacement> {
   const name = databaseName(connection);
@@ -39,7 +39,7 @@ export async function createReplacement(connection: Connection, stamp: string): 
   const keptAs = exists ? kept : undefined;
   const replacement = atDatabase(connection, fresh);
   await ensureDatabase(replacement);
-  // This session shows, as long as the restore lasts, that the database is no leftover (`dropLeftovers`).
+  // For the duration of the restore, this session shows that the database is not a leftover (`dropLeftovers`).
   const hold = connect(replacement, { name: "restore", max: 1 });
   await hold`select 1`;
   const letGo = () => hold.end({ timeout: 5 });
@@ -64,9 +64,9 @@ function freshName(name: string, stamp: string): string {
 }
 
 /**
- * Drops the databases that killed restores have left behind, which nothing else removes. One with a session is a restore
- * under way, and stays.
- * @returns the names of those that are gone; none where the login may not drop databases
+ * Drops the databases of killed restores, which nothing else removes. A database with a session belongs to a running
+ * restore, and stays.
+ * @returns the names of the dropped databases; none if the login may not drop databases
  */
 export async function dropLeftovers(connection: Connection): Promise<string[]> {
   const start = freshName(databaseName(connection), "0".repeat(14)).slice(0, -14);
@@ -79,7 +79,7 @@ export async function dropLeftovers(connection: Connection): Promise<string[]> {
        order by 1`;
     const dropped: string[] = [];
     for (const { name } of rows.filter((row) => STAMP.test(row.name.slice(start.length)))) {
-      // What cannot be dropped now is tried again the next time, and stops no restore.
+      // If a database cannot be dropped now, the next restore tries again; no restore fails because of it.
       const isGone = await sql.unsafe(`drop database ${quoted(name)}`).then(
         () => true,
         () => false,
@@ -105,7 +105,10 @@ interface Swap {
 async function swap(sql: Sql, { name, fresh, keptAs }: Swap): Promise<void> {
   await refuseWhileInUse(sql, name);
   if ((await isThere(sql, name)) !== (keptAs !== undefined))
-    throw new Fault("REFUSED", `The database ${name} came or went during the restore: start it again`);
+    throw new Fault(
+      "REFUSED",
+      `The database ${name} was created or dropped during the restore: start the restore again`,
+    );
   const rename = (from: string, to: string) => `alter database ${quoted(from)} rename to ${quoted(to)};`;
   try {
     await confirmed(

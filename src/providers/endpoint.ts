@@ -6,7 +6,7 @@ import { isMac, isTimely, verifySignature } from "./signature.ts";
 
 /** How the generic webhooks of one endpoint are verified. */
 export interface EndpointSecrets {
-  /** The active secrets, several while one is rotated; without any the endpoint refuses every webhook. */
+  /** The active secrets, several during a rotation; without secrets the endpoint refuses every webhook. */
   secrets: readonly string[];
   scheme: InboundScheme;
 }
@@ -14,16 +14,15 @@ export interface EndpointSecrets {
 type Header = (name: string) => string | undefined;
 
 const TOLERANCE_SEC = 5 * 60;
-/** The dot separates what is signed, so an id holds none. */
+/** The dot separates the signed parts, so an id contains none. */
 const ID = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 const SECONDS = /^\d{1,12}$/;
 /** The base64 of 32 bytes. */
 const SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * What is wrong with the signature of a generic webhook; undefined for one that was signed with one of the endpoint's
- * secrets. Of one with a `webhook-signature` only that counts: it covers the time, while an `x-signature` beside it would
- * let the time be changed.
+ * The fault of a generic webhook's signature; undefined if one of the endpoint's secrets signed it. If it has a
+ * `webhook-signature`, only that counts: it covers the time, while an `x-signature` would allow changing the time.
  */
 export function inboundFault(
   rawBody: Uint8Array,
@@ -40,7 +39,7 @@ export function inboundFault(
 }
 
 /**
- * The scheme of Standard Webhooks, over the bytes that arrived: its library would decode them as text first.
+ * The scheme of Standard Webhooks over the received bytes: its library would decode them as text first.
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 function messageFault(

@@ -3,16 +3,16 @@ import { kycVerdict } from "../domain/trader.ts";
 import type { KycNews } from "../services/inbound.ts";
 import { isHmac } from "./signature.ts";
 
-/** A result of an identity check in the shape of the generic webhook. */
+/** The result of an identity check in the form of the generic webhook. */
 interface KycResult {
-  /** Undefined when the provider names no user; the contract then refuses the webhook. */
+  /** Undefined if the provider names no user; the contract then refuses the webhook. */
   userId: string | undefined;
-  /** `passed` and words of refusal decide; any other status takes the user to a review. */
+  /** `passed` and failure statuses decide; any other status leads to a review. */
   status: string;
   provider: string;
-  /** ISO 8601 with a zone. Undefined when the provider states no readable time. */
+  /** ISO 8601 with a zone. Undefined if the provider states no readable time. */
   verifiedAt: string | undefined;
-  /** Where the user lives, which is not the country that issued a document. */
+  /** The user's residence, which may differ from the country that issued a document. */
   jurisdiction?: string | undefined;
 }
 
@@ -21,11 +21,11 @@ export type KycFinding = KycResult | KycNews;
 
 type Header = (name: string) => string | undefined;
 
-/** A provider with a signature and a format of its own. */
+/** A provider with its own signature and format. */
 export interface InboundProvider {
   /** The header that marks its webhooks, lower case. */
   header: string;
-  /** Whether the provider signed the bytes that arrived. */
+  /** Whether the provider signed the received bytes. */
   verify(rawBody: Buffer, header: Header, nowMs: number): boolean;
   read(body: Record<string, unknown>): KycFinding;
 }
@@ -35,7 +35,7 @@ function signedByHmac(header: string, secrets: readonly string[], read: InboundP
   return { header, verify: (rawBody, headerOf) => isHmac(rawBody, headerOf(header), secrets), read };
 }
 
-/** The text at a path of keys; undefined for an empty text or another value. */
+/** The text at a path of keys; undefined for empty text or another value. */
 function textAt(value: unknown, ...path: readonly string[]): string | undefined {
   const found = path.reduce<unknown>(
     (inner, key) =>
@@ -47,20 +47,20 @@ function textAt(value: unknown, ...path: readonly string[]): string | undefined 
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** The status for a provider's word; words that decide nothing stay as they are. */
+/** The status for a provider's word; undecided words stay unchanged. */
 function statusOf(word: string | undefined, verdicts: ReadonlyMap<string, "passed" | "failed">): string {
   return verdicts.get(word ?? "") ?? word ?? "unknown";
 }
 
-/** The words of those providers that say `approved` and `declined`. */
+/** The words of providers that use `approved` and `declined`. */
 const APPROVED_OR_DECLINED: ReadonlyMap<string, "passed" | "failed"> = new Map([
   ["approved", "passed"],
   ["declined", "failed"],
 ]);
 
 /**
- * A result that decides goes to the contract, which refuses it without a user or a time. One that decides nothing and
- * lacks either is only kept. A place that cannot be read is on record as such: left out, an earlier one would stay.
+ * A decisive result goes to the contract, which refuses it without a user or a time. An undecided result without them
+ * is only stored. An unreadable place is recorded as such: if it were omitted, an earlier place would stay.
  */
 function resultOf({ jurisdiction, ...result }: KycResult): KycFinding {
   const { status, provider, userId, verifiedAt } = result;
@@ -74,12 +74,12 @@ const ALGORITHMS: Readonly<Record<string, "sha256" | "sha512">> = {
   HMAC_SHA512_HEX: "sha512",
 };
 
-/** The types that carry a verdict: of a level, or of a whole workflow. Operators subscribe to the one that they use. */
+/** The types with a verdict: of a level, or of a whole workflow. Operators subscribe to the type that they use. */
 const SUMSUB_VERDICTS = ["applicantReviewed", "applicantWorkflowCompleted"];
 
 /**
  * Sumsub sends an HMAC of the body in hex, and its algorithm in a second header. No time is signed, and a repeat may
- * come 18 hours later; by its `createdAtMs` it changes nothing.
+ * come 18 hours later, but its `createdAtMs` prevents any effect.
  * @see https://docs.sumsub.com/docs/webhook-manager
  */
 export function sumsub(secrets: readonly string[]): InboundProvider {
@@ -106,7 +106,7 @@ export function readSumsub(body: Record<string, unknown>): KycFinding {
   });
 }
 
-/** Red is final unless it says that the user may try again. */
+/** Red is final unless it states that the user may retry. */
 function sumsubVerdict(body: Record<string, unknown>): string {
   const answer = textAt(body, "reviewResult", "reviewAnswer");
   if (answer === "GREEN") return "passed";
@@ -114,7 +114,7 @@ function sumsubVerdict(body: Record<string, unknown>): string {
   return textAt(body, "reviewResult", "reviewRejectType") === "RETRY" ? "retry" : "failed";
 }
 
-/** `2027-01-31 18:00:00.123`, in UTC, or with a zone such as `+0000` behind it. */
+/** `2027-01-31 18:00:00.123` in UTC, optionally followed by a zone such as `+0000`. */
 function sumsubTime(text: string | undefined): string | undefined {
   const [, date, time, sign, hours, minutes] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:Z|([+-])(\d\d):?(\d\d))?$/.exec(text ?? "") ?? [];
@@ -123,7 +123,7 @@ function sumsubTime(text: string | undefined): string | undefined {
 
 const TOLERANCE_SEC = 5 * 60;
 const PAIR = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/i;
-/** Persona sends two pairs while a secret is rotated; a header with many more is not Persona's. */
+/** Persona sends two pairs during a rotation; a header with many more is not from Persona. */
 const MAX_PAIRS = 5;
 
 const PERSONA_VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
@@ -131,12 +131,12 @@ const PERSONA_VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
   ["inquiry.declined", "failed"],
   ["inquiry.failed", "failed"],
 ]);
-/** The events that end an inquiry, or leave it to a person; the others tell how far it is. */
+/** The events that end an inquiry or leave it to a person; the others report progress. */
 const DECISIONS = new Set([...PERSONA_VERDICTS.keys(), "inquiry.marked-for-review"]);
 
 /**
- * Persona signs `<t>.<body>` and sends `t=<seconds>,v1=<hex>`, and two such pairs with a space between them while a
- * secret is rotated.
+ * Persona signs `<t>.<body>` and sends `t=<seconds>,v1=<hex>`, or two such pairs separated by a space during a rotation
+ * of the secret.
  * @see https://docs.withpersona.com/webhooks
  */
 export function persona(secrets: readonly string[]): InboundProvider {
@@ -144,7 +144,7 @@ export function persona(secrets: readonly string[]): InboundProvider {
     header: "persona-signature",
     verify: (rawBody, header, nowMs) => {
       const pairs = (header("persona-signature") ?? "").split(" ");
-      // Every pair is checked, so that the time taken does not tell which one is valid.
+      // Checks every pair, so that the duration does not reveal which pair is valid.
       return (
         pairs.length <= MAX_PAIRS && pairs.map((pair) => isPersonaPair(pair, rawBody, secrets, nowMs)).includes(true)
       );
@@ -160,7 +160,7 @@ function isPersonaPair(pair: string, rawBody: Buffer, secrets: readonly string[]
 }
 
 /**
- * The event, and in its payload the inquiry, whose `reference-id` is ours. Other resources name no user.
+ * The event, whose payload is the inquiry with our `reference-id`. Other resources name no user.
  * @see https://docs.withpersona.com/api-key-inflection
  */
 export function readPersona(body: Record<string, unknown>): KycFinding {
@@ -196,8 +196,8 @@ export function veriff(secrets: readonly string[]): InboundProvider {
 }
 
 /**
- * The decision webhook, or that of the fully automatic plan. The event webhook, which tells that a session was started
- * or submitted, decides nothing.
+ * The decision webhook, or that of the fully automatic plan. The event webhook, which reports a started or submitted
+ * session, decides nothing.
  * @see https://devdocs.veriff.com/docs/decision-webhook
  */
 export function readVeriff(body: Record<string, unknown>): KycFinding {
@@ -224,8 +224,8 @@ export function onfido(secrets: readonly string[]): InboundProvider {
 }
 
 /**
- * A workflow run of Studio that has ended: its event carries the run itself, with the user that it was started for. The
- * event of a check carries neither a verdict nor a user, so checks are to be part of a workflow.
+ * A completed workflow run of Studio: its event contains the run with its user. The event of a check contains neither a
+ * verdict nor a user, so checks should be part of a workflow.
  */
 export function readOnfido(body: Record<string, unknown>): KycFinding {
   const action = textAt(body, "payload", "action");
@@ -237,14 +237,14 @@ export function readOnfido(body: Record<string, unknown>): KycFinding {
     provider: "onfido",
     verifiedAt:
       textAt(body, "payload", "object", "completed_at_iso8601") ?? textAt(body, "payload", "resource", "updated_at"),
-    // The outputs of a workflow are its author's own.
+    // The outputs of a workflow are defined by its author.
     jurisdiction: textAt(body, "payload", "resource", "output", "jurisdiction"),
   });
 }
 
 const PROVIDERS = { sumsub, persona, veriff, onfido } as const;
 
-/** The adapter that the tenant file chose. */
+/** The adapter for the provider in the tenant file. */
 export function kycProvider(chosen: { provider: keyof typeof PROVIDERS; secrets: readonly string[] }): InboundProvider {
   return PROVIDERS[chosen.provider](chosen.secrets);
 }

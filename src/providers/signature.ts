@@ -7,8 +7,8 @@ const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
 const REPLAY_WINDOW_MS = 5 * 60 * 1000;
 
 /**
- * Whether `header` is the HMAC-SHA256 of the bytes that arrived under one of the active secrets: hex in any case, with
- * or without the prefix `sha256=`. A header sent twice arrives joined by a comma and fails.
+ * Whether `header` is the HMAC-SHA256 of the received bytes under one of the active secrets: hex in any case, with or
+ * without the prefix `sha256=`. A repeated header arrives joined by a comma and fails.
  */
 export function verifySignature(rawBody: Uint8Array, header: string | undefined, secrets: readonly string[]): boolean {
   return isHmac(rawBody, SHAPE.exec(header ?? "")?.[1], secrets);
@@ -23,12 +23,12 @@ export function isHmac(
   secrets: readonly string[],
   algorithm: keyof typeof HEX_DIGITS = "sha256",
 ): boolean {
-  // The shape comes first: Buffer.from(x, "hex") stops at the first bad digit.
+  // Checks the form first: Buffer.from(x, "hex") stops at the first bad digit.
   if (hex?.length !== HEX_DIGITS[algorithm] || !/^[0-9a-f]*$/i.test(hex)) return false;
   return isMac(message, [Buffer.from(hex, "hex")], secrets, algorithm);
 }
 
-/** Whether one of the signatures is the HMAC of the message under one of the keys. All are as long as the HMAC. */
+/** Whether one of the signatures is the HMAC of the message under one of the keys. All have the HMAC's length. */
 export function isMac(
   message: Uint8Array,
   signatures: readonly Buffer[],
@@ -37,18 +37,18 @@ export function isMac(
 ): boolean {
   let authentic = false;
   for (const key of keys) {
-    // An HMAC under an empty key proves nothing: it takes no secret to compute it.
+    // An HMAC under an empty key proves nothing, because it needs no secret.
     if (key.length === 0) continue;
     const expected = createHmac(algorithm, key).update(message).digest();
-    // No early exit: the time taken must not tell which key matched.
+    // No early exit: the duration must not reveal which key matched.
     for (const signature of signatures) authentic = isSameMac(signature, expected) || authentic;
   }
   return authentic;
 }
 
 /**
- * Whether an `X-Timestamp` (seconds since the epoch, or ISO 8601 with a zone) lies within five minutes of now, either
- * way. A webhook without one passes: its own reference keeps it from counting twice.
+ * Whether an `X-Timestamp` (seconds since the epoch, or ISO 8601 with a zone) is within five minutes of now, in either
+ * direction. A webhook without it passes: its own reference prevents double counting.
  */
 export function isTimely(header: string | undefined, nowMs: number): boolean {
   if (header === undefined) return true;

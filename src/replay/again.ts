@@ -14,24 +14,24 @@ import { placeTrade, sellShares } from "../engine/trade.ts";
 import { applyEntry } from "./fold.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 
-/** A command that is on record, as it is decided again. */
+/** A recorded command, to be decided again. */
 export interface Again {
-  /** Of a trade: who asked for it. */
+  /** The user of a trade. */
   traderId?: string;
   decide: (draft: Draft) => void;
 }
 
 export interface Worlds {
-  /** As the log left them before the entry. */
+  /** The rows before the entry, according to the log. */
   recorded: LoggedRows;
-  /** As the commands that were decided again left them. */
+  /** The rows after the commands that were decided again. */
   proposed: LoggedRows;
 }
 
 /**
- * The command behind an entry; undefined for an entry without one, and for a change of the policy, in whose place the
- * proposed one stands. What a user or an operator asked for is asked again; what a user is (identity, score, restriction)
- * and what came from outside is taken over.
+ * The command behind an entry; undefined for an entry without a command, and for a policy change, which the proposed
+ * policy replaces. Requests of users and operators are decided again. A user's state (identity, score, restriction) and
+ * outside events are taken over.
  */
 export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds): Again | undefined {
   const { type, payload, at } = entry;
@@ -98,8 +98,8 @@ export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds)
 }
 
 /**
- * A purchase spends the same amount, at the price that the proposed trades have led to. A sale gives up the same part of
- * the position: other fees make other positions, and what closed one still does. Bounds on the price are not on record.
+ * A purchase spends the same amount, at the price after the proposed trades. A sale sells the same share of the position:
+ * other fees lead to other positions, and a sale that closed one still does. Bounds on the price are not recorded.
  */
 function tradeAgain(payload: AuditPayloads["trade.executed"], at: number, worlds: Worlds): (draft: Draft) => void {
   const { tradeId: id, marketId, userId: traderId, side, action } = payload;
@@ -118,8 +118,8 @@ function tradeAgain(payload: AuditPayloads["trade.executed"], at: number, worlds
 }
 
 /**
- * Where the identity check named no jurisdiction, the user's token may have, which is not on record. A recorded policy
- * that asked for one was satisfied, and so is the proposed one then.
+ * If the identity check named no jurisdiction, the user's unrecorded token may have named one. If the recorded policy
+ * required a jurisdiction, the token satisfied it, and so the proposed policy is satisfied too.
  */
 function claimOf(traderId: string, at: number, { recorded, proposed }: Worlds): string | undefined {
   const lists = proposed.get("tenant", SINGLE)?.policy.jurisdictions;
@@ -131,7 +131,7 @@ function claimOf(traderId: string, at: number, { recorded, proposed }: Worlds): 
 
 const asksFor = ({ allowed, blocked }: Policy["jurisdictions"]) => allowed.length + blocked.length > 0;
 
-/** A code of ISO 3166 that no country ever has. */
+/** An ISO 3166 code that never belongs to a country. */
 const NOWHERE = "ZZ";
 
 function admittedBy({ allowed, blocked }: Policy["jurisdictions"]): string | undefined {

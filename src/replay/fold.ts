@@ -35,10 +35,10 @@ import { newTrader } from "../engine/traders.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 
 /**
- * Brings the rows to where an entry leaves them: from the entry alone, without the rules by which it was decided. This is
- * the only place that says what an entry does to rows. What no entry states is not kept: versions, and the rows of
- * payments and of what a provider said of them.
- * @param rows as the entry before left them
+ * Updates the rows to their state after an entry, from the entry alone, without the rules that decided it. Only this
+ * file defines what an entry does to rows. It omits data that no entry states: versions, and the rows of payments and
+ * of a provider's statements about them.
+ * @param rows the rows after the previous entry
  */
 export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEntry): void {
   switch (type) {
@@ -124,7 +124,7 @@ export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEn
   }
 }
 
-/** What an apply pays into the treasury, before all else that it does. */
+/** The capital that an apply adds to the treasury, before its other effects. */
 export function applyCapital(rows: LoggedRows, { capitalAdded }: AuditPayloads["config.applied"]): void {
   rows.move(CAPITAL, TREASURY, microFromDecimal(capitalAdded));
 }
@@ -166,8 +166,8 @@ function change<T extends "marketState" | "watch">(
 }
 
 /**
- * A purchase mints its net amount in complete sets into the pool and takes its shares out; a sale gives its shares back
- * and burns its proceeds in sets. The entry states what each moves, so no price is computed.
+ * A purchase mints its net amount as complete sets into the pool and takes its shares out; a sale returns its shares
+ * and burns its proceeds as sets. The entry states all amounts, so no price is computed.
  */
 function applyTrade(
   rows: LoggedRows,
@@ -225,7 +225,7 @@ function expose(rows: LoggedRows, userId: string, costMicro: bigint): void {
   rows.put("portfolio", userId, portfolioAfter(rows.get("portfolio", userId), costMicro));
 }
 
-/** Each share of the outcome takes its dollar out of the escrow, and the house the rest. */
+/** Each winning share takes its dollar out of the escrow, and the house takes the rest. */
 function applySettlement(rows: LoggedRows, payload: AuditPayloads["market.settled"], at: number): void {
   const { marketId, outcome, returned } = payload;
   const escrow = escrowOf(marketId);
@@ -238,7 +238,7 @@ function applySettlement(rows: LoggedRows, payload: AuditPayloads["market.settle
   change(rows, "watch", marketId, { settled: true });
 }
 
-/** A credit of a provider pays first what the user owes. */
+/** A provider's credit first repays the user's debt. */
 function applyCredit(rows: LoggedRows, payload: AuditPayloads["wallet.credited"], at: number): void {
   const { userId, amount, receivable = "0", provider } = payload;
   const paidMicro = microFromDecimal(receivable);
@@ -285,7 +285,7 @@ function applyTenant(rows: LoggedRows, stated: StatedTenant, document: string): 
   });
 }
 
-/** Every value that the entry lists, as it is from then on. */
+/** Every value that the entry lists, in its new state. */
 function applyKeys(rows: LoggedRows, { name, type, keys }: AuditPayloads["key.created" | "key.revoked"]): void {
   for (const [hash, { scopes, from, createdAt, expiresAt, leaked = false }] of Object.entries(keys))
     rows.put("apiKey", hash, {

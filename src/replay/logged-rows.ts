@@ -3,29 +3,29 @@ import type { Reader } from "../engine/draft.ts";
 import { RowMap, type RowWrite } from "../engine/row-map.ts";
 import type { Position, Table, Tables } from "../engine/rows.ts";
 
-/** What an entry says, with its instants in milliseconds since 1970. */
+/** The content of an entry, with its instants in milliseconds since the epoch. */
 export type LoggedEntry = AuditContent & {
-  /** When its command was decided, by the database's clock. */
+  /** The time of the command's decision, by the database's clock. */
   at: number;
-  /** What the entry is dated. Later than `at` only where the clock had stepped back. */
+  /** The entry's own time. Later than `at` only if the clock had moved back. */
   ts: number;
 };
 
-/** @returns undefined for a payload that is no JSON object, which only a tampered row holds */
+/** @returns undefined for a payload that is not a JSON object, which only a tampered row has */
 export function loggedEntry(entry: { type: string; payload: object; ts: string }): LoggedEntry | undefined {
   const content = parsedContent(entry);
   if (!content) return undefined;
   const ts = Date.parse(entry.ts);
   const { decidedAt } = content.payload;
-  // Written out: entries are many, and a spread of each costs as much as reading it.
+  // Written out, because a spread for each of many entries would cost as much as reading it.
   const { type, payload } = content;
   return { type, payload, ts, at: decidedAt === undefined ? ts : Date.parse(decidedAt) } as LoggedEntry;
 }
 
-/** A tenant's rows in memory, all of them, as the engine reads them. */
+/** All rows of a tenant in memory, in the form that the engine reads. */
 export class LoggedRows implements Reader {
   readonly #rows = new RowMap<Tables[Table]>();
-  /** What was moved in all, by the account debited and the account credited. */
+  /** Total transfers, by debited and credited account. */
   readonly #moved = new Map<string, Map<string, bigint>>();
   /** The keys of the positions of each market, so that a settlement finds its holders. */
   readonly #held = new Map<string, Set<string>>();
@@ -44,7 +44,7 @@ export class LoggedRows implements Reader {
     this.#rows.set(table, key, row);
   }
 
-  /** The same rows, which go on by themselves from here. */
+  /** A copy of the rows that changes independently. */
   copy(): LoggedRows {
     const copy = new LoggedRows();
     for (const table of this.#rows.tables())
@@ -61,12 +61,12 @@ export class LoggedRows implements Reader {
     return this.get("account", account)?.balanceMicro ?? 0n;
   }
 
-  /** What transfers add up to, by the account debited and the account credited. */
+  /** Total transfers, by debited and credited account. */
   get moved(): ReadonlyMap<string, ReadonlyMap<string, bigint>> {
     return this.#moved;
   }
 
-  /** Moves money, as the ledger's transfers do: nothing is no transfer. */
+  /** Moves money like a transfer of the ledger. A zero amount is not a transfer. */
   move(debit: string, credit: string, amountMicro: bigint): void {
     if (amountMicro === 0n) return;
     this.#add(debit, -amountMicro);

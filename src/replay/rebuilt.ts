@@ -4,7 +4,7 @@ import { type MarketStatus, pricesOf, type Side, statusAt } from "../domain/mark
 import { usdFromMicro } from "../domain/money.ts";
 import type { LoggedRows } from "./logged-rows.ts";
 
-/** What a tenant's users hold, its markets show and its house owns. Amounts are USD, shares as the interface counts them. */
+/** What a tenant's users hold, its markets show and its house owns. Amounts are USD; shares are in the API's unit. */
 export interface Rebuilt {
   users: { userId: string; balanceUsd: number; positions: { marketId: string; side: Side; shares: number }[] }[];
   markets: { id: string; status: MarketStatus; yesPrice: number; volume: number }[];
@@ -12,8 +12,8 @@ export interface Rebuilt {
 }
 
 /**
- * The rows as people read them. Positions are those that may still win: shares that are held, in markets not settled.
- * @param now by which a market is closed, milliseconds since 1970
+ * The rows in the form for people. Positions are those that may still win: held shares in unsettled markets.
+ * @param now decides which markets are closed, milliseconds since the epoch
  */
 export function rebuiltOf(rows: LoggedRows, now: number): Rebuilt {
   const held = new Map<string, Rebuilt["users"][number]["positions"]>();

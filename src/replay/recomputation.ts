@@ -1,7 +1,7 @@
 /**
- * One program that recomputes a tenant's log: `take` the entries in order, then look at `findings` (what the engine would
- * not have decided) and `rows` (what the tables must hold: `queries/reconcile/compare.ts` does that). It reads nothing but
- * what it is given, so a process keeps one in memory and goes on from where it stands:
+ * Recomputes a tenant's log: `take` the entries in order, then read `findings` (entries that the engine would not have
+ * decided) and `rows` (what the tables must contain, see `queries/reconcile/compare.ts`). It reads only its arguments,
+ * so a process can keep one in memory and continue from its end:
  *
  *     const recomputation = new Recomputation();
  *     recomputation.take(pageOfSealedLines);        // entries whose seals were verified, from `recomputation.end` on
@@ -19,7 +19,7 @@ import { applyCapital, applyEntry } from "./fold.ts";
 import { type LoggedEntry, LoggedRows, loggedEntry } from "./logged-rows.ts";
 import { type Problem, recompute } from "./recompute.ts";
 
-/** An entry that states what the engine would not have decided. */
+/** An entry with content that the engine would not have decided. */
 export interface Finding extends Problem {
   seq: bigint;
   type: string;
@@ -29,13 +29,13 @@ export interface Finding extends Problem {
 export const describeFinding = ({ about, what, recorded, recomputed }: Problem): string =>
   `${about}: ${what} is ${recorded} on record, and should be ${recomputed}`;
 
-/** So many findings are kept; a log with more is as wrong. */
+/** The most findings that are kept; a log with more is equally wrong. */
 const MOST_FINDINGS = 1000;
 
-/** Trades are compared with their entries by a digest of all whose numbers lie in a range of this length. */
+/** Trades are compared with their entries by one digest for each range of this many numbers. */
 export const TRADES_PER_DIGEST = 1000n;
 
-/** What an apply records before its own entry, which states the capital that funds its markets. */
+/** The types that an apply records before its own entry, which states the capital for its markets. */
 export const OF_APPLY: ReadonlySet<string> = new Set<AuditType>([
   ...(["key.created", "key.revoked", "market.created", "market.suspended", "market.resumed"] as const),
   ...(["market.imported", "market.moved"] as const),
@@ -43,22 +43,22 @@ export const OF_APPLY: ReadonlySet<string> = new Set<AuditType>([
 
 /** A log recomputed up to an entry. */
 export class Recomputation {
-  /** What the entries taken leave in the tables. */
+  /** The tables' contents after the entries. */
   readonly rows = new LoggedRows();
-  /** When the last entry was written, milliseconds since 1970. */
+  /** The time of the last entry, milliseconds since the epoch. */
   at = 0;
   #findings: Finding[] = [];
   #end: ChainPoint = GENESIS;
-  /** The digests of complete ranges of trades, and below the range in progress. */
+  /** The digests of complete ranges of trades, and below them the current range. */
   readonly #trades = new Map<bigint, string>();
   #running: { range: bigint; hash: Hash } | undefined;
-  /** Provider payments: who was credited with what, and what was taken back. */
+  /** Provider payments: the credited user and amount, and the amount taken back. */
   readonly #payments = new Map<string, { userId: string; creditedMicro: bigint; takenBackMicro: bigint }>();
   /** The ids of credits and debits by operators. */
   readonly #byHand = new Set<string>();
-  /** A market that the treasury could not fund, until the apply it belongs to has stated its capital. */
+  /** A market that the treasury could not fund, until its apply has stated its capital. */
   #unfunded: (Finding & { ts: number }) | undefined;
-  /** The state that the last settlement found, for the evidence that follows it. */
+  /** The state found by the last settlement, for the evidence that follows it. */
   #settled: { marketId: string; status: string } | undefined;
 
   /** The last entry taken. */
@@ -66,12 +66,12 @@ export class Recomputation {
     return this.#end;
   }
 
-  /** What the engine would not have decided, in the order of the log, but for what an operator has accepted since. */
+  /** The findings in the order of the log, without those that an operator has accepted since. */
   get findings(): readonly Finding[] {
     return this.#unfunded ? [...this.#findings, this.#unfunded] : this.#findings;
   }
 
-  /** @param entries whose seals hold, from the one after `end` on */
+  /** @param entries entries with verified seals, from the one after `end` on */
   take(entries: readonly SealedLines[]): void {
     for (const { lines, hash } of entries) {
       const seq = this.#end.seq + 1n;
@@ -83,7 +83,7 @@ export class Recomputation {
     }
   }
 
-  /** Of entries after the last one wanted: the capital that their apply has moved before all else that it did. */
+  /** Takes, from entries after the last wanted one, the capital that their apply moved before its other effects. */
   takeCapital(entries: readonly SealedLines[]): void {
     for (const { lines } of entries) {
       const { type, ts, payloadText } = partsOf(lines);
@@ -122,7 +122,7 @@ export class Recomputation {
     }
   }
 
-  /** What the entries of one commit say together. */
+  /** Checks the entries of one commit together. */
   #followCommit(place: Pick<Finding, "seq" | "type">, { type, payload, ts }: LoggedEntry): void {
     const unfunded = this.#unfunded;
     if (unfunded && (unfunded.ts !== ts || !OF_APPLY.has(type))) {
@@ -137,7 +137,7 @@ export class Recomputation {
       this.#find(place, { about: payload.marketId, what: "resolved", recorded: "open", recomputed: settled });
   }
 
-  /** What an operator moves has an id of its own, which is the same where one request was made twice. */
+  /** An operator's move has its own id, which is the same if a request was repeated. */
   #followMoves(place: Pick<Finding, "seq" | "type">, { type, payload }: LoggedEntry): void {
     const id = type === "wallet.credited" ? payload.creditId : type === "wallet.debited" ? payload.debitId : undefined;
     if (id === undefined) return;
@@ -146,7 +146,7 @@ export class Recomputation {
     this.#byHand.add(id);
   }
 
-  /** A payment is credited once and to one user, and no more is taken back than was credited. */
+  /** A payment is credited once to one user, and at most the credited amount is taken back. */
   #followPayments(place: Pick<Finding, "seq" | "type">, { type, payload }: LoggedEntry): void {
     if ((type !== "wallet.credited" && type !== "wallet.debited") || payload.txRef === undefined) return;
     const { userId, provider, txRef, cause } = payload;
@@ -184,7 +184,7 @@ export class Recomputation {
   }
 }
 
-/** A text that is not a JSON object gives an empty one. */
+/** The parsed payload; an empty object for text that is not a JSON object. */
 function parsed(payloadText: string): object {
   try {
     const payload: unknown = JSON.parse(payloadText);
@@ -194,7 +194,7 @@ function parsed(payloadText: string): object {
   }
 }
 
-/** The lines of `auditLines`, taken apart without an array for each: the payload is the last, and has none itself. */
+/** The parts of `auditLines`, without an array for each: the payload is last and contains no newline. */
 function partsOf(lines: string): { ts: string; type: string; payloadText: string } {
   const seqAt = lines.indexOf("\n") + 1;
   const tsAt = lines.indexOf("\n", seqAt) + 1;

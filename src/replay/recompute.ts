@@ -15,12 +15,12 @@ import { positionKey, SINGLE, type Withdrawal } from "../engine/rows.ts";
 import { MAX_AHEAD_MS, newTrader } from "../engine/traders.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 
-/** One thing that an entry states and that the engine would not have decided. */
+/** A statement of an entry that the engine would not have decided. */
 export interface Problem {
-  /** What it is about: a market and a user, a withdrawal, a provider's payment, or a field. */
+  /** The subject: a market and a user, a withdrawal, a provider's payment, or a field. */
   about: string;
   what: string;
-  /** What the entry states, and what follows from the entries before it. */
+  /** The entry's statement, and the value that follows from the earlier entries. */
   recorded: string;
   recomputed: string;
 }
@@ -28,10 +28,10 @@ export interface Problem {
 type PayloadOf<T extends keyof AuditPayloads> = AuditPayloads[T];
 
 /**
- * Decides an entry again with the engine's own rules and pricing, on the rows that the entries before it left. Nothing is
- * read but the log, so a row that was changed for one command and put back leaves its trace here.
- * @param rows as the entry before left them; they are not changed
- * @returns nothing where the engine would have decided the same
+ * Decides an entry again with the engine's own rules and pricing, on the rows after the previous entries. It reads only
+ * the log, so a row that was changed for one command and then restored shows up here.
+ * @param rows the rows after the previous entry; they are not changed
+ * @returns nothing if the engine would have decided the same
  */
 export function recompute(rows: LoggedRows, entry: LoggedEntry): Problem[] {
   const { type, payload, at } = entry;
@@ -85,7 +85,7 @@ export function recompute(rows: LoggedRows, entry: LoggedEntry): Problem[] {
   }
 }
 
-/** What was recorded and what was recomputed, by name; equal ones are none. */
+/** The differences between recorded and recomputed values, by name. */
 function differing(about: string, pairs: Record<string, readonly [recorded: string, recomputed: string]>): Problem[] {
   const problems: Problem[] = [];
   for (const what in pairs) {
@@ -95,7 +95,7 @@ function differing(about: string, pairs: Record<string, readonly [recorded: stri
   return problems;
 }
 
-/** The trade as asked for, filled by the engine: standing, limits, funds and price as they were on record. */
+/** The trade as requested, filled by the engine: status, limits, funds and price from the records. */
 function tradeProblems(rows: LoggedRows, payload: PayloadOf<"trade.executed">, at: number): Problem[] {
   const { marketId, userId, side, jurisdiction: claimedJurisdiction } = payload;
   const about = `${marketId} ${userId}`;
@@ -127,7 +127,7 @@ function tradeProblems(rows: LoggedRows, payload: PayloadOf<"trade.executed">, a
   });
 }
 
-/** Whether the treasury can fund the market is asked when the whole commit is known: see `Recomputation`. */
+/** The treasury's funds are checked when the whole commit is known: see `Recomputation`. */
 function marketProblems(rows: LoggedRows, payload: PayloadOf<"market.created">, at: number): Problem[] {
   const { marketId, kind, key } = payload;
   const [fundMicro, p0Ppm] = [microFromDecimal(payload.liquidity), Math.round(Number(payload.p0) * 1e6)];
@@ -166,7 +166,7 @@ function closingProblems(rows: LoggedRows, payload: PayloadOf<"market.closed">, 
   ];
 }
 
-/** A dollar for each share of the outcome; what remains in the escrow is that of the pool and the house. */
+/** A dollar for each winning share; the rest of the escrow belongs to the pool and the house. */
 function settlementProblems(rows: LoggedRows, payload: PayloadOf<"market.settled">): Problem[] {
   const { marketId, outcome } = payload;
   const [market, state] = [rows.get("market", marketId), rows.get("marketState", marketId)];
@@ -188,7 +188,7 @@ function settlementProblems(rows: LoggedRows, payload: PayloadOf<"market.settled
   });
 }
 
-/** The outcome follows from the price in evidence and the terms that the market was created with. */
+/** The outcome must follow from the recorded price and the market's original terms. */
 function resolutionProblems(rows: LoggedRows, payload: PayloadOf<"oracle.resolved">, at: number): Problem[] {
   const { marketId, outcome, price, oracle } = payload;
   const [market, tenant] = [rows.get("market", marketId), rows.get("tenant", SINGLE)];
@@ -214,7 +214,7 @@ function resolutionProblems(rows: LoggedRows, payload: PayloadOf<"oracle.resolve
   ];
 }
 
-/** A credit pays first what the user owes, where it came from a provider. */
+/** A provider's credit first repays the user's debt. */
 function creditProblems(rows: LoggedRows, payload: PayloadOf<"wallet.credited">): Problem[] {
   const { userId, creditId, receivable = "0" } = payload;
   const amountMicro = microFromDecimal(payload.amount);
@@ -223,7 +223,7 @@ function creditProblems(rows: LoggedRows, payload: PayloadOf<"wallet.credited">)
   return differing(userId, { receivable: [receivable, decimalFromMicro(paidMicro)] });
 }
 
-/** The user owes what the wallet did not hold. */
+/** The user owes the amount that the wallet did not hold. */
 function debitProblems(rows: LoggedRows, payload: PayloadOf<"wallet.debited">): Problem[] {
   const [amountMicro, heldMicro] = [microFromDecimal(payload.amount), rows.balance(walletOf(payload.userId))];
   const owedMicro = amountMicro > heldMicro ? amountMicro - heldMicro : 0n;
@@ -244,7 +244,7 @@ function withdrawalProblems(rows: LoggedRows, payload: PayloadOf<"withdrawal.req
   });
 }
 
-/** A change of the policy leaves the rest of the tenant's row alone. */
+/** A policy change must leave the rest of the tenant's row unchanged. */
 function policyProblems(rows: LoggedRows, { state }: PayloadOf<"policy.updated">): Problem[] {
   const tenant = rows.get("tenant", SINGLE);
   return differing("configuration", {

@@ -15,36 +15,36 @@ import { type ReplayFigures, Tally } from "./tally.ts";
 export interface Replay {
   from: string;
   to: string;
-  /** How many were decided again, trades and all else. */
+  /** The number of commands decided again, trades and others. */
   commands: number;
-  /** What happened, and what would have. */
+  /** What happened, and what would have happened. */
   recorded: ReplayFigures;
   proposed: ReplayFigures;
   byCategory: { category: string; recorded: ReplayFigures; proposed: ReplayFigures }[];
-  /** Trades that happened and would have been refused, and whose they were. */
+  /** Trades that would have been refused, and their users. */
   refused: { trades: number; users: number; byCode: { code: string; trades: number; users: number }[] };
-  /** SHA-256 of the record, the rules and all of the above but the two instants. */
+  /** SHA-256 of the records, the rules and all fields above except the two instants. */
   digest: string;
 }
 
-/** The rules that a window is replayed under. */
+/** The rules for a replay. */
 export interface ReplayTerms {
   policy: Policy;
   kycRequired: boolean;
 }
 
-/** An entry of the log, with its place. */
+/** An entry of the log with its position. */
 export type PlacedEntry = LoggedEntry & ChainPoint;
 
 interface Window {
-  /** Milliseconds since 1970, both included. */
+  /** Milliseconds since the epoch, both included. */
   from: number;
   to: number;
 }
 
 /**
- * Replays a window of a log. Holds the tenant's rows twice, however long the log is.
- * @param pages every entry from the first one on, in order
+ * Replays a window of a log. It holds the tenant's rows twice, regardless of the log's length.
+ * @param pages every entry from the first one, in order
  */
 export async function replayWindow(
   pages: AsyncIterable<readonly PlacedEntry[]>,
@@ -76,7 +76,7 @@ class WindowReplay {
   #first = 0n;
   #last: ChainPoint = { seq: 0n, hash: "" };
 
-  /** @param recorded as the window finds them */
+  /** @param recorded the rows at the window's start */
   constructor(recorded: LoggedRows, terms: ReplayTerms) {
     this.#terms = terms;
     this.#recorded = recorded;
@@ -84,7 +84,7 @@ class WindowReplay {
     const { policy, kycRequired } = terms;
     this.#proposed.put("tenant", SINGLE, {
       ...{ policy, kycRequired, overrides: [], policyUpdatedAt: 0, document: "", version: 0 },
-      // Recorded markets and capital come with their amounts.
+      // Recorded markets and capital have their own amounts.
       ...{ liquidityMicro: 0n, capitalMicro: 0n },
     });
     this.#recordedTally = new Tally(recorded);
@@ -95,7 +95,7 @@ class WindowReplay {
     const again = commandAgain(entry, { recorded: this.#recorded, proposed: this.#proposed });
     if (again) {
       this.#commands += 1;
-      // The entry of an apply is taken before others of a lower number.
+      // The entry of an apply is processed before others with lower numbers.
       if (entry.seq > this.#last.seq) this.#last = { seq: entry.seq, hash: entry.hash };
       if (this.#commands === 1) this.#first = entry.seq;
       this.#decide(again, entry.at);
@@ -161,7 +161,7 @@ class WindowReplay {
   }
 }
 
-/** What an entry says of a market beside its trades. */
+/** Counts an entry's effect on a market, apart from trades. */
 function countMarket(tally: Tally, { type, payload }: { type: string; payload: object }): void {
   if (type === "market.created" && "marketId" in payload) tally.follow(String(payload.marketId));
   if (type === "market.settled" && "marketId" in payload && "houseResult" in payload)
@@ -169,8 +169,8 @@ function countMarket(tally: Tally, { type, payload }: { type: string; payload: o
 }
 
 /**
- * Entries in the order in which the service took them. An apply pays its capital in first, by which its markets are
- * funded, but its entry, which states the capital, is its last one: here it comes before the others of its moment.
+ * Entries in the order in which the service executed them. An apply first pays in its capital, which funds its markets.
+ * But the entry that states the capital is its last entry, so it comes first here.
  * @param pages in the order of the log
  */
 async function* asTaken<Entry extends LoggedEntry>(pages: AsyncIterable<readonly Entry[]>): AsyncGenerator<Entry[]> {

@@ -2,17 +2,17 @@ import { usdFromMicro } from "../domain/money.ts";
 import type { Market, MarketState } from "../engine/rows.ts";
 import type { LoggedRows } from "./logged-rows.ts";
 
-/** What a window of a tenant's life comes to. Amounts in USD. A type, so that the compiler knows it to be plain JSON. */
+/** The totals of a window of a tenant's life. Amounts in USD. A type, so that the compiler accepts it as JSON. */
 export type ReplayFigures = {
   trades: number;
-  /** Who traded. */
+  /** The number of trading users. */
   users: number;
   /** Gross, fees included. */
   volumeUsd: number;
   feesUsd: number;
-  /** Fees, and what the markets that settled won or lost. */
+  /** Fees, and the gains or losses of settled markets. */
   houseResultUsd: number;
-  /** The most that the house would have lost at any one moment, had all unsettled markets settled the worse way. */
+  /** The house's largest possible loss at any moment, if all unsettled markets had settled the worse way. */
   worstCaseUsd: number;
 };
 
@@ -22,7 +22,7 @@ class Sums {
   volumeMicro = 0n;
   feeMicro = 0n;
   settledMicro = 0n;
-  /** As things stand, and at the worst so far. */
+  /** The current value, and the worst so far. */
   riskMicro = 0n;
   worstMicro = 0n;
 
@@ -38,15 +38,15 @@ class Sums {
   }
 }
 
-/** Adds up what happens to rows, in all and by the category of the market. */
+/** Adds up changes of rows, in total and by the market's category. */
 export class Tally {
   readonly #rows: LoggedRows;
   readonly #all = new Sums();
   readonly #byCategory = new Map<string, Sums>();
-  /** What each unsettled market may cost, micro-dollars. */
+  /** The possible loss in each unsettled market, micro-dollars. */
   readonly #risks = new Map<string, bigint>();
 
-  /** @param rows as the window finds them */
+  /** @param rows the rows at the window's start */
   constructor(rows: LoggedRows) {
     this.#rows = rows;
     for (const [id] of rows.of("market")) this.follow(id);
@@ -62,13 +62,13 @@ export class Tally {
     this.follow(trade.marketId);
   }
 
-  /** @param houseResultMicro what the house got back beyond its funds */
+  /** @param houseResultMicro the house's returns in excess of its funds */
   settlement(marketId: string, houseResultMicro: bigint): void {
     for (const sums of this.#sumsOf(marketId)) sums.settledMicro += houseResultMicro;
     this.follow(marketId);
   }
 
-  /** Takes over what a market may cost from now on. */
+  /** Updates a market's possible loss. */
   follow(marketId: string): void {
     const [market, state] = [this.#rows.get("market", marketId), this.#rows.get("marketState", marketId)];
     const riskMicro = market && state ? riskOf(market, state) : 0n;
@@ -101,7 +101,7 @@ export class Tally {
   }
 }
 
-/** What the house loses if the market settles the worse way: its funds less what comes back to it. */
+/** The house's loss if the market settles the worse way: its funds less the returns. */
 function riskOf(market: Market, state: MarketState): bigint {
   if (state.status === "settled") return 0n;
   const [yes, no] = [state.yesMicro + market.houseYesMicro, state.noMicro + market.houseNoMicro];

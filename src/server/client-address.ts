@@ -10,34 +10,34 @@ interface Peer {
   trusted: boolean;
 }
 
-/** The bucket that a request is counted in: one IPv4 address, or the /64 that one IPv6 customer is given. */
+/** The bucket in which a request counts: one IPv4 address, or the /64 that one IPv6 customer is given. */
 export class ClientAddresses {
   readonly #trusted: Network[];
-  /** Remembered, because the same few peers send most requests. */
+  /** Cached, because a few peers send most requests. */
   readonly #peers = new Map<string, Peer>();
 
   /**
-   * @param trustProxy networks whose `X-Forwarded-For` is believed, in CIDR notation
+   * @param trustProxy networks in CIDR notation whose `X-Forwarded-For` is trusted
    * @throws Fault CONFIG_INVALID for anything else
    */
   constructor(trustProxy: readonly string[]) {
     this.#trusted = trustProxy.map(parseNetwork);
   }
 
-  /** The bucket of a request that came from `peer` with this `X-Forwarded-For`. */
+  /** The bucket of a request from `peer` with this `X-Forwarded-For`. */
   bucketOf(peer: string | undefined, forwardedFor: string | undefined): string {
     const { bucket, trusted } = this.peer(peer ?? "");
     const forwarded = trusted ? this.#forwarded(forwardedFor) : undefined;
     return forwarded ? bucketOfAddress(forwarded) : bucket;
   }
 
-  /** The whole address that the bucket is of; undefined where the peer has none. */
+  /** The client's whole address; undefined if the peer has none. */
   addressOf(peer: string | undefined, forwardedFor: string | undefined): Address | undefined {
     const { address, trusted } = this.peer(peer ?? "");
     return (trusted ? this.#forwarded(forwardedFor) : undefined) ?? address;
   }
 
-  /** The scheme that the client used, where one of our proxies says: the first, since each further proxy appends its own. */
+  /** The client's scheme, if a trusted proxy states it: the first value, since each further proxy appends its own. */
   schemeOf(peer: string | undefined, forwardedProto: string | string[] | undefined): string | undefined {
     if (!this.peer(peer ?? "").trusted) return undefined;
     return String(forwardedProto ?? "")
@@ -60,8 +60,8 @@ export class ClientAddresses {
   }
 
   /**
-   * The first address from the right that is not one of our proxies: everything to its left was written by the client,
-   * who could otherwise choose another address for each request. Undefined when an entry on the way is not an address.
+   * The rightmost address that is not a trusted proxy. The client wrote everything to the left of it, and could
+   * otherwise choose a new address for each request. Undefined if an entry on the way is not an address.
    */
   #forwarded(header: string | undefined): Address | undefined {
     if (header === undefined) return undefined;
@@ -81,7 +81,7 @@ export class ClientAddresses {
   }
 }
 
-/** Accepts the usual notations only: ipaddr.js would read "010.1" and "1" as IPv4 addresses too. */
+/** Accepts common notations only: ipaddr.js would also read "010.1" and "1" as IPv4 addresses. */
 function parseAddress(text: string): Address | undefined {
   const usual = text.includes(":") ? ipaddr.IPv6.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text);
   return usual ? ipaddr.process(text) : undefined;

@@ -8,31 +8,31 @@ import { createServersFolder, newSocketName, serverSockets } from "../state/serv
 import { commandSockets } from "./exchange.ts";
 import { type OpsPage, sendPage } from "./observe/ops-listener.ts";
 
-/** What commands of a directory reach through a tenant's socket. */
+/** What commands of a directory can reach through a tenant's socket. */
 export interface CommandTerms {
   directory: string;
   tenant: string;
   facts(): ServerFacts;
-  /** The tenant's pages of the operations listener; undefined for a path that is none. */
+  /** The tenant's pages of the operations listener; undefined for an unknown path. */
   page(path: string): Promise<OpsPage | undefined>;
-  /** The tenant's operations; for a tenant that is closed, opens it first. */
+  /** The tenant's operations. Opens a closed tenant first. */
   handle: RequestListener;
 }
 
 export interface CommandSocket {
-  /** Takes no new connection; resolves when the open ones have ended. */
+  /** Stops accepting connections; resolves when the open ones have ended. */
   leave(): Promise<void>;
-  /** Ends the open ones, whatever they wait for. */
+  /** Ends the open connections, whatever they wait for. */
   destroy(): void;
 }
 
-/** Longer than a command waits between two requests. */
+/** Longer than a command pauses between two requests. */
 const KEEP_ALIVE_MS = 65_000;
 
 /**
- * Listens for commands of this machine on a socket of the tenant below `.pmctl`. It shows up under its name once it answers,
- * and sockets of processes that were killed are removed.
- * @throws the system's error, or StateError where the folder is open to other users
+ * Listens on a Unix socket of the tenant below `.pmctl` for commands of this machine. The socket gets its name once it
+ * answers, and sockets left by killed processes are removed.
+ * @throws the system's error, or StateError if other users can open the folder
  */
 export async function listenForCommands(terms: CommandTerms): Promise<CommandSocket> {
   const { directory, tenant } = terms;
@@ -48,7 +48,7 @@ export async function listenForCommands(terms: CommandTerms): Promise<CommandSoc
   const folder = await createServersFolder(directory, tenant);
   await removeStale(directory, tenant);
   const path = join(folder, newSocketName(tenant));
-  // Between its creation and the first `accept` a socket refuses connections, as that of a killed process does.
+  // Between its creation and the first `accept` a socket refuses connections, like the socket of a killed process.
   const fresh = `${path}.new`;
   await rm(fresh, { force: true });
   server.listen(fresh);

@@ -19,16 +19,16 @@ const EXPOSED = [
 const ALLOWED = "x-api-key, authorization, content-type, idempotency-key, last-event-id";
 const PREFLIGHT_SECONDS = 7200;
 
-/** Pages may call the operations of traders. Admin keys must never be in a page, and webhooks come from servers. */
+/** Pages may call the traders' operations. An admin key must never be in a page, and webhooks come from servers. */
 export function isForBrowsers({ auth }: Pick<Operation, "auth">): boolean {
   return auth === "none" || auth === "public" || auth === "user";
 }
 
-/** Which pages may read answers. Credentials are not allowed: keys and tokens travel in headers. */
+/** Which pages may read answers. Credentials are not allowed: keys and tokens are sent in headers. */
 export class Cors {
-  /** The headers for a listed origin. */
+  /** The headers for each listed origin. */
   readonly #byOrigin: Map<string, readonly Header[]>;
-  /** The headers for every other origin: `Vary`, so that a cache does not serve the answer to a listed one. */
+  /** The headers for all other origins: `Vary`, so that no cache serves this answer to a listed origin. */
   readonly #others: readonly Header[];
 
   constructor(origins: readonly string[]) {
@@ -46,7 +46,7 @@ export class Cors {
     return (origin !== undefined && this.#byOrigin.get(origin)) || this.#others;
   }
 
-  /** @param methods the methods of the path that are not an admin's */
+  /** @param methods the path's methods that need no admin key */
   preflightHeaders(origin: string | undefined, methods: readonly string[]): readonly Header[] {
     const headers = this.headers(origin);
     if (headers === this.#others) return headers;

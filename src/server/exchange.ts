@@ -9,13 +9,13 @@ import type { Refusal } from "../services/security/refusal-log.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Standing } from "./rate-limiter.ts";
 
-/** Bytes of an id: two of a million million requests share one about once in a hundred million cases. */
+/** Bytes of an id: the chance that two of a million million requests share an id is about one in a hundred million. */
 const ID_BYTES = 12;
-/** Random bytes are fetched for many ids at once: a call for each would cost more than the rest of the exchange. */
+/** Random bytes are drawn for many ids at once: one call per id would cost more than the rest of the exchange. */
 const POOL = Buffer.alloc(ID_BYTES * 512);
 let used = POOL.length;
 
-/** Random, so that an id tells a client nothing of the traffic of others. */
+/** Random, so that an id reveals nothing about other clients' traffic. */
 export function nextRequestId(): string {
   if (used === POOL.length) {
     randomFillSync(POOL);
@@ -26,8 +26,8 @@ export function nextRequestId(): string {
 }
 
 /**
- * Connections of commands of the server's directory. The kernel let them in, since only the operator and root can enter the
- * folder of the socket: limits by address and rules about hosts are for others. Their key decides what they may do.
+ * Connections of commands in the server's directory. Only the operator and root can enter the socket's folder, so
+ * limits by address and rules about hosts do not apply to them. Their key decides what they may do.
  */
 export const commandSockets = new WeakSet<Socket>();
 
@@ -40,19 +40,19 @@ export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly #event: H3Event;
-  /** The path of its route, with `:name` for what the request names. */
+  /** The path of the route, with `:name` for each parameter. */
   readonly route: string;
-  /** Whether it came through the socket of the directory's commands. */
+  /** Whether the request came through the socket for the directory's commands. */
   readonly isCommand: boolean;
-  /** The rate-limit bucket of the client. */
+  /** The client's rate limit bucket. */
   readonly address: string;
-  /** Set once its key was found. */
+  /** Set once the key is found. */
   key: Pick<ApiKey, "hash" | "name" | "type"> | undefined;
-  /** Set once the request has been counted. */
+  /** Set once the request is counted. */
   standing: Standing | undefined;
-  /** Set once it is known on whose behalf the request is made. */
+  /** Set once the user of the request is known. */
   userId: string | undefined;
-  /** Set once an authenticated caller asks for a change: what the refusal log records if it is refused. */
+  /** Set when an authenticated caller requests a change: the refusal log records it if the change is refused. */
   attempt: Attempt | undefined;
 
   constructor(event: H3Event, route: string, addresses: ClientAddresses) {
@@ -72,12 +72,12 @@ export class Exchange {
     return this.req.method === "HEAD";
   }
 
-  /** As sent, still percent-encoded. */
+  /** The path as sent, still percent-encoded. */
   get pathname(): string {
     return this.#event.url.pathname;
   }
 
-  /** With its question mark; empty without a query. */
+  /** The query with its question mark; empty without a query. */
   get search(): string {
     return this.#event.url.search;
   }
@@ -87,7 +87,7 @@ export class Exchange {
     return this.#event.context.params ?? {};
   }
 
-  /** A header by its lower-case name. One that was sent twice arrives joined by ", ", so that neither value stands alone. */
+  /** A header by its lower-case name. Repeated headers arrive joined by ", ", so that neither value is taken alone. */
   header(name: string): string | undefined {
     const value = this.req.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;

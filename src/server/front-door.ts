@@ -33,12 +33,12 @@ import type { TenantOptions } from "./tenant-options.ts";
 type Options = Pick<TenantOptions, "rateLimit" | "strictTransport" | "log" | "onAnswered">;
 
 interface FrontDoorOptions extends Options {
-  /** Under other hosts nothing is answered; without any, under every one. */
+  /** The hosts that are answered; an empty list allows every host. */
   hosts: HostNames;
   addresses: ClientAddresses;
   connections: Connections;
   limiter: RateLimiter;
-  /** Tells whose requests count by their key. */
+  /** Finds the admin key by which a request is counted. */
   keys: KeyRing;
   cors: Cors;
   metrics: Metrics;
@@ -46,27 +46,27 @@ interface FrontDoorOptions extends Options {
   security: SecurityLog;
 }
 
-/** Preflights cost less than requests, and a page may send one before each of them. */
+/** Preflights cost less than requests, and a page may send one before each request. */
 const PREFLIGHTS_PER_REQUEST = 10;
 
 /**
- * Readers behind one address are many, and one page has several widgets. What they read costs little: it comes from memory,
- * and browsers keep it.
+ * Many readers share one address, and one page has several widgets. Their reads are cheap: memory answers them, and
+ * browsers cache them.
  */
 const EMBED_PER_MINUTE = 600;
 
-/** A year, for this host alone: its subdomains may serve plain HTTP (RFC 6797). */
+/** One year, for this host alone: its subdomains may serve plain HTTP (RFC 6797). */
 const STRICT_TRANSPORT = ["strict-transport-security", "max-age=31536000"] as const;
 
 /**
- * Every request passes here. One under a host of no tenant is refused, so that it learns nothing of this one; others are
- * counted, so that guessing keys or paths is limited; then the route answers or refuses; and every outcome gets the same
+ * Every request passes through here. A request for an unknown host is refused and learns nothing about this tenant. All
+ * others are counted, to limit the guessing of keys and paths. Then the route answers, and every answer gets the same
  * headers.
  */
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
   readonly #requestLog: Logger;
-  /** Requests that are not answered yet. */
+  /** The number of requests without an answer yet. */
   inFlight = 0;
   /** Set while the server shuts down: each answer then ends its connection. */
   draining = false;
@@ -107,8 +107,8 @@ export class FrontDoor {
 
   /**
    * Counts a request in its client's window.
-   * @param signed whether it is a webhook whose signature holds
-   * @returns undefined when it is counted already, which saves most requests a turn of the queue of promises
+   * @param signed whether it is a webhook with a valid signature
+   * @returns undefined if it is counted already, which saves most requests a microtask
    * @throws Fault RATE_LIMITED
    */
   count(exchange: Exchange, signed: boolean): Promise<void> | undefined {
@@ -144,7 +144,7 @@ export class FrontDoor {
     return key instanceof Promise ? key.then(countBy) : countBy(key);
   }
 
-  /** Counts bytes that are no request against their address, whose requests are refused too when it sends many. */
+  /** Counts bytes that are not a request in the bucket of their address, whose requests are refused too if it sends many. */
   countUnparsed(address: string): void {
     void this.#options.limiter.take(address, this.#options.rateLimit.perMinute);
   }
@@ -161,7 +161,7 @@ export class FrontDoor {
     return undefined;
   }
 
-  /** Remembers refusals of callers with a known key only, so that others cannot displace them. */
+  /** Remembers only refusals of callers with a known key, so that others cannot displace them. */
   #remember(exchange: Exchange, route: Route, fault: Fault): void {
     const { requestId, attempt = refusedToken(exchange, route, fault) } = exchange;
     const { status, code, message, detail } = fault;
@@ -173,7 +173,7 @@ export class FrontDoor {
       status,
       code,
       error: message,
-      // The detail of an internal failure is for the log only; the tenant can mend its key set.
+      // The detail of an internal error is for the log only; the tenant can mend its key set.
       detail: status < 500 || code === "TOKEN_KEYS_UNAVAILABLE" ? shownDetail(detail) : {},
     });
   }
@@ -195,7 +195,7 @@ export class FrontDoor {
     return addresses.schemeOf(socket.remoteAddress, headers["x-forwarded-proto"]) === "https";
   }
 
-  /** Ends the connection of a client that is refused too often; the body of a refused request is never read. */
+  /** Ends the connection of a client that is refused too often; the body of a refused request stays unread. */
   #endsConnection({ req }: Exchange, { status }: Answer): boolean {
     if (status < 400) return this.draining;
     const { connections } = this.#options;
@@ -220,12 +220,12 @@ export class FrontDoor {
   }
 }
 
-/** The refusal of a request under a host of no tenant. */
+/** The error for a host without a tenant. */
 export function unknownHost(): Fault {
   return new Fault("UNKNOWN_HOST", "No tenant is served under this host");
 }
 
-/** The attempt of a caller whose key is known and whose user is not. A read without any token is a page that looks who is signed in. */
+/** The attempt of a caller with a known key and a bad token. Reads without a token come from pages that check for a user. */
 function refusedToken({ key, req }: Exchange, { operation }: Route, { code, detail }: Fault): Attempt | undefined {
   if (!TOKEN_REFUSALS.includes(code) || !key || operation === undefined) return undefined;
   if (detail.fault === "no-token" && (req.method === "GET" || req.method === "HEAD")) return undefined;

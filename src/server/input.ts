@@ -14,22 +14,22 @@ export interface InputPlan {
   /** Names of `:name` segments. */
   path: readonly string[];
   rest: "query" | "body" | "nothing";
-  /** Whether a request may come without a body: each of its fields has a default. */
+  /** Whether the body may be missing, because each of its fields has a default. */
   bodyIsOptional: boolean;
   bodyLimitBytes: number;
-  /** Whether it changes something: then its body and `Content-Type` must be JSON. */
+  /** Whether the operation changes something, so that its body and `Content-Type` must be JSON. */
   isChange: boolean;
 }
 
-/** Derives from a row of the contract where the fields of its requests are. */
+/** Derives from an operation's row where the fields of its requests are. */
 export function planInput({ method, path, input, inQuery, bodyLimitBytes = BODY_LIMIT_BYTES }: Operation): InputPlan {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
   const isChange = method !== "GET";
   if (!isChange || inQuery) return { path: inPath, rest: "query", bodyIsOptional: true, bodyLimitBytes, isChange };
-  // A loose schema takes fields that it does not name.
+  // A loose schema accepts fields that it does not name.
   const hasOthers =
     input.def.catchall instanceof z.ZodUnknown || Object.keys(input.shape).some((name) => !inPath.includes(name));
-  // A PUT replaces what is there, so it needs a body.
+  // A PUT replaces a resource, so it needs a body.
   const bodyIsOptional =
     method !== "PUT" &&
     Object.entries(input.shape).every(([name, schema]) => inPath.includes(name) || schema.safeParse(undefined).success);
@@ -37,14 +37,14 @@ export function planInput({ method, path, input, inQuery, bodyLimitBytes = BODY_
 }
 
 /**
- * One flat object from path, query and body; the path wins, so that a body cannot redirect a request to another market.
+ * Combines path, query and body into one flat object. The path wins, so that a body cannot redirect a request to another market.
  * @throws Fault BAD_REQUEST
  */
 export async function assembleInput(exchange: Exchange, plan: InputPlan): Promise<Record<string, unknown>> {
   let input: Record<string, unknown> = {};
   const mayBeEmpty = plan.rest !== "body" || plan.bodyIsOptional;
   if (plan.isChange && !(mayBeEmpty && hasNoBody(exchange.req) && exchange.header("content-type") === undefined)) {
-    // Also where nothing is read from the body: what a form on a hostile page can send must change nothing.
+    // Also checked if the operation reads no body: a form on a hostile page must not change anything.
     requireJson(exchange.header("content-type"));
     if (!(mayBeEmpty && hasNoBody(exchange.req))) {
       const body = parseJsonObject(await readBody(exchange.req, plan.bodyLimitBytes));
@@ -58,13 +58,13 @@ export async function assembleInput(exchange: Exchange, plan: InputPlan): Promis
   return input;
 }
 
-/** Targets that one route remembers, and how long they may be. */
+/** The number of targets that a route remembers, and their longest length. */
 const REMEMBERED_TARGETS = 500;
 const LONGEST_REMEMBERED = 1024;
 
 /**
- * The decoded inputs of a route's recent reads, by their request target. A read has no body, so the target alone decides
- * its input; parsing and validating it again costs as much as answering from memory.
+ * The decoded inputs of a route's recent reads, by request target. A read has no body, so the target alone decides its
+ * input. Parsing and validating it again would cost as much as answering from memory.
  */
 export class RememberedInputs<Id extends OperationId> {
   readonly #byTarget = new BoundedCache<Input<Id>>(REMEMBERED_TARGETS);
@@ -73,7 +73,7 @@ export class RememberedInputs<Id extends OperationId> {
     return this.#byTarget.get(req.url ?? "");
   }
 
-  /** @param input valid; it is frozen, because later requests share it */
+  /** @param input a valid input, which is frozen because later requests share it */
   set({ req: { url = "" } }: Exchange, input: Input<Id>): void {
     if (url.length > LONGEST_REMEMBERED) return;
     Object.freeze(input);
@@ -81,7 +81,7 @@ export class RememberedInputs<Id extends OperationId> {
   }
 }
 
-/** A repeated name is refused, because readers disagree about which value counts. */
+/** A repeated parameter is refused, because readers disagree about which value counts. */
 function parseQuery(search: string): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const [name, value] of new URLSearchParams(search)) {

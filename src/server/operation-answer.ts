@@ -9,7 +9,7 @@ import type { Exchange } from "./exchange.ts";
 import { VERIFIED_HEADERS } from "./openapi/openapi-parts.ts";
 import { type Answer, type Header, wired } from "./responses.ts";
 
-/** What an operation answers over HTTP: JSON, with what travels in headers. */
+/** An operation's answer over HTTP: JSON, with the metadata in headers. */
 export function wireAnswer(
   exchange: Exchange,
   operation: Operation,
@@ -25,7 +25,7 @@ export function wireAnswer(
   if (verified.length > 0) return wired(wire, verified);
   if (replayed) return { ...wired(wire, [["idempotent-replayed", "true"]]), replayed: true };
   const answer = wired(wire);
-  // Health alone keeps its usual body when its status says that something is wrong.
+  // Only health keeps its usual body with a status that reports a problem.
   const unhealthy = operation.health && (wire.value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
 }
@@ -49,10 +49,10 @@ export function csvAnswer(exchange: Exchange, operation: Operation, { wire }: In
   };
 }
 
-/** The answers made of a page, by the request's target, which the link to the next page repeats. */
+/** The answers made from a page, by request target, because the link to the next page repeats the target. */
 const pageAnswers = new WeakMap<Wire<unknown>, { target: string; answer: Answer }>();
 
-/** The items are the body. Requests that share a page share its answer too, as long as they ask for it in the same words. */
+/** The items are the body. Requests that share a page and a target share its answer too. */
 function pageAnswer(exchange: Exchange, wire: Wire<unknown>): Answer {
   const target = exchange.req.url ?? "";
   const made = pageAnswers.get(wire);
@@ -77,7 +77,7 @@ function verifiedHeaders({ verifies }: Operation, verifiedAt: number | undefined
   return [[VERIFIED_HEADERS[verifies].toLowerCase(), new Date(verifiedAt).toISOString()]];
 }
 
-/** The seal of the last audit entry: a client that keeps it can check later whether the chain still has the entry. */
+/** The seal of the last audit entry. A client that keeps it can check later whether the chain still contains the entry. */
 function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
   return [
     ["audit-seq", String(seq)],

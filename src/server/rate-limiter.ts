@@ -2,7 +2,7 @@ import { monotonicMs } from "../domain/time/clock.ts";
 import type { Demand, SharedCount } from "../ledger/unchained/request-count.ts";
 import { WINDOW_MS } from "../ledger/unchained/request-count.ts";
 
-/** A client's standing in its window, as the RateLimit headers state it. */
+/** A client's state in its window, as the RateLimit headers report it. */
 export interface Standing {
   allowed: boolean;
   limit: number;
@@ -11,12 +11,12 @@ export interface Standing {
   resetSec: number;
 }
 
-/** A bucket's window, as this process last learned it. */
+/** A bucket's window, as this process last saw it. */
 interface Window {
   requests: number;
-  /** Those of `requests` that this process counted while the shared count was unavailable. */
+  /** Those of `requests` that this process counted alone while the shared count was unavailable. */
   alone: number;
-  /** By the monotonic clock. */
+  /** End of the window by the monotonic clock. */
   endsAt: number;
   /** When the shared count last answered. */
   countedAt: number;
@@ -39,11 +39,11 @@ export interface RateLimiterOptions {
   count(demands: Demand[]): Promise<SharedCount[]>;
   /** Called once per outage of the shared count. */
   onAway(error: unknown): void;
-  /** After this long without an answer the shared count is treated as unavailable; 250 ms by default. */
+  /** The shared count is treated as unavailable after this time without an answer; 250 ms by default. */
   answerTimeoutMs?: number | undefined;
 }
 
-/** From this limit on, requests in the first half of a window need not wait for the shared count. */
+/** With at least this limit, requests in the first half of a window need not wait for the shared count. */
 const GENEROUS_LIMIT = 100_000;
 const REPORT_INTERVAL_MS = 20;
 const FRESH_MS = 100;
@@ -58,9 +58,9 @@ const UNCOUNTED = Number.NEGATIVE_INFINITY;
  *
  * Batches form by themselves: while one statement is in flight, the next collects. Each request learns its place in the
  * shared count, so that exactly `limit` pass. A client over its limit costs no statement until its window ends. Under a
- * generous limit a request is let through at once and counted within 20 ms, as long as less than half of the window is
- * used: the other half is more than all processes could serve before the count is known. While the shared count is
- * unavailable, each process counts for itself, and what it counted stays counted until the window ends.
+ * generous limit a request passes at once and is counted within 20 ms, as long as less than half of the window is used:
+ * the other half is more than all processes could serve before the count is known. While the shared count is
+ * unavailable, each process counts alone, and its counts stay until the window ends.
  */
 export class RateLimiter {
   readonly #options: RateLimiterOptions;
@@ -68,14 +68,14 @@ export class RateLimiter {
   #pending = new Map<string, Pending>();
   #inFlight = false;
   #timer: NodeJS.Timeout | undefined;
-  /** When to try the shared count again; undefined while it is available. */
+  /** When to retry the shared count; undefined while it is available. */
   #retryAt: number | undefined;
 
   constructor(options: RateLimiterOptions) {
     this.#options = options;
   }
 
-  /** Counts one request; the answer is immediate where the process can know it. */
+  /** Counts one request. The answer is immediate if the process can know it. */
   take(bucket: string, limit: number): Standing | Promise<Standing> {
     const now = monotonicMs();
     const known = this.#windows.get(bucket);
@@ -98,7 +98,7 @@ export class RateLimiter {
     });
   }
 
-  /** Drops requests that are not counted yet, since no more will come. */
+  /** Drops requests that are not counted yet, since no further requests will come. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#pending.clear();
@@ -120,14 +120,14 @@ export class RateLimiter {
     }, REPORT_INTERVAL_MS).unref();
   }
 
-  /** Sends one statement at a time: the next batch fills meanwhile. */
+  /** Sends one statement at a time; the next batch fills meanwhile. */
   async #report(): Promise<void> {
     this.#inFlight = true;
     const batch = this.#pending;
     this.#pending = new Map();
     const demands = [...batch].map(([bucket, { requests }]) => ({ bucket, requests }));
     const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = this.#options;
-    const timeout = setTimeout(() => this.#goAway(batch, new Error("The count takes too long")), answerTimeoutMs);
+    const timeout = setTimeout(() => this.#goAway(batch, new Error("The shared count took too long")), answerTimeoutMs);
     try {
       const counts = await this.#options.count(demands);
       this.#retryAt = undefined;
@@ -147,10 +147,10 @@ export class RateLimiter {
     if (this.#pending.size > 0) this.#reportSoon();
   }
 
-  /** Requests that were answered at once take the first places; those that waited follow in the order they came. */
+  /** Requests that were answered at once take the first places; waiting requests follow in order of arrival. */
   #settle({ bucket, requests, remainingMs }: SharedCount, pending: Pending | undefined, now: number): void {
     const local = this.#windows.get(bucket);
-    // What was counted here alone stays counted, except what this late answer shows to be in the shared count after all.
+    // Requests counted only here stay counted, except those that this late answer shows to be in the shared count after all.
     const alone = local && now < local.endsAt ? Math.max(local.alone - (pending?.alone ?? 0), 0) : 0;
     const window = { requests: requests + alone, alone, endsAt: now + remainingMs, countedAt: now };
     this.#remember(bucket, window);
@@ -162,7 +162,7 @@ export class RateLimiter {
     }
   }
 
-  /** The shared count does not answer: this process counts the waiting requests, and all others until it answers again. */
+  /** The shared count does not answer: this process counts all requests alone until it answers again. */
   #goAway(batch: Map<string, Pending>, error: unknown): void {
     const now = monotonicMs();
     if (this.#retryAt === undefined) this.#options.onAway(error);
@@ -174,7 +174,7 @@ export class RateLimiter {
           resolve(this.#countLocally(bucket, limit, now));
         }
     }
-    // They are counted here. Reported later, they would count in a window that they do not belong to.
+    // These requests are counted here. Reported later, they would count in the wrong window.
     this.#pending.clear();
   }
 
@@ -199,7 +199,7 @@ export class RateLimiter {
     return standing(window, limit, window.requests, now);
   }
 
-  /** The map caches the shared counts: dropping its oldest entry costs a statement and changes no answer. */
+  /** The map caches the shared counts: dropping the oldest entry costs a statement and changes no answer. */
   #remember(bucket: string, window: Window): void {
     this.#windows.delete(bucket);
     const [oldest] = this.#windows.size >= KNOWN_BUCKETS ? this.#windows.keys() : [];

@@ -7,28 +7,28 @@ import type { Standing } from "./rate-limiter.ts";
 
 export type Header = readonly [name: string, value: string];
 
-/** What a route answers; the front door adds the headers that every response carries. */
+/** A route's answer; the front door adds the headers that every response has. */
 export interface Answer {
   status: number;
   /**
-   * JSON text; empty for a preflight, and for HEAD of a stream; bytes when compressed or reused; a stream of events, or of
-   * texts, which Node's response takes as well as bytes.
+   * JSON text; empty for a preflight and for HEAD of a stream; bytes if compressed or reused; a stream of events or
+   * texts, because Node's response accepts texts as well as bytes.
    */
   body: string | Uint8Array<ArrayBuffer> | ReadableStream;
-  /** The length of a body in bytes, stated by answers that share one text. */
+  /** The length of the body in bytes, for answers that share one text. */
   byteLength?: number;
-  /** JSON unless given. */
+  /** JSON by default. */
   contentType?: string;
-  /** Stated by pages; any other answer may load nothing. */
+  /** Set for pages; all other answers may load nothing. */
   contentSecurityPolicy?: string;
-  /** Stated by answers that caches may keep. */
+  /** Set for answers that caches may keep. */
   cacheControl?: string;
   headers?: readonly Header[];
-  /** Whether the answer to an earlier request with the same key is repeated, and nothing was done. */
+  /** Whether this repeats the answer to an earlier request with the same key, without doing anything. */
   replayed?: true;
 }
 
-/** The usual answer is no page: it may not be cached, sniffed, framed, or run anything. */
+/** For answers that are not pages: they must not be cached, sniffed, framed, or run anything. */
 export const SECURITY_HEADERS: readonly Header[] = [
   ["content-type", "application/json"],
   ["cache-control", "no-store"],
@@ -37,12 +37,12 @@ export const SECURITY_HEADERS: readonly Header[] = [
   ["referrer-policy", "no-referrer"],
 ];
 
-/** Names and values in turn, as Node takes them: a head of pairs costs an array for each header. */
+/** Names and values alternate, as Node accepts them: pairs would cost an array per header. */
 export type RawHeaders = string[];
 
 const USUAL_HEADERS: RawHeaders = SECURITY_HEADERS.flat();
 
-/** The first headers of every response; a page or a stream replaces some. */
+/** The first headers of every response; pages and streams replace some of them. */
 export function securityHead({ contentType, contentSecurityPolicy, cacheControl }: Answer): RawHeaders {
   if (contentType === undefined && contentSecurityPolicy === undefined) return [...USUAL_HEADERS];
   const instead: Record<string, string | undefined> = {
@@ -62,12 +62,12 @@ export function written(body: string, headers?: readonly Header[]): Answer {
   return headers ? { status: 200, body, headers } : { status: 200, body };
 }
 
-/** @param wire may be shared: its text is made and measured once */
+/** @param wire may be shared: its text is created and measured once */
 export function wired({ text, byteLength }: Wire<unknown>, headers?: readonly Header[]): Answer {
   return headers ? { status: 200, body: text, byteLength, headers } : { status: 200, body: text, byteLength };
 }
 
-/** A refusal over HTTP: a text for people in the body, a code for programs in the `Error-Code` header. */
+/** An error over HTTP: a text for people in the body, a code for programs in the `Error-Code` header. */
 export function refusal(fault: Fault): Answer {
   const headers: Header[] = [["error-code", fault.code]];
   if (fault.status === 429 || fault.status === 503 || fault.retryAfterSec !== undefined)
@@ -79,7 +79,7 @@ export function errorBody(message: string): string {
   return JSON.stringify({ error: message });
 }
 
-/** An error as a refusal: anything but a Fault is our bug, and its message is for the log only. */
+/** Converts an error to a Fault. Anything else is our bug, and its message is for the log only. */
 export function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault("INTERNAL", "Unexpected failure", { cause: error });
 }
@@ -94,14 +94,14 @@ export function addRateLimit(head: RawHeaders, { limit, remaining, resetSec }: S
   head.push("ratelimit-reset", String(resetSec));
 }
 
-/** What h3 is given for an answer that is written already. */
+/** Passed to h3 for an answer that is already written. */
 const WRITTEN = new FastResponse(null);
 
 /**
- * Writes an answer into Node's response, its head and body in one write. A web Response in between would copy both and
- * write them one after the other.
- * @param isHead leaves the body out but states its length; a stream has none
- * @returns what the h3 handler returns: the rest of the answer, where it is a stream
+ * Writes an answer's head and body into Node's response in one write. A web Response in between would copy both and
+ * write them separately.
+ * @param isHead omits the body but states its length; a stream has no length
+ * @returns the return value of the h3 handler: the rest of the answer if it is a stream
  */
 export function send(
   res: ServerResponse,
@@ -124,7 +124,7 @@ export function send(
   return WRITTEN;
 }
 
-/** Sends what `send` has left to send: a stream, or an answer that h3 gave by itself. */
+/** Sends what `send` left: a stream, or an answer of h3 itself. */
 export function sendRest(res: ServerResponse, response: Response): void {
   if (response !== WRITTEN) void sendNodeResponse(res, response);
 }

@@ -23,23 +23,23 @@ import { assembleInput, planInput, RememberedInputs } from "./input.ts";
 import { csvAnswer, wireAnswer } from "./operation-answer.ts";
 import { type Answer, ok, wired } from "./responses.ts";
 
-/** Something that answers requests of one method on one path. */
+/** Answers requests of one method on one path. */
 export interface Route {
-  /** Empty for any. */
+  /** Empty for any method. */
   method: HTTPMethod | "";
   path: string;
-  /** The operation that it answers, where a user's token may be refused. */
+  /** The route's operation, set if a user's token may be refused. */
   operation?: OperationId | "streamEvents";
-  /** Whether pages on the tenant's listed origins may read its answers. */
+  /** Whether pages on the tenant's listed origins may read the answers. */
   forBrowsers: boolean;
-  /** Whether its answers count as trades in the metrics. */
+  /** Whether the answers count as trades in the metrics. */
   trades?: true;
-  /** Counts its requests itself, because the bucket depends on their signature. */
+  /** The route counts its requests itself, because the bucket depends on their signature. */
   countsItself?: true;
-  /** Counts in the widget's own bucket of its client's address, apart from what programs ask for. */
+  /** Counts in the separate widget bucket of the client's address. */
   bucket?: "embed";
   answer(exchange: Exchange): Promise<Answer>;
-  /** How a refusal looks here; JSON unless given. */
+  /** How the route renders an error; JSON by default. */
   refuse?(exchange: Exchange, fault: Fault): Answer;
 }
 
@@ -52,15 +52,15 @@ export interface RouteServices {
   webhookSecrets: Readonly<Partial<Record<InboundEndpoint, EndpointSecrets>>>;
   stripeSecrets: readonly string[];
   kycProvider: InboundProvider | undefined;
-  /** Stores events of that provider that concern no user. */
+  /** Stores the provider's events that concern no user. */
   sequencer: Sequencer | undefined;
-  /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
+  /** Counts a webhook in the signed or the general bucket; null if there is only the general bucket. */
   countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void> | undefined) | null;
 }
 
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
 
-/** What is wrong with a webhook's signature over the bytes that arrived; undefined where it verifies. */
+/** Returns the fault of a webhook's signature over the received bytes; undefined if it is valid. */
 type Verify = (
   exchange: Exchange,
   body: Buffer,
@@ -81,7 +81,7 @@ const verifyStripe: Verify = async (exchange, body, { stripeSecrets }) => {
   return signature === undefined ? "signature-missing" : "provider-signature";
 };
 
-/** A provider with a scheme of its own is recognised by its header; every other webhook must use the generic scheme. */
+/** A provider with its own scheme is recognised by its header. Every other webhook must use the generic scheme. */
 const verifyKyc: Verify = (exchange, body, services) => {
   const provider = ownScheme(exchange, services);
   if (!provider) return verifyGenericKyc(exchange, body, services);
@@ -92,14 +92,14 @@ function ownScheme(exchange: Exchange, { kycProvider }: RouteServices): InboundP
   return kycProvider && exchange.header(kycProvider.header) !== undefined ? kycProvider : undefined;
 }
 
-/** A provider's own event; undefined for a body of the generic shape. */
+/** A provider's own event; undefined for a body in the generic format. */
 type Read = (exchange: Exchange, body: Record<string, unknown>, services: RouteServices) => KycFinding | undefined;
 
 const readKyc: Read = (exchange, body, services) => ownScheme(exchange, services)?.read(body);
 
-/** How each webhook is verified and read, and what an operator's key needs to send it in the provider's place. */
+/** How each webhook is verified and read, and the scope that an operator's key needs to send it for the provider. */
 interface SignedWebhook {
-  /** The actor that audit entries name, unless the handler states another. */
+  /** The actor in audit entries, unless the handler states another. */
   actor: string;
   verify: Verify;
   read?: Read;
@@ -113,7 +113,7 @@ const SIGNED: Partial<Record<OperationId, SignedWebhook>> = {
   receiveStripe: { actor: "provider:stripe", verify: verifyStripe, scope: "funds" },
 };
 
-/** The route of an operation. Deny by default: a row whose signature scheme is not known gets none. */
+/** The route of an operation. Deny by default: a row with an unknown signature scheme gets no route. */
 export function operationRoute(id: OperationId, services: RouteServices): Route | undefined {
   const operation: Operation = operations[id];
   if (operation.auth === "signature") {
@@ -160,18 +160,18 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   };
 }
 
-/** h3 takes a path with a slash at its end for the one without. @throws Fault NOT_FOUND */
+/** h3 also matches a path with a trailing slash. @throws Fault NOT_FOUND */
 function requireExactPath({ pathname }: Exchange): void {
   if (pathname.endsWith("/")) throw new Fault("NOT_FOUND", "Not found");
 }
 
-/** The cached credentials that an operation may change; the next request that needs them reads them again. */
+/** The cached credentials that an operation may change; the next request rereads them. */
 function cachedBy({ keys, ended }: Identities, { scope, changes }: Operation): { forget(): void } | undefined {
   if (scope === "keys" || changes === "keys") return keys;
   return changes === "sessions" ? ended : undefined;
 }
 
-/** The attempt that the refusal log may record. The input is not validated yet, so a long `marketId` is left out. */
+/** The attempt that the refusal log may record. The input is not validated yet, so a long `marketId` is omitted. */
 function attemptOf(
   operation: OperationId,
   { marketId }: Record<string, unknown>,
@@ -188,7 +188,7 @@ function webhookRoute(
   services: RouteServices,
 ): Route {
   const { tenantId, handlers, sequencer, countWebhook, identities, adminHosts } = services;
-  /** An operator who stands in for the provider gives a reason and a key, and is the actor on record. */
+  /** An operator who acts for the provider gives a reason and a key, and becomes the recorded actor. */
   const senderOf = async (exchange: Exchange): Promise<Caller> => {
     if (exchange.header("audit-reason") === undefined) return { actor };
     adminHosts.require(exchange);
@@ -207,14 +207,14 @@ function webhookRoute(
       let fault: SignatureFault | undefined;
       try {
         body = await readBody(exchange.req, WEBHOOK_LIMIT_BYTES);
-        // Checked before anything reads the body; a webhook for another tenant is answered like a bad signature.
+        // Checked before the body is parsed. A webhook for another tenant gets the same answer as a bad signature.
         fault = await verify(exchange, body, services);
         if (exchange.params.tenantId !== tenantId) fault = "other-tenant";
         signed = fault === undefined;
       } finally {
         await countWebhook?.(exchange, signed);
       }
-      // Only the detail says what is wrong, and no caller sees that: a forger learns nothing.
+      // Only the detail says what is wrong, and no caller sees the detail, so a forger learns nothing.
       if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature", { detail: { fault } });
       requireJson(exchange.header("content-type"));
       const parsed = parseJsonObject(body, JSON.parse);

@@ -18,17 +18,17 @@ export interface ListenOptions {
   /** 0 takes a free port, here and below. */
   port: number;
   opsPort: number;
-  /** Loopback unless given: the operations listener asks for no key. */
+  /** Loopback by default: the operations listener requires no key. */
   opsHost?: string | undefined;
-  /** Makes the API's port speak TLS; the operations listener never does. */
+  /** Makes the API's port use TLS; the operations listener never does. */
   keyPair?: KeyPair | undefined;
-  /** The directory whose commands find this server, and what they are told of it; without it they need its address. */
+  /** The directory whose commands find this server through its socket. Without it, commands need the server's address. */
   commands?: { directory: string; version: string } | undefined;
 }
 
 export interface RunningServer {
   url: string;
-  /** The address that the API listens on, as the system names it. */
+  /** The address of the API, in the system's notation. */
   address: string;
   port: number;
   opsUrl: string;
@@ -36,12 +36,12 @@ export interface RunningServer {
   /** Presents a renewed certificate to new connections. */
   renew(pair: KeyPair): void;
   /**
-   * Tells probes that it leaves and goes on serving, each answer ending its connection, so that a load balancer sends
+   * Fails the readiness probe but continues to serve, each answer ending its connection, so that a load balancer moves
    * requests elsewhere before the port closes.
-   * @param signal ends the time early
+   * @param signal ends this phase early
    */
   drain(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Stops accepting, answers the requests that have arrived whole (at most 25 s), and resolves when both ports are closed. */
+  /** Stops accepting, answers the complete requests (for at most 25 s), and resolves when both ports are closed. */
   close(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ const DRAIN_STEP_MS = 20;
 
 /**
  * Serves one tenant over HTTP, and its state over the operations listener.
- * @throws Fault CONFIG_INVALID for an unusable option, USAGE when a port cannot be had
+ * @throws Fault CONFIG_INVALID for an unusable option, USAGE for an unusable port
  */
 export async function startServer(options: TenantOptions, where: ListenOptions): Promise<RunningServer> {
   const { log } = options;
@@ -72,10 +72,10 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
   const ops = createOpsListener((path) => tenantOps(tenant.ops, path), opsConnections);
   tenant.metrics.setConnections(() => ({ api: tenant.group.size, ops: opsConnections.group.size }), tenant.streams);
-  // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.
+  // An `error` event without a listener ends the process, and one connection too many (EMFILE) can cause one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
   const listening = await listen(server, where.host, where.port, onError);
-  // From here on: what keeps a listener from starting is thrown, and the caller says it.
+  // Until here, an error that prevents listening is thrown and the caller reports it.
   server.on("error", onError);
   const { address, port } = listening;
   const opsListening = await listenOnOneSocket(ops, opsHost, where.opsPort).catch((error) => {
@@ -135,7 +135,7 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
   };
 }
 
-/** The operations listener has few callers, which share one address where it stands on loopback. */
+/** The operations listener has few callers, which may all share the loopback address. */
 export function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLimits {
   const connections = Math.min(MOST_OPS_CONNECTIONS, Math.max(1, Math.floor(descriptors * OPS_SHARE)));
   return { ...limits, connections, connectionsPerAddress: connections };
@@ -153,14 +153,14 @@ async function drain(
   const closed = listening.close();
   await finishRequests({ server, connections, inFlight: () => door.inFlight, lastRequestMs }, closed);
   await closed;
-  // Only the timer that checks for slow connections is left to close.
+  // Only the timer that checks for slow connections is left to stop.
   server.close();
 }
 
 /**
- * Waits until no request is in flight and none has come for a while, at most 25 s, and ends all connections; earlier those
- * whose request is still arriving.
- * @param ended resolves when there are none any more
+ * Waits until no request is in flight and none has arrived for a while, at most 25 s, then ends all connections.
+ * Connections with an incomplete request end earlier.
+ * @param ended resolves when no connections remain
  */
 export async function finishRequests(
   {
@@ -187,7 +187,7 @@ export async function finishRequests(
   connections.destroyAll();
 }
 
-/** How a listener is reached. */
+/** The URL of a listener. */
 export function urlOf(scheme: "http" | "https", host: string, port: number): string {
   const reachable = host === "0.0.0.0" || host === "::" ? "localhost" : host;
   return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;

@@ -17,15 +17,15 @@ import type { EmbedOptions } from "./pages/embed-page.ts";
 import type { PlaygroundOptions } from "./pages/playground-page.ts";
 import type { RouteServices } from "./routes.ts";
 
-/** Requests a minute; what has no limit of its own counts in its address's. */
+/** Requests per minute. A request without a limit of its own counts in its address's limit. */
 export interface RequestLimits {
-  /** Of each client address. */
+  /** Limit of each client address. */
   perMinute: number;
-  /** Of each valid admin key. */
+  /** Limit of each valid admin key. */
   adminPerMinute?: number | undefined;
-  /** Signed webhooks of each address. */
+  /** Limit of signed webhooks of each address. */
   webhooksPerMinute?: number | undefined;
-  /** What the widget and the market pages read, of each address; 600, or `perMinute` where that is more. */
+  /** Limit of the widget's and market pages' reads of each address; 600, or `perMinute` if that is more. */
   embedPerMinute?: number | undefined;
 }
 
@@ -37,11 +37,11 @@ export type StrictTransport = boolean | "forwarded";
 /** What a tenant answers over HTTP, and to whom. */
 export interface TenantOptions {
   tenantId: string;
-  /** Named in the OpenAPI document. */
+  /** The address in the OpenAPI document. */
   baseUrl?: string | undefined;
   /**
    * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors and the
-   * answers in memory, and the log in lines needs the connection for checks.
+   * views, and the log in lines needs the connection for checks.
    */
   services: { handlers: Handlers } & Pick<TenantServices, "isSealed"> &
     Partial<
@@ -50,10 +50,10 @@ export interface TenantOptions {
         "sequencer" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks"
       >
     >;
-  /** Used for API keys, the shared request count, and the first data of streams and the widget. */
+  /** Used for API keys, the shared request count, and the initial data of streams and the widget. */
   pool: Pool;
   jwt: JwtOptions;
-  /** Called with each request that was answered. */
+  /** Called after each answered request. */
   onAnswered?: OnAnswered | undefined;
   /** The hosts that our own requests may reach. */
   network?: OutgoingRules | undefined;
@@ -63,22 +63,22 @@ export interface TenantOptions {
   stripeSecrets?: readonly string[] | undefined;
   /** The identity provider whose own webhooks are accepted beside the generic ones. */
   kycProvider?: InboundProvider | undefined;
-  /** Without it there is no widget. */
+  /** Without it, the tenant has no widget. */
   embed?: EmbedOptions | undefined;
-  /** The page to try the widget; only the demo has one. */
+  /** The page for trying the widget; only the demo has one. */
   playground?: PlaygroundOptions | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
-  /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
+  /** Networks (CIDR) whose `X-Forwarded-For` is trusted. */
   trustProxy: readonly string[];
   rateLimit: RequestLimits;
   /** How long a request waits for the shared request count before this process counts alone; 250 ms by default. */
   countTimeoutMs?: number | undefined;
-  /** Host names, with `*.` for one label, under which anything is answered; all names unless given. */
+  /** Host names that are answered, with `*.` for one label; all names by default. */
   hosts?: readonly string[] | undefined;
-  /** Host names under which admin operations exist; all names unless given. */
+  /** Host names under which admin operations exist; all names by default. */
   adminHosts?: readonly string[] | undefined;
-  /** Whether browsers are told to use HTTPS only: always, or where a trusted proxy says that the request came by HTTPS. */
+  /** When browsers are told to use HTTPS only: always, or if a trusted proxy reports HTTPS. */
   strictTransport?: StrictTransport | undefined;
   /** How often streams send a heartbeat and check their credentials. */
   streamHeartbeatMs?: number | undefined;
@@ -87,16 +87,16 @@ export interface TenantOptions {
   auditKeyId?: string | undefined;
   /** How long a connection may stay silent while the server closes, since a request may be on its way; 500 ms by default. */
   lastRequestMs?: number | undefined;
-  /** Limits on connections; those not stated follow from the number of descriptors that this process may have. */
+  /** Limits on connections; unstated limits follow from the process's number of descriptors. */
   limits?: { readonly [Limit in keyof ConnectionLimits]?: number | undefined } | undefined;
-  /** Called for each connection and stream that a limit refused or ended, beside the metrics and the logs. */
+  /** Called for each connection and stream that a limit refused or ended, in addition to metrics and logs. */
   onRefused?: OnRefused | undefined;
   isDatabaseUp: () => Promise<boolean>;
-  /** What the operations listener reports about writes; without it, that none are accepted. */
+  /** What the operations listener reports about writes; by default that none are accepted. */
   readiness?: (() => Promise<Readiness>) | undefined;
-  /** Which server does the work that one server of a tenant does at a time; without it the operations listener names none. */
+  /** The leases of this server; without it the operations listener lists none. */
   leases?: (() => readonly LeaseStatus[]) | undefined;
-  /** What is wrong with the audit log; without it the operations listener reports it as sound. */
+  /** The problem of the audit log; without it the operations listener reports the log as sound. */
   integrityProblem?: (() => IntegrityProblem | undefined) | undefined;
   /** Shared with callers that record more than requests. */
   metrics?: Metrics | undefined;

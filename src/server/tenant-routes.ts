@@ -25,8 +25,8 @@ import { auditRoute } from "./streams/audit-route.ts";
 import type { TenantOptions } from "./tenant-options.ts";
 
 /**
- * All that a tenant answers: the routes of their own first, then every other operation that has a handler.
- * @param stream the route of the stream of events, where the tenant has one
+ * All routes of a tenant: special routes first, then every other operation that has a handler.
+ * @param stream the route of the event stream, if the tenant has one
  */
 export function tenantRoutes(options: TenantOptions, services: RouteServices, stream: Route | undefined): Route[] {
   const { baseUrl, tenantId, hosts = [] } = options;
@@ -50,7 +50,7 @@ export function tenantRoutes(options: TenantOptions, services: RouteServices, st
   ];
 }
 
-/** What readers see: the widget, with the routes that its frames read under addresses of their own too, and the market pages. */
+/** The routes for readers: the widget, the routes that its frames read under separate addresses, and the market pages. */
 function readerRoutes(
   { embed: options, playground, pool, services: { cursors, views, publicReads = pool } }: TenantOptions,
   routeServices: RouteServices,
@@ -79,18 +79,18 @@ function readerRoutes(
   ];
 }
 
-/** The same answers for frames of this origin alone, counted in the widget's bucket. */
+/** The same answers for frames of this origin only, counted in the widget's bucket. */
 function inFrame(route: Route, path: string): Route {
   return { ...route, path, forBrowsers: false, bucket: "embed" };
 }
 
 /**
- * Passes Node's requests to the route that answers them, by h3's router: HEAD and preflights beside what is given, and a 404
- * for the rest. h3's own listener ends each response once more, and waits for that; here all but streams have been written
- * when their handler returns.
+ * Passes Node's requests to their routes with h3's router: HEAD and preflights are added, and the rest gets a 404. h3's
+ * own listener would end each response again and wait for that; here all answers but streams are written when their
+ * handler returns.
  */
 export function routed(routes: readonly Route[], door: FrontDoor, cors: Cors): RequestListener {
-  // Path segments are decoded, and refused, where they are read; h3 would refuse before the request is counted.
+  // Handlers decode path segments and refuse bad ones; h3 would refuse them before the request is counted.
   const app = new H3({ silent: true, allowMalformedURL: true, onError: (error) => answerOutsideRoutes(error.cause) });
   for (const route of [...routes, ...headRoutes(routes), ...preflightRoutes(routes, cors), UNKNOWN])
     app.on(route.method, route.path, door.handler(route));
@@ -102,12 +102,12 @@ export function routed(routes: readonly Route[], door: FrontDoor, cors: Cors): R
   };
 }
 
-/** HEAD is answered wherever GET is, by the same route; the front door leaves the body out. */
+/** HEAD is answered wherever GET is, by the same route; the front door omits the body. */
 function headRoutes(routes: readonly Route[]): Route[] {
   return routes.filter(({ method }) => method === "GET").map((route) => ({ ...route, method: "HEAD" }));
 }
 
-/** A preflight is answered for the paths that pages may use, and names only the methods that they may. HEAD needs no mention (Fetch, 4.8). */
+/** Preflights exist for the paths that pages may use, and name only the allowed methods. HEAD needs no mention (Fetch, 4.8). */
 function preflightRoutes(routes: readonly Route[], cors: Cors): Route[] {
   const methodsByPath = new Map<string, string[]>();
   for (const { path, method, forBrowsers } of routes)
@@ -132,7 +132,7 @@ const UNKNOWN: Route = {
   },
 };
 
-/** The handlers above never throw; should h3 itself fail, its error body must not be seen. */
+/** The handlers above never throw. If h3 itself fails, its error body must not be sent. */
 function answerOutsideRoutes(cause: unknown): Response {
   const { status, message, code } = toFault(cause);
   const headers = [...SECURITY_HEADERS, ["request-id", nextRequestId()], ["error-code", code]] as [string, string][];

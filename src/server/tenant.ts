@@ -40,15 +40,15 @@ import { streamRoute } from "./streams/stream-route.ts";
 import type { TenantOptions } from "./tenant-options.ts";
 import { routed, tenantRoutes } from "./tenant-routes.ts";
 
-/** How a tenant is reached: by connections of its own, or by some of those that a listener of several tenants has. */
+/** How a tenant is reached: by its own connections, or by some of the connections of a shared listener. */
 export interface Reach {
-  /** How many files and sockets this process may have open. */
+  /** The number of files and sockets that this process may have open. */
   descriptors: number;
-  /** Gives the tenant its connections, which are counted by its own terms. */
+  /** Gives the tenant its connections, which are counted by the tenant's limits. */
   connect(terms: ConnectionTerms): { connections: Connections; group: ConnectionGroup<Connection> };
 }
 
-/** A tenant that is ready to answer requests; it listens to nothing itself. */
+/** A tenant that is ready to answer requests; it does not listen itself. */
 export interface HttpTenant {
   handle: RequestListener;
   door: FrontDoor;
@@ -60,23 +60,23 @@ export interface HttpTenant {
   onRefused: OnRefused;
   /** The number of open streams. */
   streams(): number;
-  /** What the operations listener says of it. */
+  /** What the operations listener reports about the tenant. */
   ops: OpsOptions;
-  /** Begins the work beside requests; to be called once they can come. */
+  /** Starts the background work; call it once requests can arrive. */
   start(): void;
-  /** Ends what would outlast the last request: streams, and the work beside requests. */
+  /** Ends everything that would outlast the last request: streams and background work. */
   beginEnd(): void;
-  /** To be called once the last request is answered. */
+  /** Call after the last request is answered. */
   end(): Promise<void>;
 }
 
 const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetOldSecurityEvents];
 const FORGET_INTERVAL_MS = 60_000;
-/** An unavailable database must not delay the end of a server; the last uses of keys are then lost. */
+/** An unavailable database must not delay the shutdown; the latest uses of keys are then lost. */
 const KEY_USE_TIMEOUT_MS = 2000;
 
 /**
- * Puts together what answers a tenant's requests.
+ * Assembles everything that answers a tenant's requests.
  * @throws Fault CONFIG_INVALID for an unusable option
  */
 export function createTenant(options: TenantOptions, { descriptors, connect }: Reach): HttpTenant {
@@ -93,7 +93,7 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
   const onRefused: OnRefused = (reason, address) => {
     metrics.countRefused(reason);
     report.note(reason, address);
-    // Ordinary clients go idle all the time.
+    // Idle connections are normal for ordinary clients.
     if (reason !== "idle") security.note("connections.refused", reason, { ...NO_ORIGIN, address });
     options.onRefused?.(reason, address);
   };
@@ -109,7 +109,8 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
   const keys = new KeyRing(pool, isSealed);
   const limiter = new RateLimiter({
     count: (demands) => pool.note((sql) => countRequests(sql, demands)),
-    onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
+    onAway: (error) =>
+      log.warn({ err: error }, "The shared request count is unavailable: this process counts requests alone"),
     answerTimeoutMs: options.countTimeoutMs,
   });
   const hosts = new HostNames(options.hosts ?? []);
@@ -134,7 +135,7 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
   const onFull = (address: string) => onRefused("stream", address);
   const routeServices: RouteServices = {
     tenantId,
-    // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
+    // Stripe's webhooks have their own route, so their handler is separate from the services' handlers.
     handlers: sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers,
     identities,
     security,
@@ -190,16 +191,16 @@ function keySetOf({ jwt, log }: TenantOptions, outgoing: OutgoingHttp): KeySet |
   return new KeySet(keySetLoader(jwt.jwks, outgoing), { onError });
 }
 
-/** Deletes expired rows every minute, until the returned function is called. */
+/** Deletes expired rows every minute until the returned function is called. */
 function forgetRegularly(pool: Pool): () => void {
   const timer = setInterval(() => {
-    // A failed attempt is repeated a minute later.
+    // The next minute repeats a failed attempt.
     for (const forget of FORGOTTEN) forget(pool).catch(() => {});
   }, FORGET_INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }
 
-/** The same row may cause a mismatch at every read; the counter tells how often. */
+/** The same row may cause a mismatch at every read; the metric counts them all. */
 const LOG_INTERVAL_MS = 60_000;
 
 /** Counts answers that do not fit the contract, and logs one a minute for each operation, until the returned function is called. */
@@ -210,6 +211,6 @@ export function watchMismatches(metrics: Pick<Metrics, "countMismatch">, log: Lo
     const now = monotonicMs();
     if (now - (loggedAt.get(operation) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return;
     loggedAt.set(operation, now);
-    log.error({ operation, problem }, "An answer was given that is not what the contract says");
+    log.error({ operation, problem }, "An answer does not fit the contract");
   });
 }

@@ -3,24 +3,24 @@ import { encode, mismatchOf } from "../contract/encode.ts";
 import { type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 import { parseLossless } from "../domain/json/exact-json.ts";
 
-/** An answer that went out although it does not fit the contract. */
+/** An answer that was sent although it does not fit the contract. */
 export interface Mismatch {
   /** The operation's id as in the OpenAPI document. */
   operation: string;
   problem: string;
 }
 
-/** The sources run in tests and in development, where a mismatch must be noticed; the build runs in production. */
+/** Sources run in tests and in development, where a mismatch must be noticed; the build runs in production. */
 let isStrict = import.meta.filename.endsWith(".ts");
 const listeners = new Set<(mismatch: Mismatch) => void>();
 
-/** Calls the listener for every mismatch in this process; returns what removes it. */
+/** Calls the listener for every mismatch in this process; returns a function that removes the listener. */
 export function onMismatch(listener: (mismatch: Mismatch) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Sets whether a mismatch throws (the sources' default) or is answered all the same; returns the setting before. */
+/** Sets whether a mismatch throws (the default for sources) or is only reported; returns the previous setting. */
 export function holdAnswersStrictly(strict: boolean): boolean {
   const before = isStrict;
   isStrict = strict;
@@ -35,14 +35,14 @@ export function encodeResult<Id extends OperationId>(id: Id, result: Result<Id>)
   return { items: encodeAs(id, output, items), nextCursor } as WireResult<Id>;
 }
 
-/** Checks a value in wire form, such as an event, against its schema, and returns it. */
+/** Checks a value in wire form, such as an event, against its schema, and returns the value. */
 export function holdAgainst<Wire>(operation: string, schema: z.ZodType, wire: Wire): Wire {
   const problem = mismatchOf(schema, wire);
   if (problem !== undefined) report({ operation, problem });
   return wire;
 }
 
-/** Wire form of a value by its schema. @param operation the one that answers with it */
+/** Wire form of a value by its schema. @param operation the operation that returns the value */
 export function encodeAs(operation: string, schema: z.ZodType, value: unknown): unknown {
   const { wire, mismatch } = encode(schema, value);
   if (mismatch !== undefined) report({ operation, problem: mismatch });
@@ -51,12 +51,12 @@ export function encodeAs(operation: string, schema: z.ZodType, value: unknown): 
 
 function report(mismatch: Mismatch): void {
   for (const listener of listeners) listener(mismatch);
-  if (isStrict) throw new Error(`The answer of ${mismatch.operation} is not what its schema says: ${mismatch.problem}`);
+  if (isStrict) throw new Error(`The answer of ${mismatch.operation} does not fit its schema: ${mismatch.problem}`);
 }
 
 /**
- * An answer in wire form. It is made once, as a value or as text; the other form is derived when it is needed, and kept:
- * requests that share a result share its text too.
+ * An answer in wire form, created as a value or as text. The other form is derived on first use and kept: requests that
+ * share a result share its text too.
  */
 export class Wire<Value> {
   #value: Value | undefined;
@@ -87,7 +87,7 @@ export class Wire<Value> {
     return this.#text;
   }
 
-  /** The length of `text` in UTF-8. */
+  /** The length of `text` in UTF-8 bytes. */
   get byteLength(): number {
     this.#byteLength ??= Buffer.byteLength(this.text);
     return this.#byteLength;

@@ -14,10 +14,7 @@ import { Answered, type Caller } from "./invoke.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 
-/**
- * Work of the tenant's oracle on demand. What puts a server together sets `check` and `run`: sources are no part of the
- * services.
- */
+/** The oracle's work on demand. The server assembly sets `check` and `run`, because services have no price sources. */
 export interface Sweeps {
   check?: (feeds: readonly FeedDefinition[]) => Promise<Result<"checkFeeds">>;
   run?: () => Promise<{
@@ -33,29 +30,27 @@ export interface Sweeps {
 export interface ServiceContext {
   tenantId: string;
   sequencer: Sequencer;
-  /**
-   * For reads, and for writes that need no place in the order of commits. No decision about money rests on its reads.
-   */
+  /** For reads, and for writes that need no place in the order of commits. Its reads decide nothing about money. */
   pool: Pool;
   /**
-   * For what anyone may read without a user: on connections of its own, and each statement ends after half a second, so that
-   * none of them takes what trades and portfolios need. @throws Fault OVERLOADED
+   * For public reads. It has its own connections, and each statement is cancelled after half a second, so that public
+   * reads take nothing that trades and portfolios need. @throws Fault OVERLOADED
    */
   publicReads: Pick<Pool, "read" | "snapshot">;
   /** Answers kept in memory, for reads that many callers repeat. */
   views: Views;
-  /** Connections for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
+  /** Connections for checks of the whole ledger and chain. Checks queue behind each other, never in front of reads. */
   checks: Pool;
-  /** Knows whether the log holds and the ledger adds up; a server lets it check in the background. */
+  /** Checks the log and the ledger; a server runs it in the background. */
   recordWatch: RecordWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;
   sweeps: Sweeps;
   /** Makes and reads the cursors of lists. */
   cursors: Cursors;
-  /** Events that operators should know of and that are not in the audit log. */
+  /** Events for operators that are not in the audit log. */
   security: SecurityLog;
-  /** Seals what decides money and has no place in the log. */
+  /** Seals stored data that decides about money but is not in the log. */
   auditKey: AuditKey;
   /** Whether the audit key sealed an entry. */
   isSealed: IsSealed;
@@ -64,10 +59,10 @@ export interface ServiceContext {
 }
 
 /**
- * Sends a command through the sequencer. Its answer is made before the commit. With an `Idempotency-Key` the answer is
- * stored in the same commit, and a repeated request gets the stored one.
+ * Sends a command through the sequencer. The answer is created before the commit. With an `Idempotency-Key` the same
+ * commit stores the answer, and a repeated request gets the stored answer.
  *
- * @param toRepeated the answer to repeats of the request, where the first answer holds a secret
+ * @param toRepeated the answer to repeats of the request, if the first answer holds a secret
  */
 export async function submit<Id extends OperationId, C extends Command>(
   { sequencer }: ServiceContext,
@@ -97,8 +92,8 @@ export async function submit<Id extends OperationId, C extends Command>(
 }
 
 /**
- * Makes a change that no command makes. With an `Idempotency-Key` its answer is kept in a commit after it, so a repeat gets
- * the first answer unless this process ends between the two; then it makes the change again.
+ * Makes a change that no command makes. With an `Idempotency-Key`, a later commit stores its answer. A repeat gets the
+ * stored answer; if the process ended before that commit, the repeat makes the change again.
  */
 export async function makeOnce<Id extends OperationId>(
   context: ServiceContext,
@@ -120,15 +115,15 @@ export async function makeOnce<Id extends OperationId>(
 }
 
 /**
- * For a read that public keys may make too, where it goes beyond what they may see.
- * @throws Fault FORBIDDEN, or SCOPE_REQUIRED for an admin key that may not read
+ * Checks the caller of a read that public keys may also use, if the request goes beyond their rights.
+ * @throws Fault FORBIDDEN, or SCOPE_REQUIRED for an admin key without the scope `read`
  */
 export function requireOperator({ actor, scopes }: Caller): void {
   if (!/^(admin|cli):/.test(actor)) throw new Fault("FORBIDDEN", "This needs an admin key");
   if (scopes) requireScopes(scopes, ["read"]);
 }
 
-/** The trader on whose behalf the caller acts; server and client have checked that there is one. */
+/** The trader of the request; server and client have checked that there is one. */
 export function requireUser(caller: Caller): NonNullable<Caller["user"]> {
   if (!caller.user) throw new Fault("USER_REQUIRED", "A user token is required");
   return caller.user;

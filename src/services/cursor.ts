@@ -8,16 +8,16 @@ import type { Caller } from "./invoke.ts";
 type Shape = readonly ("string" | "number")[];
 type CursorValues<Of extends Shape> = { -readonly [Index in keyof Of]: Of[Index] extends "string" ? string : number };
 
-/** 128 bits: too many to guess, and the cursor stays short. */
+/** 128 bits: too many to guess, and cursors stay short. */
 const TAG_LENGTH = 22;
-/** Inputs that say where a page begins and how it is written; they do not change which items the list holds. */
+/** Inputs that choose and format a page; they do not change the items of the list. */
 const PAGING = ["limit", "cursor", "format"];
 
-/** Makes and reads the cursors of a tenant's lists, with keys that every server of the tenant has. */
+/** Creates and reads the cursors of a tenant's lists, with keys that all servers of the tenant have. */
 export class Cursors {
   readonly #signer: TextSigner;
 
-  /** @param auditKeys the current one first; earlier ones still verify the cursors that they made */
+  /** @param auditKeys the current key first; earlier keys still verify their cursors */
   constructor(auditKeys: readonly AuditKey[]) {
     this.#signer = new TextSigner(auditKeys, "cursor", TAG_LENGTH);
   }
@@ -25,7 +25,7 @@ export class Cursors {
   /**
    * One list as one caller reads it.
    * @param id the operation
-   * @param input decoded; all fields but those of paging are the filter
+   * @param input the decoded input; all fields except the paging fields are the filter
    * @param user the owner of the list; undefined for lists that are the same for every caller
    */
   list(id: OperationId, input: Readonly<Record<string, unknown>>, user?: Caller["user"]): List {
@@ -48,26 +48,26 @@ export class List {
   }
 
   /**
-   * Where the page begins; undefined for the first one.
-   * @throws Fault BAD_REQUEST for a cursor that was changed, or made by another list, for another caller or filter
+   * The start of the page; undefined for the first page.
+   * @throws Fault BAD_REQUEST for a changed cursor, or a cursor of another list, caller or filter
    */
   reached<const Of extends Shape>(shape: Of): CursorValues<Of> | undefined {
     if (this.#cursor === undefined) return undefined;
     const place = this.#signer.verified(this.#scope, this.#cursor);
-    // Another version of this program, which holds the same key, may keep another place.
+    // Another version of this program may put other values into a cursor under the same key.
     if (!isValues(place, shape)) throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
     return place;
   }
 
-  /** An opaque cursor, not meant to be read or made by callers. */
+  /** An opaque cursor, which callers must not interpret. */
   cursorAt(place: readonly (string | number)[]): string {
     return this.#signer.sign(this.#scope, place);
   }
 
   /**
-   * The page and the cursor of the next one.
-   * @param rows what was found, one more than `limit` if there is more
-   * @param placeOf the sort key of an item, where the next page goes on
+   * The page and the cursor of the next page.
+   * @param rows the rows found, one more than `limit` if there are more
+   * @param placeOf the sort key of an item, after which the next page begins
    */
   page<Row>(
     rows: readonly Row[],

@@ -5,9 +5,7 @@ import { listDeliveries, listReceivers, type ReceiverRow } from "../queries/deli
 import { makeOnce, type ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 
-/**
- * Outgoing webhooks for operators. The delivery worker does the sending; it sees the rows change.
- */
+/** Outgoing webhooks for operators. The delivery worker sends them when it sees the rows change. */
 export function deliveryHandlers(context: ServiceContext) {
   return {
     listWebhookDeliveries: (input) => list(context, input),
@@ -31,24 +29,25 @@ async function list(
   return { items: page.map(deliveryView), nextCursor };
 }
 
-/** An event's id holds no dot; the receiver's name after it may. */
+/** An event's id contains no dot; the receiver's name after it may. */
 const DELIVERY_ID = /^([^.]+)(?:\.(.+))?$/s;
 
 async function replay({ pool }: ServiceContext, id: string): Promise<Result<"replayWebhook">> {
   const [, eventId = "", receiver] = DELIVERY_ID.exec(id) ?? [];
   const rows = await pool.write((sql) => replayDeliveries(sql, { eventId, receiver }));
   if (rows.length === 0)
-    throw new Fault(
-      "NOT_FOUND",
-      "No delivery with this id: those delivered are kept for a week, the others for a month",
-    );
+    throw new Fault("NOT_FOUND", "No delivery with this id: delivered ones are kept for a week, others for a month");
   return { replayed: rows.map(deliveryView) };
 }
 
 async function enable({ pool }: ServiceContext, name: string): Promise<Result<"enableWebhookReceiver">> {
   await pool.write((sql) => enableReceiver(sql, name));
   const [receiver] = await pool.read((sql) => listReceivers(sql, name));
-  if (!receiver) throw new Fault("NOT_FOUND", "No receiver with this name has been served yet");
+  if (!receiver)
+    throw new Fault(
+      "NOT_FOUND",
+      "No receiver with this name: receivers appear once a server with their tenant file has started",
+    );
   return receiverView(receiver);
 }
 

@@ -7,20 +7,20 @@ import { type FeedDefinition, feedCatalogue, feedFingerprintText, type Venues } 
 import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
 import { nearest } from "../domain/nearest.ts";
 
-/** A tenant's feeds, as its services use them. */
+/** A tenant's feeds, in the form that its services need. */
 export interface OracleSetup {
   feeds: ReadonlyMap<string, FeedDefinition>;
-  /** SHA-256 of each feed's fingerprint text, which a market keeps from its creation on. */
+  /** The SHA-256 of each feed's fingerprint text; a market stores it at its creation. */
   hashes: FeedHashes;
   /** Sources whose prices the tenant sends. */
   pushSources: ReadonlySet<string>;
-  /** Sources that the tenant cannot use yet, by name, with the settings that its file lacks. */
+  /** Unusable sources by name, with the settings that the tenant file lacks. */
   lacking: ReadonlyMap<string, string>;
-  /** Where `resolution_url` may lead. */
+  /** Rules for the address in `resolution_url`. */
   network: OutgoingRules;
 }
 
-/** The built-in feeds and those of the tenant's venues, with the sources of its file. */
+/** The built-in feeds and the feeds of the tenant's venues, with the sources of its file. */
 export function oracleSetup(
   venues: Venues = {},
   pushSources: Iterable<string> = [],
@@ -33,7 +33,7 @@ export function oracleSetup(
   return { feeds, hashes, pushSources: new Set(pushSources), lacking, network };
 }
 
-/** Whether a feed is still the same as when the market was created. */
+/** Whether a feed is the same as at the market's creation. */
 export function isFeedUnchanged(
   { feeds, hashes }: Pick<OracleSetup, "feeds" | "hashes">,
   { feed: key, feedSha256 }: Pick<MarketTerms, "feed" | "feedSha256">,
@@ -54,8 +54,8 @@ export function feedLines({ feeds, lacking }: Pick<OracleSetup, "feeds" | "lacki
 }
 
 /**
- * The feeds of these names, in any case; all without a name.
- * @throws Fault NOT_FOUND for the first name of no feed, with the feed that it probably means
+ * The feeds with these names, in any case; all feeds for an empty list.
+ * @throws Fault NOT_FOUND for the first unknown name, with the most similar feed
  */
 export function namedFeeds({ feeds }: Pick<OracleSetup, "feeds">, names: readonly string[]): FeedDefinition[] {
   const unknown = names.find((name) => !feeds.has(name.toLowerCase()));

@@ -18,11 +18,11 @@ export function inboundHandlers(context: ServiceContext) {
 }
 
 const PROVIDER = "payments";
-/** The largest body that is stored with an event without effect; larger ones are recorded without their body. */
+/** The largest stored body of an event without effect; larger events are recorded without their body. */
 const MAX_KEPT_BYTES = 64 * 1024;
 const RECEIVED = { received: true } as const;
 
-/** Who is on record for a provider's webhook: an operator who stood in for the provider, else the provider itself. */
+/** The recorded actor of a provider's webhook: the operator who acted for the provider, or else the provider. */
 export function senderOnRecord({ actor, reason }: Caller, provider: string): Pick<Caller, "actor" | "reason"> {
   return actor.startsWith("admin:") ? { actor, reason } : { actor: `provider:${provider}` };
 }
@@ -50,7 +50,7 @@ async function receiveKyc(
   return RECEIVED;
 }
 
-/** A provider's event that is not the result of a known user's check: it is recorded and has no effect. */
+/** A provider's event that is not the result of a known user's check: it is recorded without effect. */
 export interface KycNews {
   /** The provider's name for the event. */
   news: string;
@@ -58,7 +58,7 @@ export interface KycNews {
   userId?: string | undefined;
 }
 
-/** Records such an event as a webhook without effect; the same bytes once. */
+/** Records such an event as a webhook without effect, once for the same bytes. */
 export async function keepNews(
   { sequencer }: Pick<ServiceContext, "sequencer">,
   { news, provider, userId }: KycNews,

@@ -20,39 +20,39 @@ import { ConnectionLost, classify, StatementFailed } from "../postgres/connect.t
 import { OutcomeUnknown } from "../postgres/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";
 
-/** Who calls an operation. Server and client establish it; services trust it. */
+/** The caller of an operation. Server and client establish it; services trust it. */
 export interface Caller {
-  /** As audit entries name it: `admin:ops`, `cli:alice`, `user:usr_1`, `provider:payments`. */
+  /** The actor in audit entries: `admin:ops`, `cli:alice`, `user:usr_1`, `provider:payments`. */
   actor: string;
   /** The trader, for operations that need one. */
   user?: { id: string; jurisdiction?: string | undefined } | undefined;
   /** The scopes of the request's admin key; undefined for callers without scopes. */
   scopes?: readonly Scope[] | undefined;
-  /** An operator's words for the audit entry. */
+  /** The operator's reason for the audit entry. */
   reason?: string | undefined;
-  /** Where the request came from, for the security log; undefined for calls within this process. */
+  /** The origin of the request, for the security log; undefined for calls within this process. */
   origin?: Origin | undefined;
   /** Called with the last audit entry of each commit made for the caller. */
   onSealed?: ((seal: Seal) => void) | undefined;
-  /** Called with the time at which the chain, or the ledger, was last verified from its beginning on. */
+  /** Called with the time at which the chain or the ledger was last verified completely. */
   onVerified?: ((verifiedAt: number) => void) | undefined;
-  /** Entity tags. A change is made only if one names the current version. */
+  /** Entity tags. A change is made only if one of them names the current version. */
   ifMatch?: readonly string[] | undefined;
   /** A webhook's raw body with its hash; undefined for other requests. */
   webhook?: { sha256: string; body: string } | undefined;
-  /** How long a change of the policy holds; for good unless given. */
+  /** How long a policy change lasts; permanently by default. */
   policyTtlMs?: number | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
   idempotency?: Idempotency | undefined;
 }
 
-/** An answer in its final text, made before the commit, or stored by the first of repeated requests. */
+/** An answer in its final text, created before the commit or stored by an earlier identical request. */
 export class Answered {
   /** JSON. */
   readonly text: string;
-  /** Whether an earlier request had the effect, and this one repeats it. */
+  /** Whether this repeats the answer of an earlier request. */
   readonly replayed: boolean;
-  /** The version in the answer, where the operation is `tagged`. */
+  /** The version in the answer if the operation is `tagged`. */
   readonly tag: string | undefined;
 
   constructor(text: string, replayed: boolean, tag?: string) {
@@ -62,7 +62,7 @@ export class Answered {
   }
 }
 
-/** A result with its version, so that a later change can require it. */
+/** A result with its version, which a later change can require. */
 export class Tagged<Value> {
   readonly value: Value;
   /** An entity tag without its quotes. */
@@ -79,18 +79,16 @@ export type Handler<Id extends OperationId> = (
   caller: Caller,
 ) => Promise<Result<Id> | Answered | Tagged<Result<Id>>>;
 
-/** One handler per served operation; an operation without one answers 404. */
+/** One handler per served operation; operations without a handler answer 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
 
-/** Webhooks in a provider's own format. Services know no provider: the server adds these handlers. */
+/** Webhooks in a provider's own format. Services know no providers: the server adds these handlers. */
 type ProviderOperation = {
   [Id in OperationId]: Operations[Id] extends { provider: string } ? Id : never;
 }[OperationId];
 export type ProviderHandlers = { [Id in ProviderOperation]: Handler<Id> };
 
-/**
- * A handler for every other operation, except those of the session cookie, which the HTTP server answers itself.
- */
+/** Handlers of all other operations, except those for the session cookie, which the HTTP server answers itself. */
 export type AllHandlers = {
   [Id in Exclude<OperationId, keyof typeof sessionOperations | ProviderOperation>]: Handler<Id>;
 };
@@ -98,17 +96,17 @@ export type AllHandlers = {
 export interface Invocation<Id extends OperationId> {
   wire: Wire<WireResult<Id>>;
   replayed: boolean;
-  /** The version of what was read or changed, where the operation is `tagged`. */
+  /** The version of the read or changed object if the operation is `tagged`. */
   tag?: string | undefined;
-  /** The last audit entry that it wrote; undefined for a stored answer, whose entry belongs to the first request. */
+  /** The last audit entry that the operation wrote; undefined for a stored answer, whose entry belongs to the first request. */
   seal?: Seal | undefined;
-  /** When what the operation `verifies` was last verified from its beginning on, in milliseconds. */
+  /** When the subject of the operation's `verifies` was last verified completely, in milliseconds. */
   verifiedAt?: number | undefined;
 }
 
 /**
  * Runs one operation: validates and decodes the input, calls the handler, encodes the result.
- * @throws Fault BAD_REQUEST naming the field, NOT_FOUND for an operation that is not served, or the handler's refusal.
+ * @throws Fault BAD_REQUEST naming the field, NOT_FOUND for an operation that is not served, or the handler's Fault
  */
 export async function invoke<Id extends OperationId>(
   handlers: Handlers,
@@ -121,8 +119,8 @@ export async function invoke<Id extends OperationId>(
 }
 
 /**
- * Runs one operation on an input that is decoded already.
- * @throws Fault NOT_FOUND for an operation that is not served, or the handler's refusal.
+ * Runs one operation on decoded input.
+ * @throws Fault NOT_FOUND for an operation that is not served, or the handler's Fault
  */
 export async function perform<Id extends OperationId>(
   handlers: Handlers,
@@ -154,7 +152,7 @@ export async function perform<Id extends OperationId>(
   return { wire: encodeOnce(id, result), replayed: false, seal, verifiedAt };
 }
 
-/** The same work, with failures of the database as Faults. */
+/** The same work, with database failures converted to Faults. */
 export function withDatabaseFaults<T>(work: Promise<T>): Promise<T> {
   return work.catch(throwDatabaseFault);
 }
@@ -163,7 +161,7 @@ function throwDatabaseFault(error: unknown): never {
   throw databaseFault(error) ?? error;
 }
 
-/** The Fault for a failure of the database in a read, or in a write that bypasses the sequencer. */
+/** The Fault for a database failure in a read, or in a write that bypasses the sequencer. */
 function databaseFault(error: unknown): Fault | undefined {
   if (error instanceof OutcomeUnknown) {
     const message = "The connection to the database was lost: whether this took effect is not known";
@@ -182,7 +180,7 @@ export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Inp
   const { input: schema, bounded, scope }: Operation = operations[id];
   const misplaced = bounded && misplacedField(schema, input);
   if (misplaced) throw new Fault("BAD_REQUEST", `${misplaced.field}: is unknown; did you mean ${misplaced.meant}?`);
-  // What a key may do and what a tenant is are never guessed: there an absent field may mean all.
+  // Nulls stay in inputs about keys and configuration: there an absent field may mean all.
   const stated = scope === "keys" || scope === "config" ? input : withoutNulls(schema, input);
   const parsed = compiledDecoder(schema).safeParse(stated, { error: jsonSentence });
   if (parsed.success) return parsed.data as Input<Id>;
@@ -191,7 +189,7 @@ export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Inp
 
 const encodedResults = new WeakMap<object, Wire<unknown>>();
 
-/** Callers whose reads one batch answered share the result, and so its wire form. */
+/** Callers whose reads share a batch share the result, and so its wire form. */
 function encodeOnce<Id extends OperationId>(id: Id, result: Result<Id>): Wire<WireResult<Id>> {
   const known = encodedResults.get(result);
   if (known) return known as Wire<WireResult<Id>>;

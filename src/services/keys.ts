@@ -14,8 +14,8 @@ import type { Caller, Handlers } from "./invoke.ts";
 const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
 
 /**
- * The tenant's API keys. A value is generated here, returned once, and not kept: the command carries its hash, and the
- * answer stored for an `Idempotency-Key` holds no value.
+ * The tenant's API keys. A value is generated here, returned once and never stored: the command contains its hash, and
+ * the stored answer of an `Idempotency-Key` omits the value.
  */
 export function keyHandlers(context: ServiceContext) {
   return {
@@ -52,7 +52,7 @@ async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"lis
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt - b.createdAt);
 }
 
-/** A stored key as lists and the configuration show it. */
+/** A stored key, as lists and the configuration show it. */
 export function keyView({ hash, name, type, scopes, from, createdAt, expiresAt, leaked }: ApiKey) {
   const fingerprint = keyFingerprint(hash);
   return { name, type, fingerprint, scopes: [...scopes], from: [...from], createdAt, expiresAt, leaked };
@@ -85,7 +85,7 @@ function create(context: ServiceContext, input: Input<"createKey">, caller: Call
 
 async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller: Caller) {
   const { name, overlapSeconds, leaked, expiresAt } = input;
-  // The prefix tells the type, which never changes under a name that is in force; the command checks it again.
+  // The prefix follows the type, which never changes while the name is in force; the command checks it again.
   const type = input.type ?? (await typeOf(context, name));
   const value = newApiKey(type);
   const answer = (key: string | null, rotated: Rotated): Result<"rotateKey"> => ({
@@ -122,14 +122,14 @@ interface Rotated {
   oldUntil: number;
 }
 
-/** The type of the newest key with this name; the command refuses a name without a key. */
+/** The type of the newest key with this name; the command refuses an unknown name. */
 async function typeOf({ pool, isSealed }: ServiceContext, name: string): Promise<KeyType> {
   const keys = await pool.read((sql) => listApiKeys(sql, isSealed));
   const named = keys.filter((key) => key.onRecord && key.name === name);
   return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
 }
 
-/** The caller's own key, which the actor names. */
+/** The caller's own key, named by the actor. */
 export function keyInHand({ actor, scopes }: Caller): KeyInHand {
   return {
     usedName: actor.startsWith("admin:") ? actor.slice("admin:".length) : undefined,

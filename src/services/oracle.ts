@@ -15,7 +15,7 @@ import type { Caller, Handlers } from "./invoke.ts";
 const RECENT = 50;
 const MAX_HELD = 200;
 
-/** The oracle's state, read from the database, so that any process can answer, whichever one sweeps. */
+/** The oracle's state, read from the database, so that any process can answer, whichever process sweeps. */
 export function oracleHandlers(context: ServiceContext) {
   return {
     getOracleStatus: () => status(context),
@@ -43,14 +43,14 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
   };
 }
 
-/** @throws Fault NOT_FOUND for a name of no feed, REFUSED in a process without the tenant's sources */
+/** @throws Fault NOT_FOUND for an unknown feed, REFUSED in a process without the tenant's sources */
 async function checkNow({ oracle, sweeps }: ServiceContext, names: readonly string[]): Promise<Result<"checkFeeds">> {
   const feeds = namedFeeds(oracle, names);
   if (!sweeps.check) throw noSources();
   return sweeps.check(feeds);
 }
 
-/** @throws Fault REFUSED in a process without the tenant's sources; the first failure about a single market */
+/** @throws Fault REFUSED in a process without the tenant's sources, or the first failure of a market */
 async function sweepNow({ sweeps }: ServiceContext): Promise<Result<"sweepOracle">> {
   if (!sweeps.run) throw noSources();
   const { watched, asked, settled, held, failures } = await sweeps.run();
@@ -59,10 +59,10 @@ async function sweepNow({ sweeps }: ServiceContext): Promise<Result<"sweepOracle
 }
 
 function noSources(): Fault {
-  return new Fault("REFUSED", "This process has no sources to ask: pmctl serve has them");
+  return new Fault("REFUSED", "This process has no price sources: they need pmctl serve");
 }
 
-/** A custom oracle may resolve without a feed or a price; such a resolution is in the audit log only. */
+/** A custom oracle may resolve a market without a feed or a price. Such a resolution is only in the audit log. */
 function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
   const content = contentOf({ type: "oracle.resolved", payloadText: payload });
   if (content?.type !== "oracle.resolved") return [];
@@ -83,7 +83,7 @@ function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"ge
   ];
 }
 
-/** A custom oracle may have used another strike than the market's own; then only that one is known. */
+/** A custom oracle may have used another strike than the market's own; then only that strike is known. */
 function strikesOf(strike: number, terms: MarketTerms | undefined): number[] {
   const upper = terms && Number(terms.strike) === strike ? terms.upperStrike : undefined;
   return upper ? [strike, Number(upper)] : [strike];
@@ -94,13 +94,13 @@ async function held({ pool }: ServiceContext, id: string | undefined): Promise<R
   return rows.map(({ id: marketId, ...row }) => ({ marketId, ...row }));
 }
 
-/** The price is stored before the answer. It needs no place in the order of commits, because it moves no money yet. */
+/** The price is stored before the answer. It needs no place in the order of commits, because it moves no money. */
 async function receivePrice(
   { pool, oracle, auditKey }: ServiceContext,
   { source, id, price, observedAt }: Input<"receivePrice">,
   arrived: Caller["webhook"],
 ): Promise<Result<"receivePrice">> {
-  // The signed bytes hold every digit of a number; the parsed value has only those of a double.
+  // The signed bytes contain every digit of a number; the parsed value has only the digits of a double.
   const stated = arrived ? numberTextAt(parseExactJson(arrived.body), "/price") : String(price);
   const value = parseDecimal(stated ?? "");
   if (!value) throw new Fault("BAD_REQUEST", "price: must be a plain decimal");
@@ -109,8 +109,8 @@ async function receivePrice(
   const now = await pool.read(readClock);
   if (observedAt > now + MAX_AHEAD_MS) throw new Fault("BAD_REQUEST", "observedAt: must not be in the future");
   const tick = { source, symbol: id, observedAt, price: decimalText(value), conf: null };
-  // Deliveries may be late, so only what was observed at or after an instant says that nothing from before it is missing:
-  // the time of arrival says nothing.
+  // Deliveries may be late, so the time of arrival proves nothing. Only an observation at or after an instant shows
+  // that no earlier observation is missing.
   const confirmedAt = observedAt + SETTLING_MS;
   await pool.write((sql) => recordTicks(sql, [{ ...tick, receivedAt: now, confirmedAt }], auditKey));
   return { received: true };

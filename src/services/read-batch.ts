@@ -1,7 +1,7 @@
 /**
- * Reads by key that form batches by themselves, as writes do: while a query is in flight, the keys asked for meanwhile
- * wait for the next one. A crowd that looks at one market costs one row per round trip, and since a query starts only
- * after the question was asked, no answer is older than its question.
+ * Reads by key that form batches by themselves, as writes do: while a query is in flight, new keys wait for the next
+ * query. A crowd that reads one market costs one row per round trip. A query starts only after its questions were
+ * asked, so no answer is older than its question.
  */
 export function batchReads<Row>(
   load: (keys: readonly string[]) => Promise<Map<string, Row>>,
@@ -16,7 +16,7 @@ export function batchReads<Row>(
         waiting = undefined;
         return load([...keys]);
       });
-      // The next batch waits for this one to end, however it ends.
+      // The next batch waits for this one to end, with or without an error.
       running = rows.catch(() => undefined);
       waiting = { keys, rows };
     }
@@ -26,8 +26,8 @@ export function batchReads<Row>(
 }
 
 /**
- * Equal reads share a query: while one is in flight, the same question asked meanwhile waits for the next,
- * which all who ask it then share. Like a batch's, no answer is older than its question.
+ * Equal reads share a query: while a query is in flight, repeats of its question wait for the next query and share it.
+ * As with batches, no answer is older than its question.
  * @param gather how long a question waits for others before its query is sent
  */
 export function shareReads<Question, Answer>(

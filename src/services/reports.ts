@@ -92,7 +92,7 @@ async function traders(
   };
 }
 
-/** What selling all that each of them holds would add to the cost of it, position by position. */
+/** The proceeds of selling all shares of each user, less their cost, position by position. */
 async function readSellPnl(sql: ReadSql, traderIds: string[]): Promise<Map<string, bigint>> {
   if (traderIds.length === 0) return new Map();
   const [{ value: policy }, positions] = await Promise.all([readPolicy(sql), listOpenPositionsOf(sql, traderIds)]);
@@ -145,7 +145,7 @@ async function funding(
 }
 
 /**
- * The most that the house can lose if a market settles now: the payout of the worse outcome less what traders paid in.
+ * The most that the house can lose if a market settles now: the payout of the worse outcome less the traders' stakes.
  */
 async function risk({ pool }: ServiceContext, { status }: Input<"listRisk">): Promise<Result<"listRisk">> {
   const rows = await pool.read((sql) => listRisks(sql, statusFilter(status ?? "open")));
@@ -174,7 +174,7 @@ async function hedgeExposure({ pool }: ServiceContext): Promise<Result<"getHedge
   };
 }
 
-/** Fees plus the result of market making; below zero when the house lost more than it earned. */
+/** Fees plus the market-making result; negative if the house lost more than it earned. */
 function revenueMicro({ feeMicro, spreadMicro }: CategoryRow): bigint {
   return feeMicro + spreadMicro;
 }

@@ -9,7 +9,7 @@ import { type FollowedEntry, listLiveMarkets } from "../queries/stream.ts";
 import { encodeAs } from "./answers.ts";
 import { recordedFillView } from "./markets/fill-view.ts";
 
-/** Where a stream of events begins. */
+/** The start of a stream of events. */
 export interface Beginning {
   /** The last audit entry that the snapshot includes: later entries are new events. */
   seq: bigint;
@@ -17,8 +17,8 @@ export interface Beginning {
 }
 
 /**
- * The state before all events that follow, of these markets or of the open ones that close next. `sql` must be a
- * snapshot's.
+ * The state before all later events, of these markets or of the open markets that close next. `sql` must read a
+ * snapshot.
  */
 export async function readBeginning(sql: ReadSql, ids: readonly string[] | undefined): Promise<Beginning> {
   const [{ seq }, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
@@ -35,7 +35,7 @@ export type LiveEvent = {
   [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
 }["price" | "trade" | "market" | "fill"];
 
-/** The events that an audit entry causes for those who watch markets; none for entries of the operator's own doing. */
+/** The market events of an audit entry; none for entries that concern only operators. */
 export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
   switch (content?.type) {
     case "trade.executed":

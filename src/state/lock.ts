@@ -9,10 +9,10 @@ const sqliteBusy = 5;
 /**
  * Runs `work` while no other process, and no other caller in this one, runs work under the same path.
  *
- * The lock is SQLite's exclusive lock on an empty file: the only file lock within Node's reach that the kernel itself
- * drops when its holder dies. So a command killed half-way leaves nothing stale, and no process id is ever compared.
+ * The lock is SQLite's exclusive lock on an empty file: the only file lock available in Node that the kernel releases
+ * when its holder dies. So a killed command leaves nothing stale, and no process ids are compared.
  * @param doing what holders of this lock do, for the message
- * @throws StateError when the lock stays taken for `waitMs`, or the file is another user's.
+ * @throws StateError if the lock stays taken for `waitMs`, or the file belongs to another user
  */
 export async function withLock<T>(path: string, waitMs: number, doing: string, work: () => Promise<T>): Promise<T> {
   await createLockFile(path);
@@ -30,8 +30,8 @@ export async function withLock<T>(path: string, waitMs: number, doing: string, w
 }
 
 /**
- * Creates the file without ever opening an existing one: closing any descriptor of a file drops all POSIX locks that
- * this process holds on it. Root hands it to the directory's owner, who must be able to lock it too.
+ * Creates the file without opening an existing one: closing any descriptor of a file drops all POSIX locks of this
+ * process on it. Root gives the file to the directory's owner, who must be able to lock it too.
  */
 async function createLockFile(path: string): Promise<void> {
   try {

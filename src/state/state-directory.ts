@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** The state directory could not do what was asked. The message is for the operator: what happened, and what to do. */
+/** An error of the state directory. The message tells the operator what happened and what to do. */
 export class StateError extends Error {
   override name = "StateError";
 }
@@ -23,7 +23,7 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Resolves to the fallback when a file is not there; every other failure passes through. */
+/** Resolves to the fallback if a file is missing; other errors pass through. */
 export async function unlessMissing<T, F>(work: Promise<T>, fallback: F): Promise<T | F> {
   try {
     return await work;
@@ -56,8 +56,8 @@ export function statePath(directory: string, folder: StateFolder, ...names: stri
 }
 
 /**
- * Creates the state directory when it is missing; git ignores it, because it holds a database.
- * @throws StateError when it cannot be created
+ * Creates the state directory if it is missing. Git ignores it, because it contains a database.
+ * @throws StateError if it cannot be created
  */
 export function createStateDirectory(directory: string): void {
   const root = stateDirectory(directory);
@@ -67,7 +67,7 @@ export function createStateDirectory(directory: string): void {
     if (errorCode(error) === "EEXIST") return;
     throw new StateError(`Cannot create ${root}.`, { cause: error });
   }
-  // Root's database server runs as another user, who must pass through. chmod, because the umask takes bits from mkdir's mode.
+  // Root's database server runs as another user, who must pass through. Uses chmod, because the umask restricts mkdir's mode.
   if (process.geteuid?.() === 0) chmodSync(root, 0o711);
   writeFileSync(join(root, ".gitignore"), "*\n");
 }
@@ -80,7 +80,7 @@ export function createStateFolder(directory: string, folder: StateFolder): strin
   return path;
 }
 
-/** Root hands a new file or folder to the owner of the folder that holds it, whose own commands must be able to use it too. */
+/** Root gives a new file or folder to the owner of its parent folder, whose own commands must be able to use it too. */
 export function handToOwner(path: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));
@@ -88,9 +88,9 @@ export function handToOwner(path: string): void {
 }
 
 /**
- * Replaces a file as a whole: a reader sees the old content or the new, and so does a process that starts after the machine
- * stopped at any moment, because content and name are on disk when this returns. The file is created anew and then renamed,
- * so its mode holds from the start and no link in its place is followed. Commands call it, which have nothing to do meanwhile.
+ * Replaces a file as a whole: a reader sees the old or the new contents, even after a crash of the machine at any
+ * moment, because contents and name are on disk when this returns. The file is created anew and renamed, so its mode
+ * applies from the start and no link is followed. Only commands call it, because it blocks.
  */
 export function writeWhole(
   file: string,
@@ -98,7 +98,7 @@ export function writeWhole(
   { mode = 0o600, owner }: { mode?: number; owner?: { uid: number; gid: number } | undefined } = {},
 ): void {
   const fresh = `${file}.${process.pid}.new`;
-  // Of a process with the same number that was killed, or a pipe, which would wait for its reader.
+  // A file of a killed process with the same number, or a pipe, which would wait for a reader.
   rmSync(fresh, { force: true });
   try {
     const handle = openSync(fresh, "wx", mode);
@@ -116,7 +116,7 @@ export function writeWhole(
   }
 }
 
-/** Renames a file whose content is on disk, and waits until its new name is, too. */
+/** Renames a file whose contents are on disk, and waits until its new name is on disk too. */
 export function renameForGood(fresh: string, file: string): void {
   renameSync(fresh, file);
   const folder = openSync(dirname(file), "r");

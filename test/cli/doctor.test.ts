@@ -163,7 +163,7 @@ describe("of an applied tenant", () => {
           expect(await operator.run(...command), command.join(" ")).toMatchObject({
             exitCode: 6,
             stderr: expect.stringMatching(
-              /key is not the one of this log: .* key ak_\w{12}, .* given: ak_\w{12}\. Put/,
+              /key belongs to another log: .* key ak_\w{12}, .* given keys: ak_\w{12}\. Restore/,
             ),
           });
       },

@@ -92,7 +92,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
       expect(report.broken).toEqual({
         kind: "broken",
         seq: 1,
-        problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among those given: ${auditKey(other).id}`,
+        problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among the given keys: ${auditKey(other).id}`,
         sealedWith: auditKey(AUDIT_SECRET).id,
       });
     });

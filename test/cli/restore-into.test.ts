@@ -13,7 +13,7 @@ import { dropDatabase } from "../support/database-copy.ts";
 import { inProcess } from "../support/in-process.ts";
 import { AUDIT_SECRET, BackupScene, expectRestored, forge } from "./support/backups.ts";
 
-const UNFINISHED = "a restore that did not come to its end";
+const UNFINISHED = "an unfinished restore";
 
 let scene: BackupScene;
 let target: ClusterConnection;

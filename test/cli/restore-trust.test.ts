@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => scene.close());
 
-const NOT_EXPLAINED = /does not explain|does not end with|does not reconcile|chain of the backup does not hold/;
+const NOT_EXPLAINED = /does not explain|does not end with|does not reconcile|chain of the backup fails verification/;
 const unauthenticated = { allowUnauthenticated: true };
 
 /** A restore that ends with `exit` and leaves the tenant's database, and no other, as it was. */
@@ -147,7 +147,7 @@ describe("a file that is not what was written replaces nothing", () => {
     await ended;
     writeFileSync(file, Buffer.concat(parts));
     const before = process.memoryUsage().rss;
-    await expectRefused(file, 8, "a line of it does not end", unauthenticated);
+    await expectRefused(file, 8, "it has a line that is too long", unauthenticated);
     expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
   });
 

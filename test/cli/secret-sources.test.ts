@@ -44,7 +44,7 @@ test("a secret file that everybody may read gives one line on stderr, which --qu
   await chmod(file, 0o644);
   expect(await token("{ file: jwt }")).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/^pmctl: warning: the secret file jwt may be read by every user[^\n]*\n$/),
+    stderr: expect.stringMatching(/^pmctl: warning: the secret file jwt is readable for every user[^\n]*\n$/),
   });
   expect(await token("{ file: jwt }", ["--quiet"])).toMatchObject({ code: 0, stderr: "" });
   await chmod(file, 0o600);

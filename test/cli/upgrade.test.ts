@@ -7,7 +7,7 @@ import { migrate, readMigrations } from "../../src/postgres/migrate.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
-const SENTENCE = "The directory was last used by an older version of pmctl: `pmctl db migrate` brings the database";
+const SENTENCE = "The database schema is from an older version of pmctl: `pmctl db migrate` updates it";
 
 let operator: Operator;
 let present: TestDatabase;

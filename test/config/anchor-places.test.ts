@@ -71,7 +71,7 @@ describe("audit.anchors", () => {
     ["anchors: [{ file: markets/a.yaml }]", "audit.anchors[0].file: must be a file of its own: this is a market file"],
     [
       "anchors: [{ file: a }, { file: ./a }]",
-      "audit.anchors[1].file: must be a file of its own: another target has this one already",
+      "audit.anchors[1].file: must be a file of its own: another target uses the same file",
     ],
   ])("%s: %s", (section, complaint) => {
     const markets = "{ files: ['markets/*.yaml'] }";
@@ -96,20 +96,20 @@ describe("audit.anchors", () => {
     return problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
   };
   const OWN = "6:58 must be a file of its own: this";
-  const NO_FOLDER = "6:58 must be a file of its own: there is no such folder, and it would not be below the tenant's";
+  const NO_FOLDER = "6:58 must be a file of its own: the folder does not exist and is outside the tenant's folder";
 
   test.each([
     ["../../pmctl.yaml", `${OWN} is the operator's file`],
-    ["../globex/tenant.yaml", `${OWN} is in another tenant's folder`],
-    ["../globex/markets/new.yaml", `${OWN} is in another tenant's folder`],
+    ["../globex/tenant.yaml", `${OWN} file is in another tenant's folder`],
+    ["../globex/markets/new.yaml", `${OWN} file is in another tenant's folder`],
     ["../../.pmctl/postgres.lock", `${OWN} holds secrets`],
     ["../../.pmctl/anchors/globex.ndjson", `${OWN} holds secrets`],
     ["../../.git/hooks/post-merge", `${OWN} holds secrets`],
-    ["/dev/zero", `${OWN} is no regular file`],
-    ["/etc/passwd", `${OWN} holds something other than the tenant's anchors`],
-    ["../../../out/app.json", `${OWN} holds something other than the tenant's anchors`],
-    ["notes.txt", `${OWN} holds something other than the tenant's anchors`],
-    ["other.ndjson", `${OWN} holds something other than the tenant's anchors`],
+    ["/dev/zero", `${OWN} is not a regular file`],
+    ["/etc/passwd", `${OWN} file contains other data than the tenant's anchors`],
+    ["../../../out/app.json", `${OWN} file contains other data than the tenant's anchors`],
+    ["notes.txt", `${OWN} file contains other data than the tenant's anchors`],
+    ["other.ndjson", `${OWN} file contains other data than the tenant's anchors`],
     ["../../../new/kept.ndjson", NO_FOLDER],
     ["/nowhere/of/pmctl/kept.ndjson", NO_FOLDER],
   ])("%s: %s", (target, complaint) => {
@@ -123,7 +123,7 @@ describe("audit.anchors", () => {
     expect(refusals("link", link("missing"))).toEqual([`${OWN} is a link`]);
     expect(refusals("link/pmctl.yaml", link("../.."))).toEqual([`${OWN} is the operator's file`]);
     const pipe = (root: string) => execFileSync("mkfifo", [join(root, "ops/tenants/acme/pipe")]);
-    expect(refusals("pipe", pipe)).toEqual([`${OWN} is no regular file`]);
+    expect(refusals("pipe", pipe)).toEqual([`${OWN} is not a regular file`]);
   });
 
   test("a new file, an empty one and one of its anchors are fine; outside of its folders they are warned of", () => {

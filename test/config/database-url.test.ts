@@ -66,7 +66,7 @@ describe("database.url", () => {
         ),
       );
       expect(error.message).toContain(
-        `the host in ACME_HOST, checked as by sslmode=${sslmode}, which this file decides`,
+        `the host in ACME_HOST, verified only with sslmode=${sslmode}, which this file decides`,
       );
       expect(error.message).toContain(`"env ACME_DATABASE_PASSWORD": ["HOST:PORT?sslmode=${sslmode}"]`);
       expect(error.message).not.toContain("b.example");
@@ -88,7 +88,7 @@ describe("database.url", () => {
     test("is this machine as localhost or an address of the loopback, and by no other name below localhost", () => {
       for (const ACME_HOST of ["db.localhost", "127.0.0.999:6432"])
         expect(configErrorOf(() => resolved(stated("sslmode: require"), { ACME_HOST })).message).toContain(
-          "the host in ACME_HOST, checked as by sslmode=require",
+          "the host in ACME_HOST, verified only with sslmode=require",
         );
     });
 
@@ -159,9 +159,7 @@ describe("database.url", () => {
       ["none.pem", "does not exist"],
     ] as const)
       expect(configErrorOf(() => resolved(stated(root), {}, directory)).message).toMatch(
-        new RegExp(
-          `tenant\\.yaml:\\d+:\\d+ {2}database\\.url {2}must have an sslrootcert that can be read: it ${problem}`,
-        ),
+        new RegExp(`tenant\\.yaml:\\d+:\\d+ {2}database\\.url {2}must have a readable sslrootcert: it ${problem}`),
       );
     const byVariable = (ACME_ROOT: string) => resolved(stated("{ env: ACME_ROOT }"), { ACME_ROOT }, directory);
     expect(byVariable(join(outside, "root.pem"))).toContain("sslrootcert=");

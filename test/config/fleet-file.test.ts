@@ -62,8 +62,11 @@ describe("fleet.yaml", () => {
     ["version: 2\nwaves: [{ name: a, select: a }]\n", "1:10 version must be 1"],
     ["version: 1\nwaves: []\n", "2:8 waves must have at least 1 entry"],
     [waves("name: a"), "3:5 waves[0] needs select, tenants or both"],
-    [waves("name: a, select: 'a=b,,c'"), "3:24 waves[0].select is no selector: character 5: expected a label's name"],
-    [waves("name: a, select: ''"), "3:24 waves[0].select is no selector: character 1"],
+    [
+      waves("name: a, select: 'a=b,,c'"),
+      "3:24 waves[0].select is not a selector: character 5: expected a label's name",
+    ],
+    [waves("name: a, select: ''"), "3:24 waves[0].select is not a selector: character 1"],
     [waves("name: a, select: a", "name: a, select: b"), "4:13 waves[1].name must be unique"],
     [
       waves("name: a, tenants: [acme-ue]"),

@@ -93,7 +93,7 @@ describe("what is wrong in a base is told in the base", () => {
     [
       "a key that stands twice",
       { "base.yaml": "sandbox: true\nsandbox: true\n" },
-      ["base.yaml:2 sandbox stands twice in the same mapping"],
+      ["base.yaml:2 sandbox is repeated in the same mapping"],
     ],
     ["no YAML", { "base.yaml": "policy: [\n" }, expect.arrayContaining([expect.stringMatching(/^base\.yaml:1/)])],
     ["its tenant", { "base.yaml": "tenant: acme\n" }, ["base.yaml:1 tenant must be in the tenant's own file"]],
@@ -133,8 +133,8 @@ describe("what is wrong in a base is told in the base", () => {
       [...Array(25).keys()].map((level) => [`e${level}.yaml`, `extends: [e${level + 1}.yaml, e${level + 1}.yaml]\n`]),
     );
     const found = problems({ "acme/tenant.yaml": tenantText({ extends: "../e0.yaml" }), ...files });
-    expect(found.filter((each) => each.includes("is more than the 50 files"))).toEqual([
-      expect.stringMatching(/e\d+\.yaml:1 extends\[\d\] is more than the 50 files that a tenant file may build on$/),
+    expect(found.filter((each) => each.includes("exceeds the 50 files"))).toEqual([
+      expect.stringMatching(/e\d+\.yaml:1 extends\[\d\] exceeds the 50 files that a tenant file may extend$/),
     ]);
     expect(found.length).toBeLessThan(50);
   });

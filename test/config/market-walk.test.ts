@@ -41,7 +41,7 @@ describe("markets.files", () => {
     "a/{b,../..}/*",
   ])("%s leads out of the tenant's folder: refused by everything that reads the file", (pattern) => {
     const { file } = tenant([pattern]);
-    const complaint = expect.stringMatching(/^7:\d+ markets\.files\[0\]: must lie below the tenant's folder/);
+    const complaint = expect.stringMatching(/^7:\d+ markets\.files\[0\]: must be below the tenant's folder/);
     expect(complaints(file)).toEqual([complaint]);
     expect(configErrorOf(() => loadTenantFile(file)).problems).toHaveLength(1);
   });
@@ -58,7 +58,7 @@ describe("markets.files", () => {
     expect(complaints(file)).toEqual([expect.stringContaining("must be unique")]);
     symlinkSync("../../../elsewhere/a.yaml", join(directory, "markets/a.yaml"));
     expect(complaints(file).join("\n")).toContain(
-      "markets.files[0]: markets/a.yaml leads out of the tenant's folder: market files lie below it",
+      "markets.files[0]: markets/a.yaml leads out of the tenant's folder: market files must be below it",
     );
     symlinkSync("../../../elsewhere", join(directory, "markets/folder"));
     expect(complaints(file).join("\n")).toContain("markets.files[1]: markets/folder leads out");
@@ -92,7 +92,7 @@ describe("markets.files", () => {
 
   test.each([
     ["+(+(+(a)))b", "has parentheses: only *, **, ?, [a-z] and {a,b} are wildcards"],
-    ["{a,b}".repeat(20), "stands for too many patterns: state the files one by one"],
+    ["{a,b}".repeat(20), "expands to too many patterns: list the files one by one"],
     ["{1..9}.yaml", "needs braces around a list, as {a,b}"],
     ["*.{yaml", "needs braces around a list, as {a,b}"],
     ["*.yaml}", "needs braces around a list, as {a,b}"],
@@ -114,13 +114,13 @@ describe("markets.files", () => {
     mkdirSync(join(large.directory, "m"));
     for (let index = 0; index < 33; index++)
       writeFileSync(join(large.directory, `m/${index}.yml`), Buffer.alloc(1024 * 1024));
-    expect(complaints(large.file).join("\n")).toContain("the market files hold more than 32 MiB");
+    expect(complaints(large.file).join("\n")).toContain("the market files contain more than 32 MiB");
   });
 
   test("among thousands of other files the walk ends and asks for a folder", () => {
     const { directory, file } = tenant(["**/*.yml"]);
     mkdirSync(join(directory, "x"));
     for (let index = 0; index <= 5000; index++) writeFileSync(join(directory, `x/${index}`), "");
-    expect(complaints(file)).toEqual([expect.stringContaining("name the folder that the market files are in")]);
+    expect(complaints(file)).toEqual([expect.stringContaining("name the folder of the market files")]);
   });
 });

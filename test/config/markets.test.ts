@@ -39,7 +39,7 @@ describe("a market file", () => {
     const entry = (key: string) => `- key: ${key}\n  ${MARKET.trimEnd().replaceAll("\n", "\n  ")}\n`;
     expect(check(entry("a") + entry("b")).markets.map(({ key }) => key)).toEqual(["a", "b"]);
     expect(check(entry("a") + entry("a")).problems).toMatchObject([
-      { line: 8, column: 8, path: "[1].key", message: "must be unique: it is taken at markets/a.yaml:1" },
+      { line: 8, column: 8, path: "[1].key", message: "must be unique: it is already used at markets/a.yaml:1" },
     ]);
   });
 
@@ -126,7 +126,7 @@ describe("markets.files", () => {
       {
         file: join(directory, "b.yaml"),
         path: "key",
-        message: `must be unique: it is taken at ${join(directory, "a.yaml")}:1`,
+        message: `must be unique: it is already used at ${join(directory, "a.yaml")}:1`,
       },
     ]);
   });

@@ -37,7 +37,7 @@ describe("a file of embed.messages", () => {
       "words.json:2:22 common.daysLeft lacks the plural one of de-CH",
     ]);
     expect(complaintsOf({ "state.offline": "seit {zeit}", ...without("state.offline") })).toEqual([
-      "words.json:2:20 state.offline has {zeit}, and what is filled in is {time}",
+      "words.json:2:20 state.offline contains {zeit}; the placeholders of this message are: {time}",
     ]);
   });
 

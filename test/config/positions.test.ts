@@ -83,7 +83,7 @@ describe("a problem says where it is", () => {
       line: 16,
       column: 3,
       path: "kyc.required",
-      message: "stands twice in the same mapping",
+      message: "is repeated in the same mapping",
     });
   });
 
@@ -137,7 +137,7 @@ describe("text that is not sound YAML", () => {
       "a line that is indented too far",
       "kyc:\n  required: true\n    provider: x\n",
       "16:5",
-      "is indented further than the lines that it belongs with",
+      "is indented further than the lines of its block",
     ],
     [
       "a bracket that never closes, above other lines",
@@ -155,13 +155,13 @@ describe("text that is not sound YAML", () => {
       "a line that is indented too little",
       "kyc:\n    required: true\n  provider: x\n",
       "16:1",
-      "must begin in the column of the lines that it belongs with",
+      "must begin in the same column as the lines of its block",
     ],
     [
       "a colon in a text",
       "name: Acme: the best\n",
       "14:7",
-      "one line holds one key: quote the text, or begin a new line",
+      "a line can have only one key: quote the text, or begin a new line",
     ],
     ["a key without its colon", "kyc\n", "14:1", "a key must be followed by a colon"],
     ["a list behind its key", "kyc: - a\n", "14:6", "a list must begin on a line of its own"],
@@ -172,16 +172,16 @@ describe("text that is not sound YAML", () => {
       "a comma is missing, or a text with a colon lacks its quotes",
     ],
     ["a text that begins with @", "name: @acme\n", "14:7", "a text that begins with this character must be in quotes"],
-    ["a second document", "---\nkyc: {}\n", "14:1", "the file must hold one document: remove the second ---"],
+    ["a second document", "---\nkyc: {}\n", "14:1", "the file must contain one document: remove the second ---"],
     ["a number that a double changes", "kyc: 9007199254740993\n", "14:6", NOT_KEPT],
     ["the same in hexadecimal digits", "kyc: 0x20000000000001\n", "14:6", NOT_KEPT],
     ["a tag", "kyc: !!js/function x\n", "14:6", "YAML tags (!...) have no meaning here"],
-    ["an alias of nothing", "kyc: *nothing\n", "14:6", "there is no anchor of this name above"],
+    ["an alias of nothing", "kyc: *nothing\n", "14:6", "there is no anchor with this name above"],
     [
       "an alias within its anchor",
       "cors: &a { origins: [*a] }\n",
       "14:22",
-      "an alias must not stand within its own anchor",
+      "an alias must not be inside its own anchor",
     ],
     ["a key that is a list", "? [a]\n: 1\n", "1:1", "keys must be plain text"],
   ])("%s is refused with a sentence and a place", (_what, tail, place, message) => {

@@ -79,8 +79,8 @@ describe("a secret by exec", () => {
       "ended with code 3: run it by hand to see why",
     ],
     ["is killed", "kill -TERM $$", "ended with signal SIGTERM: run it by hand to see why"],
-    ["prints nothing", "echo", "gave an empty secret"],
-    ["takes too long", `echo ${CANARY}; exec sleep 30`, "gave no secret within 0.3 s"],
+    ["prints nothing", "echo", "returned an empty secret"],
+    ["takes too long", `echo ${CANARY}; exec sleep 30`, "returned no secret within 0.3 s"],
     ["prints without end", `while :; do echo ${CANARY}; done`, "printed more than 64 KiB"],
   ])("of a program that %s is refused at its place, without anything of its output", (_what, script, sentence) => {
     // The others get the time that a busy machine needs to start a program.
@@ -158,7 +158,7 @@ describe("a secret file", () => {
       expect(warn).not.toHaveBeenCalled();
       expect(read(0o644)).toBe("value");
       expect(warn.mock.calls).toEqual([
-        [`the secret file secret may be read by every user of this machine (${WHERE})`, { type: "PmctlSecretFile" }],
+        [`the secret file secret is readable for every user of this machine (${WHERE})`, { type: "PmctlSecretFile" }],
       ]);
     } finally {
       warn.mockRestore();
@@ -167,6 +167,6 @@ describe("a secret file", () => {
 
   test("that everybody may change is refused", () => {
     const fault = refusal({ file: "secret" }, { environment: {}, directory: directoryWithMode(0o666), where: WHERE });
-    expect(fault.message).toContain("the secret file secret may be changed by every user of this machine");
+    expect(fault.message).toContain("the secret file secret is writable for every user of this machine");
   });
 });

@@ -186,7 +186,7 @@ describe("resolveTenant", () => {
     ["{ kyc: { provider: veriff } }", "webhooks.inbound.kyc.secrets: is required with provider: veriff"],
     [
       "{ kyc: { genericSecrets: [{ env: ACME_A }] } }",
-      "webhooks.inbound.kyc.genericSecrets: is only for use beside a provider: write secrets instead",
+      "webhooks.inbound.kyc.genericSecrets: can only be used together with provider: write secrets instead",
     ],
   ])("a tenant file with inbound: %s is refused", (inbound, complaint) => {
     expect(complaints({ webhooks: `{ inbound: ${inbound} }` })).toEqual([complaint]);

@@ -150,7 +150,7 @@ describe("what a file is refused for", () => {
     [
       "two keys of one name",
       { keys: "{ admin: [{ name: a, secret: { env: ACME_A } }], public: [{ name: a, secret: { env: ACME_B } }] }" },
-      'keys.public[0].name: must be unique: "a" is taken above',
+      'keys.public[0].name: must be unique: "a" is already used above',
     ],
     ["a server with too little memory", { server: "{ memoryMb: 64 }" }, /^server.memoryMb: must be at least 128/],
     ["two ports that are one", { server: "{ port: 9000, opsPort: 9000 }" }, /^server.opsPort: must differ/],
@@ -192,7 +192,7 @@ describe("what a file is refused for", () => {
     [
       "a feed of a source that is not there",
       { oracle: "{ venues: { pm: { btc: { sources: [{ use: coinbas, id: x }] } } } }" },
-      /no source of this name; did you mean "coinbase"\?/,
+      /no source with this name; did you mean "coinbase"\?/,
     ],
     [
       "a quorum that cannot be",
@@ -236,7 +236,7 @@ describe("what a file is refused for", () => {
   describe("an outgoing address at a port or host that the file does not allow", () => {
     const PORT = "its port must be 80, 443 or one of network.allowPorts";
     const HOST = "its host must be one of network.allowHosts";
-    const PRIVATE = "its host is no public address, and none of network.allowPrivate";
+    const PRIVATE = "its host is neither a public address nor in network.allowPrivate";
     const places = (url: string): [Record<string, string>, string][] => [
       [{ policy: `{ resolution_url: '${url}' }` }, "policy.resolution_url"],
       [{ auth: `{ jwt: { algorithm: RS256, jwks: { url: '${url}' } } }` }, "auth.jwt.jwks.url"],

@@ -42,8 +42,12 @@ describe("the certificate of server.tls", () => {
       "server.tls.key  is not the key of the certificate",
     ],
     ["has expired", () => ({ "site.crt": expired.cert, "site.key": expired.key }), "server.tls.cert  expired on "],
-    ["is something else", () => ({ "site.crt": "x", "site.key": good.key }), "server.tls.cert  is no certificate"],
-    ["has a key that is none", () => ({ "site.crt": good.cert, "site.key": "x" }), "server.tls.key  is no private key"],
+    ["is something else", () => ({ "site.crt": "x", "site.key": good.key }), "server.tls.cert  is not a certificate"],
+    [
+      "has a key that is none",
+      () => ({ "site.crt": good.cert, "site.key": "x" }),
+      "server.tls.key  is not a private key",
+    ],
   ])("that %s is refused at its line", (_what, files, message) => {
     const error = configErrorOf(() => read(files()));
     expect(error.code).toBe("CONFIG_INVALID");

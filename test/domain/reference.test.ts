@@ -41,7 +41,7 @@ describe("a resolution reference", () => {
     ["pm:btc between 2..1", 18, "below the lower"],
     ["pm:btc between 2", 16, "upper bound"],
     ["pm:btc > 5 @ tomorrow", 13, "close or a time"],
-    ["pm:btc > 5 @ 2030-02-30T00:00:00Z", 13, "no time"],
+    ["pm:btc > 5 @ 2030-02-30T00:00:00Z", 13, "a time with a zone"],
     ["pm:btc > 5 by vwap(60s)", 14, "expected last"],
     ["pm:btc > 5 by twap(2h)", 14, "1s to 1h"],
   ])("%s is wrong at character %i", (text, at, message) => {

@@ -46,12 +46,12 @@ test("an instant needs its zone", () => {
   expect(read("2030-01-31T18:00:00Z")).toBe("2030-01-31T18:00Z");
   expect(read("2030-01-31T18:00+02:00")).toBe("2030-01-31T16:00Z");
   for (const text of ["2030-01-31", "2030-01-31T18:00:00", "2030-01-31 18:00", "today 18:00", "friday 18:00"])
-    expect(() => parseTime(text, NOW, "ahead")).toThrow("It names no zone");
+    expect(() => parseTime(text, NOW, "ahead")).toThrow("The time has no zone");
 });
 
 test("whatever is no time is refused with the three ways to write one", () => {
   for (const text of ["", "0h", "-2h", "2w", "soon", "yesterday 18:00 UTC", "1767225600", "2030-02-30T00:00:00Z"])
-    expect(() => parseTime(text, NOW, "ahead")).toThrow("It must be a duration");
+    expect(() => parseTime(text, NOW, "ahead")).toThrow("The time must be a duration");
   expect(() => parseTime("today 24:00 UTC", NOW, "ahead")).toThrow(TimeSyntaxError);
-  expect(() => parseTime("today 18:00 Europe/Belin", NOW, "ahead")).toThrow("no zone Europe/Belin");
+  expect(() => parseTime("today 18:00 Europe/Belin", NOW, "ahead")).toThrow("no time zone Europe/Belin");
 });

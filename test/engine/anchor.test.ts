@@ -77,7 +77,7 @@ describe("a log that was set back", () => {
     const setBack = newestNotHeld([givenUp, ...branch], head, []);
     expect(setBack).toEqual({ anchor: branch[1], head, lost: 3n });
     expect(setBack && describeSetBack(setBack)).toBe(
-      "the log was set back: entry 19 is not the one that it held; at least 3 entries are gone",
+      "the log was set back: entry 19 is not the entry that it contained; at least 3 entries are gone",
     );
     expect(newestOf([givenUp, ...branch])).toEqual(branch[1]);
   });

@@ -110,7 +110,7 @@ describe("createMarket", () => {
   test("exactly the whole treasury can fund a market, a micro-dollar more cannot", () => {
     const tooLarge = marketOf({ liquidityMicro: usd(100_000) + 1n });
     expect(world.refusal(tooLarge)).toBe("TREASURY_INSUFFICIENT");
-    expect(() => world.decide(tooLarge)).toThrow("it takes $100000.000001, and $100000 is there");
+    expect(() => world.decide(tooLarge)).toThrow("it needs $100000.000001, and the treasury holds $100000");
     expect(world.refusal(marketOf({ liquidityMicro: usd(100_000) }))).toBe("accepted");
   });
 

@@ -69,7 +69,7 @@ test("a market whose feed is read elsewhere than at its creation is held, and to
   await sweep({ ...context, services: { ...context.services, oracle: other } });
   expect(await holdOf(id)).toMatchObject({
     reason: "feed changed",
-    detail: expect.stringContaining("Put it back as it was, or settle the market by hand"),
+    detail: expect.stringContaining("Restore the feed, or settle the market manually"),
   });
   await stage.sweepAt(closeAt + 6 * SEC);
   expect(await fate(id)).toBe("settled");

@@ -141,7 +141,7 @@ describe("resolution_url", () => {
   });
 
   test("a private address cannot be stated", async () => {
-    await expect(setUrl("https://169.254.169.254/latest")).rejects.toThrow("is no public address");
+    await expect(setUrl("https://169.254.169.254/latest")).rejects.toThrow("is neither a public address");
   });
 
   test("a name that leads to a private address is never reached", async () => {

@@ -135,7 +135,7 @@ describe("rules", () => {
 
   test("have names of their own, and are no part of what a server stores", () => {
     expect(() => parse(tenantText({ rules: "[{ name: a, expr: 'true' }, { name: a, expr: 'true' }]" }))).toThrow(
-      'must be unique: "a" is taken above',
+      'must be unique: "a" is already used above',
     );
     const config = parse(tenantText({ rules: "[{ name: a, expr: 'true' }]" }));
     expect(documentOf(config, [], [])).not.toHaveProperty("rules");

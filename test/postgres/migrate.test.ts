@@ -147,7 +147,7 @@ describe("migrate", () => {
     if (!first) throw new Error("There are no migrations");
     const changed = { ...first, text: `${first.text}\n`, checksum: "another" };
     await expect(migrate(sql, { grants: GRANTS, migrations: [changed, ...rest] })).rejects.toEqual(
-      refused("applied with another content"),
+      refused("applied with different contents"),
     );
   });
 

@@ -76,7 +76,7 @@ describe("the document", () => {
   test("gives every operation words, its codes, and the order in which it refuses", () => {
     for (const { operationId, summary, description, responses } of described) {
       expect([operationId, summary]).toEqual([operationId, expect.stringMatching(/^[A-Z].*\.$/)]);
-      expect(description).toContain("the first is told: `UNKNOWN_HOST` 404, `RATE_LIMITED` 429");
+      expect(description).toContain("the first of these is returned: `UNKNOWN_HOST` 404, `RATE_LIMITED` 429");
       for (const [status, { headers }] of Object.entries(responses as Json))
         if (Number(status) >= 400 && status !== "503")
           expect(headers["Error-Code"].schema.enum.length).toBeGreaterThan(0);

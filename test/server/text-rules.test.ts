@@ -95,11 +95,11 @@ test.each(hidden)("--reason takes no %s", (_code, text) => {
   expect(() => checkReason(text)).toThrow(expect.objectContaining({ exitCode: 6 }));
 });
 test.each([
-  ["pay\u202etac", "a mark of direction (U+202E) at character 4"],
+  ["pay\u202etac", "a direction mark (U+202E) at character 4"],
   ["\u{1f600}\n", "a control character (U+000A) at character 2"],
   ["a\ud800", "half a surrogate pair (U+D800) at character 2"],
   ["\ufeff", "a byte order mark (U+FEFF) at character 1"],
-  ["\u2028", "a separator of lines (U+2028) at character 1"],
+  ["\u2028", "a line separator (U+2028) at character 1"],
 ])("what a text may not hold is named: %j", (text, named) => {
   expect(() => checkReason(text)).toThrow(named);
 });

@@ -108,7 +108,7 @@ test.each([
   expect(newestOf(anchors)?.seq).toBe(300n);
   expect(anchors.length).toBeLessThan(70);
   expect(faults).toEqual(
-    isNamed ? [expect.stringMatching(/kept\.ndjson:4 and after it: \d+ bytes are no anchors$/)] : [],
+    isNamed ? [expect.stringMatching(/kept\.ndjson has \d+ bytes that are not anchors, from line 4 on$/)] : [],
   );
 });
 
@@ -159,7 +159,7 @@ test("a place that a tenant file names is refused when what was opened is a link
   await writeFile(notes, "\nSECRET=1\n");
   await writeFile(others, `${JSON.stringify(signAnchor("other", { seq: 9n, hash: "b".repeat(64), ts: TS }, KEY))}\n`);
   for (const place of [notes, others])
-    await expect(fileTarget(place).write(line(3))).rejects.toThrow("holds something other than anchors of acme");
+    await expect(fileTarget(place).write(line(3))).rejects.toThrow("contains other data than anchors of acme");
   expect(await readFile(notes, "utf8")).toBe("\nSECRET=1\n");
   expect(await seqs(kept)).toEqual([1, 2]);
 });

@@ -78,7 +78,7 @@ describe("ports and hosts of outgoing requests", () => {
     }
   };
   const PRIVATE = { allowPrivate: ["127.0.0.0/8", "::1/128"] };
-  const NO_HOST = "The host is none of network.allowHosts";
+  const NO_HOST = "The host is not in network.allowHosts";
   const NOT_ALLOWED = "The address is not allowed";
 
   test("a port of the internet that is not listed is refused before anything is sent", async () => {

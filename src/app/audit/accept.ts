@@ -110,5 +110,5 @@ async function atDatabase<Result>(
 /** @throws Fault INTEGRITY for a chain that does not hold, CONFIG_INVALID for another log's audit key */
 function requireWhole(broken: ChainBreak | undefined): void {
   if (broken?.sealedWith !== undefined) throw otherKeyFault(broken.problem);
-  if (broken) throw new Fault("INTEGRITY", `The chain itself does not hold (${broken.kind}): ${broken.problem}`);
+  if (broken) throw new Fault("INTEGRITY", `The chain fails verification (${broken.kind}): ${broken.problem}`);
 }

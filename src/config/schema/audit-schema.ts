@@ -11,7 +11,7 @@ const NO_TARGET = "must be { file }, { exec: [program] } or { url, secret }, or 
 const TARGETS = [
   z.strictObject({
     file: text(1024).meta({
-      description: "File that anchors are appended to, relative to the tenant's folder.",
+      description: "File to which anchors are appended, relative to the tenant's folder.",
       examples: ["anchors.ndjson"],
     }),
   }),
@@ -27,10 +27,10 @@ const TARGETS = [
   }),
   z.strictObject({
     url: OutgoingUrl.meta({
-      description: "Where anchors are posted, signed like outgoing webhooks.",
+      description: "Address to which anchors are posted, signed like outgoing webhooks.",
       examples: ["https://keep.acme.example/anchors"],
     }),
-    secret: SecretReference.describe("Where the signing secret is kept."),
+    secret: SecretReference.describe("Reference to the signing secret."),
     previousSecrets: previousSecrets("anchors are signed with them"),
   }),
 ] as const;
@@ -44,7 +44,7 @@ export const AuditSection = z.strictObject({
     "Keys that sealed earlier entries: they verify those, and seal no new ones.",
   ),
   anchors: z
-    // The kinds stand one by one, so that a mistake in a list yields the list's message only.
+    // The kinds are listed separately, so that a mistake in a list yields only the list's message.
     .union([z.array(AnchorTarget).max(MOST_TARGETS), ...TARGETS], {
       error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
     })
@@ -61,13 +61,13 @@ export const AuditSection = z.strictObject({
     .describe("How often the server anchors the log."),
 });
 
-/** A place where anchors are kept, and where in the file it is stated. */
+/** A target of anchors, and its place in the file. */
 export interface StatedTarget {
   target: AnchorTarget;
   path: (string | number)[];
 }
 
-/** The targets in the file's order; a single one may stand there without a list. */
+/** The targets in the file's order; a single target needs no list. */
 export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "anchors">): StatedTarget[] {
   const path = ["audit", "anchors"];
   return Array.isArray(anchors)
@@ -75,7 +75,7 @@ export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "
     : [{ target: anchors, path }];
 }
 
-/** Whether a path leads to an anchor target: `{ file }` and `{ exec }` look like references to secrets and are none. */
+/** Whether a path leads to an anchor target: `{ file }` and `{ exec }` only look like references to secrets. */
 export function isAnchorPlace(path: readonly (string | number)[]): boolean {
   return path[0] === "audit" && path[1] === "anchors" && !path.includes("secret") && !path.includes("previousSecrets");
 }

@@ -28,20 +28,20 @@ const User = z.strictObject({
 
 const { key: _, closeAt: __, meta, ...terms } = MarketInput.shape;
 
-/** A market's terms as far as the case states them; those of a file stand behind them. */
+/** A market's terms as far as the case states them; a market file supplies the rest. */
 const Market = z
   .strictObject({
     ...terms,
     meta: meta.unwrap(),
-    closeAt: text(64).describe("A duration after `now`, such as 2h, or a time with its zone."),
+    closeAt: text(64).describe("A duration after `now`, such as 2h, or a time with a zone."),
     file: text(1024).meta({
-      description: "A market file, relative to the tenant's folder, to take the terms from.",
+      description: "The market file that supplies the terms, relative to the tenant's folder.",
       examples: ["markets/rain.yaml"],
     }),
   })
   .partial();
 
-/** Numbers are judged by the engine, as those of a request are: what it refuses can be expected. */
+/** The engine checks numbers as it does those of a request, so that a case can expect its errors. */
 const Trade = z
   .strictObject({
     user: UserId,
@@ -65,7 +65,7 @@ const Duration = z
   .string()
   .refine((span) => parseDuration(span) !== undefined, "must be a duration such as 30s, 15m or 3h");
 
-/** What a case can do, one of these a step. */
+/** The actions of a case; each step has one. */
 const ACTIONS = {
   trade: Trade.describe("A user buys or sells."),
   wait: Duration.meta({ description: "Advances the clock; due events happen at their time.", examples: ["2h"] }),
@@ -75,7 +75,7 @@ const ACTIONS = {
   sweep: z.strictObject({}).describe("The oracle checks every market that is due."),
   price: z
     .strictObject({
-      feed: text(64).describe("Its key, such as pm:btc."),
+      feed: text(64).describe("The feed's key, such as pm:btc."),
       value: number("The price.").refine((value) => decimalFromNumber(value) !== undefined, "must be a price"),
     })
     .describe("Sets the price of all sources of a feed, dated now."),
@@ -106,17 +106,17 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
 const Result = z.json().describe("A field of the API's response to the step.");
 
 const { placeOrder, suspendMarket, resumeMarket, settleMarket } = operations;
-/** Every code that a step can be refused with. */
+/** Every error code that a step can return. */
 export const STEP_REFUSALS: readonly FaultCode[] = [
   ...new Set([placeOrder, suspendMarket, resumeMarket, settleMarket].flatMap(({ refusals }) => [...refusals])),
 ];
 
-/** Names no list: most codes are of requests that no case makes. */
+/** The message lists no codes, because most belong to requests that no case makes. */
 const Refusal = z.enum(FAULT_CODES, {
   error: ({ input }) => {
     const meant = typeof input === "string" ? nearest(input, STEP_REFUSALS) : undefined;
     const hint = meant === undefined ? ": `pmctl help errors` lists them" : `; did you mean "${meant}"?`;
-    return `must be the code of a refusal${hint}`;
+    return `must be an error code${hint}`;
   },
 });
 
@@ -148,7 +148,7 @@ const Step = z
   });
 export type Step = z.output<typeof Step>;
 
-/** The actions that a step names; a sound one names one. */
+/** The actions that a step names; a valid step names one. */
 export function actionsOf(step: Readonly<Record<string, unknown>>): Action[] {
   return ACTION_NAMES.filter((name) => step[name] !== undefined);
 }
@@ -157,7 +157,7 @@ const Given = z.strictObject({
   policy: PolicyBlock.default({}).describe("Policy fields that override the tenant file's."),
   treasuryUsd: UsdNumber.optional().describe("The treasury before any market; the default is treasury.capitalUsd."),
   users: z.record(UserId, User).default({}).describe("Users by id."),
-  markets: z.record(MarketId, Market).default({}).describe("Markets by the names that the case gives them."),
+  markets: z.record(MarketId, Market).default({}).describe("Markets by their names within the case."),
 });
 
 const Held = z.strictObject({ side: Side, shares: number("The user's shares of the side.") });
@@ -177,8 +177,8 @@ const Then = z
     balances: z.record(UserId, z.number()).describe("Wallets by user."),
     positions: z
       .record(UserId, z.record(MarketId, Held.partial()))
-      .describe("By user and market; a settled market has none."),
-    markets: z.record(MarketId, Shown.partial()).describe("Markets as the API shows them."),
+      .describe("Positions by user and market; a settled market has none."),
+    markets: z.record(MarketId, Shown.partial()).describe("Markets in the API's form."),
     house: House.partial().describe("The house's accounts."),
   })
   .partial();

@@ -5,7 +5,7 @@ import { SecretReference } from "./scalars.ts";
 const LITERAL =
   "must be a reference such as { env: ACME_DATABASE_URL }, or { hosts, user, password, name, parameters }";
 
-/** A part of an address that need not be a secret. */
+/** A part of an address, which may be a secret. */
 const Part = z.union([text(1024), SecretReference]);
 const parameter = (description: string) => Part.optional().meta({ description });
 
@@ -21,7 +21,7 @@ const Parameters = z.strictObject({
   application_name: parameter("Text after pmctl's own name in the database's list of sessions."),
 });
 
-/** An address in parts, each in the file or kept as a secret. */
+/** An address in parts, each in the file or in a secret. */
 const DatabaseParts = z.strictObject({
   hosts: z
     .array(Part)
@@ -42,7 +42,7 @@ const DatabaseUrl = z.union([DatabaseParts, SecretReference], {
     typeof input === "object" && input !== null ? undefined : input === undefined ? "is required" : LITERAL,
 });
 
-/** How a tenant file says where a database is. */
+/** A database's address in a tenant file. */
 export type StatedDatabaseUrl = z.output<typeof DatabaseUrl>;
 
 const StandbyCount = z
@@ -61,21 +61,21 @@ const ConnectionCount = z
   .default(16)
   .describe("Largest number of connections of one server to this database, including reconnections.");
 
-/** What the database has to promise. */
+/** The guarantees that the database must give. */
 const DatabasePromises = z
   .strictObject({ synchronousStandbys: StandbyCount })
   .prefault({})
   .describe("Requirements of the database: if one fails, serve does not start, and the server refuses changes.");
 
-/** `writeOnly`: the likeliest mistake here is a connection string with its password. */
+/** `writeOnly`, because the likeliest mistake is a connection string with its password. */
 export const DatabaseSection = z
   .union(
     [
       z.literal("embedded"),
       z.strictObject({
-        url: DatabaseUrl.describe("Where the connection string of the server's login is kept, or its parts."),
+        url: DatabaseUrl.describe("Reference to the connection string of the server's login, or its parts."),
         ownerUrl: DatabaseUrl.optional().describe(
-          "Where the connection string of the owner is kept, or its parts; apply, migrate, backup and restore connect with it. Without it, the server's login is the owner.",
+          "Reference to the owner's connection string, or its parts, for apply, migrate, backup and restore. Without it, the server's login is the owner.",
         ),
         require: DatabasePromises,
         connections: ConnectionCount,

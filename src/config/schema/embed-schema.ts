@@ -13,13 +13,13 @@ const Locale = z
   .refine(isLanguageTag, "must be a language tag such as en, pt-BR or zh-Hant")
   .meta({ examples: ["en"] });
 
-/** One text of every language, or one for each, by tag. */
+/** One text for all languages, or one for each, by tag. */
 const localised = (maxLength: number) =>
   z.union([line(maxLength), z.record(Locale, line(maxLength))], {
     error: `must be a text of at most ${maxLength} characters, or one for each language such as { en: Yes, de: Ja }`,
   });
 
-/** YAML reads what follows an unquoted # as a comment. */
+/** YAML reads text after an unquoted # as a comment. */
 const COLOR_HINT = 'must be a colour in quotes such as "#0b5cad"';
 const Color = z.string().regex(COLOR, COLOR_HINT);
 const ThemeColor = z.union(
@@ -53,7 +53,7 @@ const Colors = z.strictObject(
   >,
 );
 
-/** Nothing that a browser shows is loaded without TLS. */
+/** Browsers load everything over TLS. */
 const BrowserUrl = httpUrl(2048)
   .regex(/^https:/, { message: "must begin with https://", abort: true })
   .refine((url) => URL.canParse(url) && hasPlainHost(url), "must have a host such as cdn.acme.example");
@@ -87,24 +87,24 @@ const Theme = z.strictObject({
   logo: Logo.optional().describe("An image in each widget."),
   words: z
     .strictObject({
-      yes: SideWord.describe("The name of the side Yes, also by language."),
-      no: SideWord.describe("The name of the side No, also by language."),
+      yes: SideWord.describe("The name of the side Yes; one text, or one for each language."),
+      no: SideWord.describe("The name of the side No; one text, or one for each language."),
     })
     .default({})
     .describe("Names of the sides; the default is those of the language."),
   overridable: listOf(z.enum(OVERRIDABLE), OVERRIDABLE.length).meta({
-    description: `What a page may set itself, by the option brand: ${OVERRIDABLE.join(", ")}.`,
+    description: `The parts that a page may set with the option brand: ${OVERRIDABLE.join(", ")}.`,
     examples: [["colors", "words"]],
   }),
 });
 
-/** What the widget shows, and to whom; only servers read it, at their start. */
+/** The contents and audience of the widget. Only servers read this section, when they start. */
 export const EmbedSection = z.strictObject({
   allowedOrigins: listOf(Origin, 200).meta({
     description: "Origins that may show the widget and trade. Empty: any origin may show it, read-only.",
     examples: [["https://news.example"]],
   }),
-  theme: Theme.prefault({}).describe("The widget's looks."),
+  theme: Theme.prefault({}).describe("The widget's theme."),
   warnImpact: z
     .number()
     .min(0)

@@ -4,14 +4,14 @@ import { HOUR_MS } from "../../domain/time/units.ts";
 import { parseSelector, type Selector, SelectorError } from "../selection/selector.ts";
 import { BaseUrl, duration, TenantId } from "./scalars.ts";
 
-/** As `--selector` takes it. The text is kept for messages. */
+/** A selector in the form of `--selector`. The text is kept for messages. */
 const SelectorText = z.codec(z.string().max(4096), z.custom<{ text: string; requirements: Selector }>(), {
   decode: (text, context) => {
     try {
       return { text, requirements: parseSelector(text) };
     } catch (error) {
       if (!(error instanceof SelectorError)) throw error;
-      context.issues.push({ code: "custom", input: text, message: `is no selector: ${error.message}` });
+      context.issues.push({ code: "custom", input: text, message: `is not a selector: ${error.message}` });
       return z.NEVER;
     }
   },
@@ -23,9 +23,9 @@ const TenantPattern = z.string().regex(/^[a-z0-9?*-]{1,80}$/, "must be a tenant'
 const on = z.boolean().default(true);
 
 const Gate = z.strictObject({
-  doctor: on.describe("Every check of the doctor passes."),
-  reconcile: on.describe("The ledger adds up."),
-  chain: on.describe("The audit log verifies."),
+  doctor: on.describe("Every check of pmctl doctor must pass."),
+  reconcile: on.describe("The ledger must reconcile."),
+  chain: on.describe("The audit log must verify."),
   command: z
     .array(z.string().min(1).max(1024))
     .min(1)
@@ -36,12 +36,12 @@ const Gate = z.strictObject({
         "A program and its arguments, run for each tenant with PMCTL_TENANT, PMCTL_WAVE and PMCTL_URL; exit code exit code 0 passes. Needs --allow-exec.",
       examples: [["/usr/local/bin/smoke-test"]],
     }),
-  commandTimeout: duration(HOUR_MS).prefault("60s").describe("How long the command may take."),
+  commandTimeout: duration(HOUR_MS).prefault("60s").describe("The timeout of the command."),
 });
 
 const Wave = z.strictObject({
   name: Name.describe("Unique among the waves."),
-  select: SelectorText.optional().describe("Labels of its tenants, such as tier=canary."),
+  select: SelectorText.optional().describe("A selector by labels of tenants, such as tier=canary."),
   tenants: z
     .array(TenantPattern)
     .min(1)

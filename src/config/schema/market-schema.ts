@@ -4,7 +4,7 @@ import { MarketId } from "../../contract/scalars.ts";
 
 const { key, state } = ConfigMarketInput.shape;
 
-/** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
+/** A market in a file: the body of `POST /v1/markets` with an identity and a wanted state. */
 export const MarketEntrySchema = ConfigMarketInput.extend({
   key: key.meta({
     description: "The market's identity in the files, unique per tenant; never reuse one.",

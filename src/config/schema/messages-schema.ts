@@ -19,7 +19,7 @@ const Message = z.union(
   ],
   {
     error: ({ input }) =>
-      input === undefined ? undefined : "must be a text, or one for each plural category, such as { one, other }",
+      input === undefined ? undefined : "must be a text, or a text for each plural category, such as { one, other }",
   },
 );
 
@@ -28,4 +28,4 @@ const keys = Object.keys(CATALOGUES.en) as MessageKey[];
 /** A file of `embed.messages`: every message of the widget and the market pages in one language. */
 export const MessagesSchema = z
   .strictObject(Object.fromEntries(keys.map((key) => [key, Message])) as Record<MessageKey, typeof Message>)
-  .meta({ title: "pmctl messages", description: "Every word of the widget and the market pages in one language." });
+  .meta({ title: "pmctl messages", description: "Every text of the widget and the market pages in one language." });

@@ -4,13 +4,16 @@ import { listOf, TenantId } from "./scalars.ts";
 
 const EnvPattern = z
   .string()
-  .regex(/^[A-Z_][A-Z0-9_]{0,127}\*?$/, "must be the name of an environment variable, in capitals; * may end it")
-  .meta({ description: "Name of a variable; * at its end stands for the rest.", writeOnly: true });
+  .regex(
+    /^[A-Z_][A-Z0-9_]{0,127}\*?$/,
+    "must be the name of an environment variable, in capitals, with an optional final *",
+  )
+  .meta({ description: "Name of a variable; a final * matches any rest.", writeOnly: true });
 
 const HOST =
   "must be a host such as prices.acme.example, *.feeds.example, prices.acme.example:8443 or db.acme.example:5432?sslmode=require, in lower case";
 
-/** A name or an IPv4 address; `*.` stands for one label. An IPv6 address is in brackets. */
+/** A name or an IPv4 address; `*.` matches one label. An IPv6 address is in brackets. */
 const Destination = z
   .string()
   .max(300)
@@ -19,16 +22,13 @@ const Destination = z
     HOST,
   )
   .describe(
-    "Host, with a port unless it is 443; *. stands for one label. A database's is checked by verify-full, or at least by the sslmode behind it.",
+    "Host, with a port unless it is 443; *. matches one label. A database's certificate is checked with verify-full, or at least with the stated sslmode.",
   );
 
 const SecretName = z
   .string()
   .max(1100)
-  .regex(
-    /^(env [A-Z_][A-Z0-9_]*|(file|sops) .+)$/,
-    "must be env NAME, file PATH or sops PATH, as the tenant file says it",
-  );
+  .regex(/^(env [A-Z_][A-Z0-9_]*|(file|sops) .+)$/, "must be env NAME, file PATH or sops PATH, as in the tenant file");
 
 const SecretGrants = z.strictObject({
   env: listOf(EnvPattern, 1000).describe(
@@ -41,7 +41,7 @@ const SecretGrants = z.strictObject({
     .record(SecretName, z.array(Destination).max(100))
     .default({})
     .describe(
-      "Hosts that a secret may be sent to by sources of prices, as a part of a database's address, and by commands where a tenant file alone states the server, by env NAME, file PATH or sops PATH.",
+      "Hosts to which a secret may be sent: by price sources, in a database's address, and by commands if only a tenant file states the server. By env NAME, file PATH or sops PATH.",
     ),
 });
 export type SecretGrants = z.output<typeof SecretGrants>;

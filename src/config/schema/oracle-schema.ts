@@ -54,15 +54,15 @@ const Headers = z.record(
   z.union([SecretReference, z.string().max(512)]).meta({ writeOnly: true }),
 );
 
-/** Every field is optional, because a source with a preset's name states only what it changes; a rule checks the rest. */
+/** Every field is optional, because a source with a preset's name states only its changes; a rule checks the rest. */
 const Source = z
   .strictObject({
     url: OutgoingUrl.optional().meta({
-      description: "Address of a price; {id} becomes the feed's id at this source.",
+      description: "Address of a price; {id} is replaced by the feed's id at this source.",
       examples: ["https://prices.acme.example/{id}"],
     }),
     headers: Headers.optional().describe(
-      "Request headers by secret reference; only accept and user-agent may be literal.",
+      "Request headers as secret references; only accept and user-agent may be literal.",
     ),
     query: z
       .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "must be the name of a parameter"), SecretReference)
@@ -82,14 +82,14 @@ const Source = z
     push: z.literal(true).optional().describe("You send signed prices yourself, to /oracle/inbound/<tenant>."),
     simulated: Simulated.optional().describe("Invented prices instead of an address; needs sandbox: true."),
   })
-  .describe("Where prices come from.");
+  .describe("A source of prices.");
 
 const FeedSource = z.strictObject({
   use: Name.meta({ description: "Name of a source: one of oracle.sources or a preset.", examples: ["pyth"] }),
   id: text(256).meta({ description: "The source's name of the instrument.", examples: ["BTCUSD"] }),
 });
 
-/** Decoded: spans are milliseconds, percentages are ratios. What is not stated keeps the built-in feed's value. */
+/** In decoded form, spans are milliseconds and percentages ratios. Unstated values come from the built-in feed. */
 const Feed = z
   .strictObject({
     sources: z.array(FeedSource).min(1).max(16).optional().describe("The sources, best first."),
@@ -121,9 +121,9 @@ export const OracleSection = z.strictObject({
     "Signs requests to resolution_url; the default is the shared inbound webhook secrets.",
   ),
   previousResolutionSecrets: previousSecrets("requests to resolution_url are signed with them"),
-  sources: z.record(Name, Source).default({}).describe("Sources of prices, and changes to the presets, by name."),
+  sources: z.record(Name, Source).default({}).describe("Sources of prices, and changes of presets, by name."),
   venues: z
     .record(VenueName, z.record(InstrumentName, Feed))
     .default({})
-    .describe("Feeds by venue and instrument; pm is the built-in venue, others add feeds."),
+    .describe("Feeds by venue and instrument. pm is the built-in venue; other venues add feeds."),
 });

@@ -14,8 +14,8 @@ const quoted = (field: "jurisdictions.allowed" | "jurisdictions.blocked") => ({
 });
 
 /**
- * The `policy` section: what `PUT /v1/policy` takes, so that what the file does not state stays unmanaged. Editors are
- * told more, tiers that no score reaches are refused, and an address that does not fit stays out of error texts.
+ * The `policy` section, with the fields of `PUT /v1/policy`: unstated fields stay unmanaged. Compared with the API,
+ * editors get more hints, unreachable tiers are refused, and error texts do not show an invalid address.
  */
 export const PolicyBlock = Patch.extend({
   jurisdictions: jurisdictions
@@ -24,13 +24,13 @@ export const PolicyBlock = Patch.extend({
       blocked: jurisdictions.shape.blocked.meta(quoted("jurisdictions.blocked")),
     })
     .optional()
-    .describe("Where users may trade from."),
+    .describe("The jurisdictions from which users may trade."),
   suitabilityThresholds: thresholds
     .extend({
-      tiers: thresholds.shape.tiers.describe("Exposure caps by score, ascending, the first at 0."),
+      tiers: thresholds.shape.tiers.describe("Exposure caps by score, ascending from 0."),
     })
     .check(({ value, issues }) => {
-      // An unstated `blockBelow` keeps its live value, which is not known here; the lowest hides no tier.
+      // An unstated `blockBelow` keeps its live value, which is unknown here; with the lowest value every tier is reachable.
       const { blockBelow = 0, tiers = [] } = value;
       for (const { path, message } of [...tierProblems(tiers), ...unreachableTiers({ blockBelow, tiers })])
         issues.push({ code: "custom", input: value, path, message });
@@ -57,7 +57,7 @@ const Rule = z.strictObject({
     }),
 });
 
-/** What the operator demands of the tenant's own file and of every plan. */
+/** The operator's requirements for the tenant's file and every plan. */
 export const RulesSection = listOf(Rule, 100);
 
 export type Rule = z.output<typeof Rule>;

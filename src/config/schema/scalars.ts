@@ -6,7 +6,7 @@ import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { formatSpan, UNIT_MS } from "../../domain/time/units.ts";
 import { LABEL } from "../selection/selector.ts";
 
-/** A list that is empty unless stated. */
+/** A list that is empty by default. */
 export function listOf<Entry extends z.ZodType>(entry: Entry, most: number) {
   return z.array(entry).max(most).default([]);
 }
@@ -32,14 +32,14 @@ export const TenantLabels = z
   })
   .meta({ maxProperties: MOST_LABELS });
 
-/** US dollars as the file states them. Callers convert to micro-dollars, which six decimals always allow. */
+/** US dollars in a file. Callers convert them to micro-dollars, which is always possible with six decimals. */
 export const UsdNumber = z
   .number()
   .min(0)
   .max(MAX_AMOUNT_USD)
   .refine((usd) => microFromUsd(usd) !== undefined, "must have at most 6 decimals");
 
-/** `5s` outside, milliseconds inside. */
+/** `5s` in the file, milliseconds when decoded. */
 export function duration(longestMs: number, { mayBeZero = false } = {}) {
   const span = mayBeZero ? /^(0|[1-9]\d{0,8})(ms|s|m|h|d)$/ : /^[1-9]\d{0,8}(ms|s|m|h|d)$/;
   return z
@@ -53,7 +53,7 @@ export function duration(longestMs: number, { mayBeZero = false } = {}) {
     });
 }
 
-/** `0.5%` outside, 0.005 inside. */
+/** `0.5%` in the file, 0.005 when decoded. */
 export const Percentage = z
   .codec(z.string().regex(/^\d{1,3}(\.\d{1,6})?%$/, "must be a percentage such as 0.5%"), z.number(), {
     decode: (percentage) => Number.parseFloat(percentage) / 100,
@@ -61,7 +61,7 @@ export const Percentage = z
   })
   .refine((ratio) => ratio <= 1, { error: "must be at most 100%", params: { code: "OUT_OF_RANGE" } });
 
-/** A host, or `*.` for one label before it; inside as URLs have it. */
+/** A host, optionally with `*.` for one label. The decoded form is that of URLs. */
 function hostLike(examples: string) {
   return z.codec(z.string().min(1).max(255), z.string(), {
     decode: (host, context) => {
@@ -78,15 +78,15 @@ function hostLike(examples: string) {
 /** A host that pmctl's own requests may go to. */
 export const OutgoingHost = hostLike("prices.acme.example or *.feeds.example");
 
-/** A host that the tenant is asked under. */
+/** A host under which clients reach the tenant. */
 export const ServedHost = hostLike("predict.acme.example or *.acme.example");
 
-/** As `httpUrl`; `writeOnly` keeps a refused address, which may hold credentials, out of error texts. */
+/** Like `httpUrl`; `writeOnly` keeps a refused address, which may contain credentials, out of error texts. */
 function secretiveUrl(longest: number) {
   return httpUrl(longest).meta({ writeOnly: true });
 }
 
-/** An address that pmctl itself calls. `http` is legal for hosts in `network.allowPrivate` only, which a rule checks. */
+/** An address that pmctl itself calls. A rule checks that `http` is used only for hosts in `network.allowPrivate`. */
 export const OutgoingUrl = ContractUrl.meta({ writeOnly: true });
 
 /** `https://www.acme.example`, exactly as a browser sends it in `Origin`. */
@@ -96,15 +96,15 @@ export const Origin = secretiveUrl(512).refine(
 );
 
 /**
- * Whether the host is a name of letters, digits and hyphens, or an IP address. A URL may have others, such as `a;b` and
- * `*`, which would be words of their own in a `Content-Security-Policy`.
+ * Whether the host is a name of letters, digits and hyphens, or an IP address. Other hosts that URLs allow, such as
+ * `a;b` and `*`, have a meaning of their own in a `Content-Security-Policy`.
  */
 export function hasPlainHost(address: string): boolean {
   const { hostname } = new URL(address);
   return /^(\[[\da-f:.]+\]|[a-z\d_-]+(\.[a-z\d_-]+)*\.?)$/.test(hostname);
 }
 
-/** The tenant's own address. Inside without a trailing slash, which people like to add. */
+/** The tenant's own address. Decoded without a trailing slash, which people like to add. */
 export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {
   decode: (address, context) => {
     const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -121,12 +121,12 @@ export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {
   encode: (origin) => origin,
 });
 
-/** What is said of a value in place of a reference to a secret. */
+/** The error for a literal value in place of a reference to a secret. */
 export const LITERAL = "must be a reference such as { env: ACME_KEY }; a literal secret does not belong in this file";
 
 /**
- * Where a secret is kept. `writeOnly` keeps a literal secret that is written here by mistake out of every error text;
- * names of variables are in capitals, so that a literal secret in place of one is recognised and not shown either.
+ * A reference to a secret. `writeOnly` keeps a literal secret that is written here by mistake out of every error text.
+ * Names of variables are in capitals, so that a literal secret in their place is recognised and not shown.
  */
 export const SecretReference = z
   .union(
@@ -135,31 +135,31 @@ export const SecretReference = z
         env: z
           .string()
           .regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals")
-          .meta({ description: "Name of the environment variable that holds the secret.", writeOnly: true }),
+          .meta({ description: "Name of the environment variable with the secret.", writeOnly: true }),
       }),
       z.strictObject({
-        file: text(1024).describe("File that holds the secret, relative to the tenant's folder."),
+        file: text(1024).describe("File with the secret, relative to the tenant's folder."),
       }),
       z.strictObject({
         exec: z
-          // No pattern here: error texts show a `writeOnly` value that fits its pattern.
+          // No pattern here, because error texts show a `writeOnly` value that matches its pattern.
           .array(z.string().min(1).max(1024).meta({ writeOnly: true }))
           .min(1)
           .max(64)
           .describe("Program and arguments that print the secret; needs --allow-exec."),
       }),
       z.strictObject({
-        sops: text(1024).describe("SOPS file that holds the secret, relative to the tenant's folder."),
-        path: text(512).describe("Where in the SOPS file, such as stripe.secret."),
+        sops: text(1024).describe("SOPS file with the secret, relative to the tenant's folder."),
+        path: text(512).describe("The secret's path in the SOPS file, such as stripe.secret."),
       }),
     ],
     { error: ({ input }) => (isMapping(input) ? undefined : input === undefined ? "is required" : LITERAL) },
   )
-  .meta({ id: "SecretReference", description: "Where a secret is kept; never the secret itself.", writeOnly: true });
+  .meta({ id: "SecretReference", description: "A reference to a secret; never the secret itself.", writeOnly: true });
 
 export type SecretReference = z.output<typeof SecretReference>;
 
-/** @param effect what the secrets still do, as the rest of a sentence */
+/** @param effect the remaining effect of these secrets, as the rest of a sentence */
 export function previousSecrets(effect: string) {
   return listOf(SecretReference, 4).describe(`Secrets that are being replaced: ${effect} too.`);
 }

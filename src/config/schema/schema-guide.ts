@@ -7,7 +7,7 @@ import { MessagesSchema } from "./messages-schema.ts";
 import { OperatorFileSchema } from "./operator-schema.ts";
 import { TenantFileSchema } from "./schema.ts";
 
-/** What this module reads of a JSON Schema (draft-07, as `z.toJSONSchema` writes it). */
+/** The parts of a JSON Schema (draft-07, as `z.toJSONSchema` writes it) that this module reads. */
 export interface JsonSchema {
   $ref?: string;
   definitions?: Record<string, JsonSchema>;
@@ -31,7 +31,7 @@ export interface JsonSchema {
   writeOnly?: boolean;
 }
 
-/** One thing that may stand at a place. `secret` is the schema's `writeOnly`, also when a wrapper said it. */
+/** One form that a value may have. `secret` is the schema's `writeOnly`, even if a wrapper states it. */
 interface Alternative {
   schema: JsonSchema;
   secret: boolean;
@@ -40,14 +40,14 @@ interface Alternative {
 const SCALARS = new Set(["string", "number", "integer", "boolean"]);
 
 /**
- * Answers two questions about a document from its JSON Schema: which keys may stand at a place, and which text an error
- * may show. It shows only what the schema knows to be public: a literal secret can stand anywhere else, such as under a
- * misspelt key, so masking by place or by looks would let one through.
+ * Answers two questions about a document from its JSON Schema: which keys are possible at a place, and which text an
+ * error may show. It shows only text that the schema knows to be public. A literal secret can be anywhere else, such as
+ * under a misspelt key, so masking by place or by appearance would miss some.
  */
 export class SchemaGuide {
   readonly #makeRoot: () => JsonSchema;
 
-  /** @param makeRoot is asked once an error needs it: a sound document needs no schema, which is dear to make */
+  /** @param makeRoot called only for an error: a valid document needs no schema, which is expensive to create */
   constructor(makeRoot: () => JsonSchema) {
     this.#makeRoot = makeRoot;
   }
@@ -56,14 +56,14 @@ export class SchemaGuide {
     return this.#makeRoot();
   }
 
-  /** The names that a mapping at this place may use; empty where any name or none is allowed. */
+  /** The names that a mapping at this place may use; empty if any name is allowed, or none. */
   knownKeys(path: Path): string[] {
     return [...new Set(this.#at(path).flatMap(({ schema }) => Object.keys(schema.properties ?? {})))];
   }
 
   /**
-   * What keeps a key out of a mapping that has another one: that `key` itself, or its `value`; undefined where both may
-   * stand there.
+   * Why a mapping with another key cannot contain `key`: that key itself, or its `value`; undefined if both may be
+   * present.
    */
   clash(path: Path, key: string, [other, value]: readonly [key: string, value: unknown]): "key" | "value" | undefined {
     const withKey = this.#at(path).filter(({ schema }) => Object.hasOwn(schema.properties ?? {}, key));
@@ -74,8 +74,8 @@ export class SchemaGuide {
   }
 
   /**
-   * Whether a scalar at this place may be shown: the schema expects one there, and where it may be a secret the value
-   * is one of those that are known to be none, such as the well-formed name of a variable.
+   * Whether a scalar at this place may be shown: the schema expects one, and if it may be a secret, the value has a
+   * form that is known to be none, such as a well-formed variable name.
    */
   mayShowValue(path: Path, value: unknown): boolean {
     const alternatives = this.#at(path);
@@ -87,14 +87,14 @@ export class SchemaGuide {
     });
   }
 
-  /** Whether a key may be shown: the schema names it, or it looks like a name in a mapping that holds no secret. */
+  /** Whether a key may be shown: the schema names it, or it looks like a name in a mapping without secrets. */
   mayShowKey(parent: Path, key: string): boolean {
     const alternatives = this.#at(parent);
     if (alternatives.some(({ schema }) => Object.hasOwn(schema.properties ?? {}, key))) return true;
     return alternatives.length > 0 && !alternatives.some(({ secret }) => secret) && /^[A-Za-z][\w.:-]{0,39}$/.test(key);
   }
 
-  /** Every property name of the schema: the words that may be shown of a text that is not valid YAML. */
+  /** Every property name of the schema: the words of invalid YAML that may be shown. */
   vocabulary(): Set<string> {
     const names = new Set<string>();
     const visit = (node: unknown): void => {
@@ -124,7 +124,7 @@ export class SchemaGuide {
     return typeof child === "object" ? this.#expand(child, false) : [];
   }
 
-  /** Follows references and alternatives down to schemas that describe a value themselves. */
+  /** Follows references and alternatives to the schemas that describe a value themselves. */
   #expand(schema: JsonSchema, inherited: boolean): Alternative[] {
     const secret = inherited || schema.writeOnly === true;
     if (schema.$ref !== undefined) {
@@ -150,8 +150,8 @@ export type FileKind = keyof typeof SCHEMAS;
 const made = new Map<FileKind, JsonSchema>();
 
 /**
- * JSON Schema of a kind of file, made once: draft-07, because yaml-language-server reads nothing newer, and of the file
- * as it is written, not as it is decoded.
+ * The JSON Schema of a kind of file, made once. It is draft-07, because yaml-language-server reads nothing newer, and
+ * it describes the file's written form, not the decoded one.
  */
 export function jsonSchemaOf(kind: FileKind): JsonSchema {
   const schema =
@@ -159,7 +159,7 @@ export function jsonSchemaOf(kind: FileKind): JsonSchema {
     (z.toJSONSchema(SCHEMAS[kind], {
       target: "draft-7",
       io: "input",
-      // Left out by zod of what is decoded, since they might be of either side; those of a file are of the file.
+      // zod omits defaults and examples of decoded values, since they might belong to either form; here they belong to the file.
       override: ({ zodSchema, jsonSchema }) => {
         const examples = z.globalRegistry.get(zodSchema)?.examples as unknown[] | undefined;
         if (examples && jsonSchema.$ref === undefined) Object.assign(jsonSchema, { examples });
@@ -169,12 +169,12 @@ export function jsonSchemaOf(kind: FileKind): JsonSchema {
   return schema;
 }
 
-/** What error messages may show and suggest in a kind of file. */
+/** Decides what error messages may show and suggest for a kind of file. */
 export function guideTo(kind: FileKind): SchemaGuide {
   return new SchemaGuide(() => jsonSchemaOf(kind));
 }
 
-/** Schema files for editors, by name, with their content. */
+/** Schema files for editors: their contents by name. */
 export function schemaFiles(...kinds: FileKind[]): Record<string, string> {
   return Object.fromEntries(
     kinds.map((kind) => [`${kind}.schema.json`, `${JSON.stringify(jsonSchemaOf(kind), null, 1)}\n`]),

@@ -5,22 +5,22 @@ import { type FileKind, type JsonSchema, jsonSchemaOf } from "./schema-guide.ts"
 
 /** A key of a file that an operator writes. */
 export interface FileKey {
-  /** Dotted, from the file's name on, such as `tenant.policy.feeBps`; `[]` is an item of a list, `*` any name. */
+  /** The dotted path after the file's name, such as `tenant.policy.feeBps`; `[]` is a list item, `*` any name. */
   path: string;
-  /** The type in words, with its bounds, such as `integer, 0 to 1000`. */
+  /** The type in words with its bounds, such as `integer, 0 to 1000`. */
   type: string;
   description: string;
-  /** Undefined where the file states the key or it is absent. */
+  /** Undefined if the key has no default. */
   default: unknown;
   examples: readonly unknown[];
-  /** Whether a mapping without it is refused. */
+  /** Whether the key is required in its mapping. */
   required: boolean;
-  /** Which change of it loosens a limit; undefined for a key that loosens nothing. */
+  /** Which change of the key loosens a limit; undefined if none does. */
   loosens: string | undefined;
   keys: readonly FileKey[];
 }
 
-/** The files by the word that their keys begin with. */
+/** The files by the first word of their keys' paths. */
 export const FILES: Readonly<Record<string, FileKind>> = {
   tenant: "tenant",
   market: "market",
@@ -29,7 +29,7 @@ export const FILES: Readonly<Record<string, FileKind>> = {
   pmctl: "operator",
 };
 
-/** Every key of a file, from its JSON Schema: what `pmctl explain` prints and the reference pages hold. */
+/** The root key of a file with all its keys, from its JSON Schema: the source of `pmctl explain` and the reference pages. */
 export function keysOf(file: string): FileKey {
   const kind = FILES[file];
   if (kind === undefined) throw unknownKey(file, Object.keys(FILES));
@@ -40,14 +40,14 @@ export function keysOf(file: string): FileKey {
 
 const made = new Map<FileKind, FileKey>();
 
-/** Every key of what a schema describes. @param path what the keys' paths begin with; nothing where it is empty */
+/** All keys of a schema. @param path the prefix of the keys' paths; none if empty */
 export function keysOfSchema(schema: JsonSchema, path: string): FileKey {
   return keyOf(schema, schema, { path, required: false, open: [] });
 }
 
 /**
- * The key of a dotted path.
- * @throws Fault NOT_FOUND with the nearest key that there is
+ * The key with a dotted path.
+ * @throws Fault NOT_FOUND naming the nearest existing key
  */
 export function findKey(path: string): FileKey {
   const [file = "", ...names] = path.split(".");
@@ -73,8 +73,8 @@ export function pathsIn(file: string): string[] {
 }
 
 /**
- * The key that a path names without the word of its file; undefined where its first name is in no file.
- * @throws Fault NOT_FOUND with the nearest key, where only the names behind the first are wrong
+ * The complete path of a key without the word of its file; undefined if its first name is in no file.
+ * @throws Fault NOT_FOUND naming the nearest key, if only later names are wrong
  */
 function withFile(path: string): [string] | undefined {
   const [name] = path.split(".");
@@ -93,9 +93,9 @@ function unknownKey(path: string, known: readonly string[]): Fault {
 interface Place {
   path: string;
   required: boolean;
-  /** References that the path went through already: a schema that holds itself ends there. */
+  /** References already followed on this path: a recursive schema ends there. */
   open: readonly string[];
-  /** What the key above it is, which describes entries of any name. */
+  /** The key above, whose description covers entries with any name. */
   above?: string;
 }
 
@@ -129,7 +129,7 @@ function keyOf(root: JsonSchema, stated: JsonSchema, place: Place): FileKey {
 
 const ANY_JSON = ["string", "number", "boolean", "null", "array", "object"];
 
-/** Changes that a plan calls loosening, of keys that are no field of the policy. */
+/** Changes that a plan calls loosening, for keys outside the policy. */
 const LOOSENING: Readonly<Record<string, string>> = {
   "tenant.kyc.required": "false",
   "tenant.keys.admin[].scopes": "a further scope",
@@ -138,7 +138,7 @@ const LOOSENING: Readonly<Record<string, string>> = {
   "market.state": "open",
 };
 
-/** Whether a mapping with these keys says where a secret is kept. */
+/** Whether a mapping with these keys is a reference to a secret. */
 export function isSecret(keys: readonly FileKey[]): boolean {
   return ["env", "file", "exec", "sops", "path"].every((name) => keys.some(({ path }) => lastName(path) === name));
 }
@@ -173,7 +173,7 @@ function alternatives(
   return branches ? branches.flatMap((branch) => alternatives(root, branch, open)) : [{ schema, refs: [] }];
 }
 
-/** The keys of all forms that a value may have; one that another form lacks may be left out. */
+/** The keys of all forms of a value. A key that another form lacks is optional. */
 function distinct(forms: readonly FileKey[][]): FileKey[] {
   const mappings = forms.filter((keys) => keys.length > 0);
   const isRequired = (path: string) => mappings.every((keys) => keys.some((key) => key.path === path && key.required));
@@ -182,13 +182,13 @@ function distinct(forms: readonly FileKey[][]): FileKey[] {
   );
 }
 
-/** One key that two forms of a value have. */
+/** Merges a key that two forms of a value share. */
 function merged(one: FileKey, other: FileKey): FileKey {
   const both = (text: (key: FileKey) => string, between: string) => [...new Set([one, other].map(text))].join(between);
   return { ...one, type: both(({ type }) => type, " or "), description: both(({ description }) => description, " ") };
 }
 
-/** One type of two, or of more, as a list of them says it. */
+/** The type of a list's items in words. */
 function typeOfItems(root: JsonSchema, items: JsonSchema): string {
   const types = alternatives(root, items, []).map(({ schema }) => schema.type ?? "value");
   return [...new Set(types)].map((type) => (type === "object" ? "mappings" : `${type}s`)).join(" or ");
@@ -215,7 +215,7 @@ function policyField(name: string): PolicyField | undefined {
   return POLICY_FIELDS.find((field) => field === name);
 }
 
-/** Which direction of a policy field loosens, asked of its own rule. */
+/** The direction in which a policy field loosens, according to its own rule. */
 function looseningOf(field: PolicyField): string | undefined {
   const row = rowOf(field);
   if (row.kind === "integer" || row.kind === "usd") {

@@ -22,7 +22,7 @@ import {
 } from "./scalars.ts";
 import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
 
-/** Identity providers whose own signatures and payloads are understood. */
+/** Identity providers whose own signatures and payloads pmctl understands. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 const Port = z.number().int().min(0).max(65_535);
 
@@ -32,7 +32,7 @@ const Tls = z.strictObject({
       "File with the certificate and its chain in PEM, relative to the tenant's folder; the server loads a renewed one while it runs.",
     examples: ["server.pem"],
   }),
-  key: SecretReference.describe("Where the certificate's private key is kept, in PEM."),
+  key: SecretReference.describe("Reference to the certificate's private key in PEM."),
 });
 
 const Server = z.strictObject({
@@ -66,7 +66,7 @@ const Server = z.strictObject({
 
 const keyFields = {
   name: Name.describe("Unique per tenant; audit entries name it."),
-  secret: SecretReference.describe("Where the key's value is kept."),
+  secret: SecretReference.describe("Reference to the key's value."),
   expires: Timestamp.optional().meta({
     description: "When the key expires; by default never.",
     examples: ["2031-01-31T18:00:00Z"],
@@ -120,7 +120,7 @@ const Jwt = z.discriminatedUnion("algorithm", [
   }),
   z.strictObject({
     algorithm: z.enum(["ES256", "EdDSA", "RS256"]).describe("Public keys of the issuer of the tokens."),
-    jwks: Jwks.describe("Where the public keys are."),
+    jwks: Jwks.describe("The place of the public keys."),
     issuer,
     audience,
   }),
@@ -129,12 +129,15 @@ const Jwt = z.discriminatedUnion("algorithm", [
 const secretList = listOf(SecretReference, 10);
 const OutboundWebhook = z.strictObject({
   name: Name.describe("Unique among the tenant's outgoing webhooks."),
-  url: OutgoingUrl.meta({ description: "Where events are delivered.", examples: ["https://crm.acme.example/hook"] }),
+  url: OutgoingUrl.meta({
+    description: "Address to which events are delivered.",
+    examples: ["https://crm.acme.example/hook"],
+  }),
   events: z
     .array(z.enum(webhookEventTypes))
     .min(1)
     .meta({ description: "The events to deliver.", examples: [["order.filled", "market.settled"]] }),
-  secret: SecretReference.describe("Where the signing secret is kept: whsec_ and base64, or any text."),
+  secret: SecretReference.describe("Reference to the signing secret: whsec_ and base64, or any text."),
   previousSecrets: previousSecrets("events are signed with them"),
 });
 const ownSecrets = z.array(SecretReference).min(1).max(10).optional();
@@ -197,7 +200,7 @@ export const TenantFileSchema = z
       .optional()
       .meta({ description: "Display name; the default is the id.", examples: ["Acme Predictions"] }),
     labels: TenantLabels.default({}).describe(
-      "Names and values by which commands and fleet.yaml select the tenant, such as region: eu.",
+      "Labels by which commands and fleet.yaml select the tenant, such as region: eu.",
     ),
     baseUrl: BaseUrl.meta({
       description: "The tenant's own address; http:// for loopback hosts only.",
@@ -238,7 +241,7 @@ export const TenantFileSchema = z
           .describe(
             "Text search configuration of the database, such as english, german or simple, for the search of markets. Words that it drops are searched literally.",
           ),
-        files: listOf(text(512), 100).describe("Market files, relative to this folder; * matches."),
+        files: listOf(text(512), 100).describe("Market files, relative to this folder; * is a wildcard."),
       })
       .prefault({})
       .describe("Markets."),
@@ -260,7 +263,7 @@ export const TenantFileSchema = z
         webhooksPerMinute: PerMinute.optional().describe("Separate limit per address for signed webhooks."),
       })
       .prefault({})
-      .describe("Requests a minute."),
+      .describe("Requests per minute."),
     logs: z
       .strictObject({
         keepDays: z.number().int().min(1).max(3650).default(7).describe("Days that lines are kept."),

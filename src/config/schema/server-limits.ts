@@ -5,7 +5,7 @@ import { listOf } from "./scalars.ts";
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 
-/** A name or an address as `Host` carries it, without its port. */
+/** A name or an address in the form of `Host`, without its port. */
 const HostName = z
   .string()
   .max(253)
@@ -20,7 +20,7 @@ export const AdminHosts = listOf(HostName, 100).meta({
   examples: [["admin.acme.example"]],
 });
 
-/** How long a server that is asked to end goes on serving, so that load balancers notice first. */
+/** How long a terminating server continues to serve, so that load balancers notice first. */
 export const DrainSeconds = z
   .number()
   .int()
@@ -31,10 +31,10 @@ export const DrainSeconds = z
     "Seconds from SIGTERM until the server stops listening, while /readyz is 503. Behind a load balancer: longer than its health checks need to notice.",
   );
 
-/** The value that favours speed: more buys nothing. */
+/** The value that favours speed; more has no benefit. */
 export const DEFAULT_MEMORY_MB = 400;
 
-/** From it follows the size of V8's young generation, which a server asks for when it starts. */
+/** Determines the size of V8's young generation, which a server requests when it starts. */
 export const MemoryMb = z
   .number()
   .int()
@@ -49,7 +49,7 @@ const Connections = z.number().int().min(1).max(1_000_000);
 const Streams = z.number().int().min(0).max(1_000_000);
 const Seconds = z.number().int().min(1).max(3600);
 
-/** What a server allows its connections. */
+/** The limits for a server's connections. */
 export const ServerLimits = z.strictObject({
   connections: Connections.optional().describe(
     "Largest number of open connections; the default is 60 % of the process's descriptor limit, at most 10,000. Beyond it, the server closes the longest idle connection of the address that has most.",
@@ -59,15 +59,15 @@ export const ServerLimits = z.strictObject({
   ),
   streams: Streams.optional().describe("Largest number of open event streams; the default is half of connections."),
   streamsPerAddress: Streams.default(DEFAULT_STREAMS.streamsPerAddress).describe(
-    "Event streams of one client address.",
+    "The most event streams of one client address.",
   ),
-  streamsPerUser: Streams.default(DEFAULT_STREAMS.streamsPerUser).describe("Event streams of one user."),
+  streamsPerUser: Streams.default(DEFAULT_STREAMS.streamsPerUser).describe("The most event streams of one user."),
   headersSeconds: Seconds.default(DEFAULT_SECONDS.headersSeconds).describe(
-    "Time for a connection's first request, and for the headers of each.",
+    "Seconds for a connection's first request, and for the headers of each request.",
   ),
-  bodySeconds: Seconds.default(DEFAULT_SECONDS.bodySeconds).describe("Time for a request's body."),
+  bodySeconds: Seconds.default(DEFAULT_SECONDS.bodySeconds).describe("Seconds for a request's body."),
   idleSeconds: Seconds.default(DEFAULT_SECONDS.idleSeconds).describe(
-    "How long a connection may wait for its next request.",
+    "Seconds that a connection may wait for its next request.",
   ),
   writeSeconds: Seconds.default(DEFAULT_SECONDS.writeSeconds).describe(
     "How long a client may read nothing of what the server sends, event streams included.",

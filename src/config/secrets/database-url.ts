@@ -20,17 +20,17 @@ import { describeReference } from "./secrets.ts";
 
 interface UrlContext {
   path: Path;
-  /** The tenant's folder, which `sslrootcert` is relative to. */
+  /** The tenant's folder, to which `sslrootcert` is relative. */
   directory: string;
-  /** Folders beyond it that the tenant file's own paths may lead to. */
+  /** Further folders to which the tenant file's own paths may lead. */
   roots: readonly string[];
-  /** The value of a secret; undefined where it is not known, which is not a problem of the address. */
+  /** The value of a secret; undefined if unknown, which is not a problem of the address. */
   read: (reference: SecretReference, path: Path) => string | undefined;
 }
 
 /**
- * The connection string of a database, whole and in one form, however the tenant file states it; undefined where a part is
- * not known. Findings name the variable or the part, and hold nothing of a value.
+ * The complete connection string of a database in a uniform form, however the tenant file states it; undefined if a
+ * part is unknown. Findings name the variable or the part, and contain no part of a value.
  */
 export function databaseUrl(
   stated: StatedDatabaseUrl,
@@ -47,13 +47,13 @@ export function databaseUrl(
   const problem = problemOfFile(file, place, isOperators(stated));
   if (problem !== undefined) {
     const where = "hosts" in stated ? "" : `the connection string in ${describeReference(stated)} `;
-    findings.push({ path: place.path, message: `${where}must have an sslrootcert that can be read: it ${problem}` });
+    findings.push({ path: place.path, message: `${where}must have a readable sslrootcert: it ${problem}` });
     return { url: undefined, findings };
   }
   return { url: formatDatabaseUrl({ ...address, parameters: { ...address.parameters, sslrootcert: file } }), findings };
 }
 
-/** Secrets that the file would have sent to a host from a variable, checked less than `pmctl.yaml` allows there. */
+/** Secrets that the file would send to a host from a variable with weaker verification than `pmctl.yaml` allows. */
 function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: UrlContext): Finding[] {
   const sent = weaklySentToVariables(stated, path, (reference) => read(reference, path));
   if (sent.length === 0) return [];
@@ -65,14 +65,14 @@ function weaklySent(stated: StatedDatabaseUrl, { path, directory, read }: UrlCon
       name === undefined
         ? ""
         : `, or list "${name}": ["HOST:PORT?sslmode=${sslmode}"] with that host in ${OPERATOR_FILE} under secrets.destinations`;
-    const message = `the secret would be sent to the host in ${variable}, checked as by sslmode=${sslmode}, which this file decides: keep sslmode in a variable too, or let it be verify-full${entry}`;
+    const message = `the secret would be sent to the host in ${variable}, verified only with sslmode=${sslmode}, which this file decides: put sslmode in a variable too, or use verify-full${entry}`;
     return [{ path: at, message }];
   });
 }
 
 /**
- * A password that would reach another machine without TLS, unless `pmctl.yaml` allows that host `sslmode=disable`. Refused
- * before anything is connected: whether the server would ask for it in clear is then no matter.
+ * A password that would reach another machine without TLS, unless `pmctl.yaml` allows that host `sslmode=disable`. It
+ * is refused before connecting, whether or not the server would request it in clear text.
  */
 function plainlySent(address: DatabaseAddress, stated: StatedDatabaseUrl, { path, directory }: UrlContext): Finding[] {
   const [host, ...others] = plainPasswordHosts(address);
@@ -91,12 +91,12 @@ function plainlySent(address: DatabaseAddress, stated: StatedDatabaseUrl, { path
   return [
     {
       path: at,
-      message: `the password${where} would travel to another machine without TLS: set sslmode=require or stronger${entry}`,
+      message: `the password${where} would be sent to another machine without TLS: set sslmode=require or stronger${entry}`,
     },
   ];
 }
 
-/** What is wrong with the parts of addresses that the file itself holds; secrets are looked at when they are read. */
+/** The problems of the address parts in the file itself; secrets are checked when they are read. */
 export function databaseAddressesAreSound({ database }: Partial<TenantFile>): Finding[] {
   if (database === undefined || database === "embedded") return [];
   const place = { directory: "", roots: [], read: () => undefined };
@@ -158,7 +158,7 @@ function addressOfParts(parts: Parts, { path, read }: UrlContext, findings: Find
 
 interface Reported {
   path: Path;
-  /** What the problem is about, where its place does not say it. */
+  /** The subject of the problem, if its place does not name it. */
   name: string | undefined;
   findings: Finding[];
 }
@@ -173,16 +173,16 @@ function attempt<Value>(parse: () => Value, { path, name, findings }: Reported):
   }
 }
 
-/** All certificates that a machine trusts take a quarter of it. */
+/** All certificates that a machine trusts need a quarter of this. */
 const MAX_CERTIFICATES_KIB = 1024;
 
-/** Whether the path of the certificates comes from a variable, and not from the tenant file or a file beside it. */
+/** Whether the certificates' path comes from a variable, and not from the tenant file or a file in its folder. */
 function isOperators(stated: StatedDatabaseUrl): boolean {
   const path = "hosts" in stated ? stated.parameters?.sslrootcert : stated;
   return typeof path === "object" && "env" in path;
 }
 
-/** Why a file of certificates cannot be used. Its path may be a secret's part, so it is not shown. */
+/** Why a file of certificates is unusable. Its path may be part of a secret, so it is not shown. */
 function problemOfFile(file: string, { directory, roots }: UrlContext, anywhere: boolean): string | undefined {
   try {
     if (anywhere) readBounded(file, MAX_CERTIFICATES_KIB);

@@ -13,7 +13,7 @@ import type { Path } from "../config-error.ts";
 import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 
-/** The parts of a tenant file, or of an apply's document, that say which secrets are sent where. */
+/** The parts of a tenant file, or of an apply's document, that decide which secrets are sent where. */
 export interface StatedSections extends StatedDatabases {
   oracle?: {
     sources?: Record<
@@ -27,16 +27,16 @@ export interface StatedSections extends StatedDatabases {
   };
 }
 
-/** A secret that goes out, with requests for prices or to a database. */
+/** A secret that is sent with requests for prices or to a database. */
 export interface Destination {
   reference: SecretReference;
   path: Path;
-  /** Host and port, for a database as {@link databaseDestinations} says; undefined where a value that is no host decides. */
+  /** Host and port, for databases as in {@link databaseDestinations}; undefined if a value other than a host decides. */
   host: string | undefined;
   kind: "source" | "database";
 }
 
-/** Every secret that the file itself sends somewhere, with each host that it is sent to. */
+/** Every secret that the file itself sends, with each of its hosts. */
 export function destinationsOf(sections: StatedSections): Destination[] {
   const ofDatabases = databaseDestinations(sections).map((sent) => ({ ...sent, kind: "database" as const }));
   return [...sourceDestinations(sections), ...ofDatabases];
@@ -71,14 +71,14 @@ function hostOf(template: string): string | undefined {
   return hosts[0] === hosts[1] ? hosts[0] : undefined;
 }
 
-/** The operator's file's name for a secret; undefined for what it cannot name, such as a program's output. */
+/** The name of a secret in the operator's file; undefined for secrets without such a name, like a program's output. */
 export function destinationName(reference: SecretReference): string | undefined {
   if ("env" in reference) return `env ${reference.env}`;
   if ("file" in reference) return `file ${reference.file}`;
   return "sops" in reference ? `sops ${reference.sops}` : undefined;
 }
 
-/** A secret as the operator's file names it, and host and port that it would be sent to. */
+/** A secret, named as in the operator's file, and the host and port to which it would be sent. */
 interface Sending {
   name: string;
   host: string;
@@ -86,7 +86,7 @@ interface Sending {
 
 /**
  * Whether the operator's file lists the host for the secret.
- * @param directory the tenant's folder, which paths in names are relative to
+ * @param directory the tenant's folder, to which paths in names are relative
  */
 export function mayBeSentTo(
   { name, host }: Sending,
@@ -98,12 +98,12 @@ export function mayBeSentTo(
   );
 }
 
-/** The line for the operator's file under `secrets.destinations` that allows it. */
+/** The line of `secrets.destinations` in the operator's file that allows it. */
 export function destinationLine({ name, host }: Sending): string {
   return `"${name}": ["${host.replace(/:443$/, "")}"]`;
 }
 
-/** Whether two names mean one secret: paths may be written in several ways. */
+/** Whether two names mean the same secret: paths have several notations. */
 function isSameSecret(one: string, other: string, directory: string): boolean {
   const [kind, name] = split(one);
   const [otherKind, otherName] = split(other);
@@ -117,8 +117,8 @@ function split(name: string): [kind: string, rest: string] {
 }
 
 /**
- * Whether an entry of the operator's file covers a host with its port: 443 unless stated, and `*.` is one label. The entry's
- * `sslmode` is the least that a database's certificate is checked by.
+ * Whether an entry of the operator's file covers a host and port: 443 by default, and `*.` matches one label. The
+ * entry's `sslmode` is the weakest accepted verification of a database's certificate.
  */
 function isListed(host: string, listed: string): boolean {
   const [place, sslmode] = checkedAt(host);
@@ -130,13 +130,13 @@ function isListed(host: string, listed: string): boolean {
   return label > 0 && place.slice(label) === wanted.slice(1);
 }
 
-/** A host, and how the certificate of a database there is checked: wholly, unless it says otherwise. */
+/** A host, and how a database's certificate there is verified: `verify-full` unless stated. */
 function checkedAt(host: string): [place: string, sslmode: string] {
   const [place = "", sslmode = "verify-full"] = host.split("?sslmode=");
   return [place, sslmode];
 }
 
-/** The part of a tenant file, or of an apply's document, that says where databases are. */
+/** The part of a tenant file, or of an apply's document, that states the databases. */
 interface StatedDatabases {
   database?: "embedded" | { url: StatedDatabaseUrl; ownerUrl?: StatedDatabaseUrl | undefined } | undefined;
 }
@@ -150,10 +150,10 @@ interface SentToDatabase {
 type Parts = Extract<StatedDatabaseUrl, { hosts: unknown }>;
 
 /**
- * Every secret beside a host that the tenant file itself names, with that host as `a.example:5432`, or as
- * `a.example:5432?sslmode=prefer` where its certificate is checked less than by `verify-full`. The host is undefined where a file
- * or a program gives it, which may come with the same change as the reference. A host from a variable is the operator's choice,
- * and what goes to this machine stays on it.
+ * Every secret together with a host that the tenant file itself names, as `a.example:5432`, or as
+ * `a.example:5432?sslmode=prefer` if its certificate is verified less strictly than with `verify-full`. The host is
+ * undefined if a file or a program supplies it, which may come with the same change as the reference. A host from a
+ * variable is the operator's choice, and secrets sent to this machine stay on it.
  */
 function databaseDestinations({ database }: StatedDatabases): SentToDatabase[] {
   if (database === undefined || database === "embedded") return [];
@@ -167,7 +167,7 @@ function databaseDestinations({ database }: StatedDatabases): SentToDatabase[] {
   });
 }
 
-/** The secrets that a connection tells to the server, its first message included. */
+/** The secrets that a connection reveals to the server, including its first message. */
 function sentOf({ user, password, name, parameters }: Parts): [part: Path, SecretReference][] {
   const parts: [Path, string | SecretReference | undefined][] = [
     [["user"], user],
@@ -178,21 +178,21 @@ function sentOf({ user, password, name, parameters }: Parts): [part: Path, Secre
   return parts.flatMap(([part, value]) => (typeof value === "object" ? [[part, value]] : []));
 }
 
-/** A secret beside a host whose name is a variable's value. */
+/** A secret together with a host from a variable. */
 interface SentToVariable {
   reference: SecretReference;
   path: Path;
   variable: string;
-  /** As of {@link databaseDestinations}; it holds the variable's value, which no message may show. */
+  /** In the form of {@link databaseDestinations}. It contains the variable's value, which no message may show. */
   host: string;
   sslmode: string;
 }
 
 /**
- * Every secret beside a host from a variable whose certificate the file has checked less than by `verify-full`. The host is
- * the operator's choice, and how it is checked is the file's: its author would have the secret sent to a machine in between.
+ * Every secret together with a host from a variable whose certificate the file verifies less strictly than with `verify-full`. The
+ * operator chooses the host but the file chooses the verification, so its author could redirect the secret to a machine in between.
  *
- * @param read the value of a reference; undefined where it is not known
+ * @param read the value of a reference; undefined if unknown
  */
 export function weaklySentToVariables(
   stated: StatedDatabaseUrl,
@@ -226,8 +226,8 @@ function hostsOf({ hosts, parameters }: Parts): (string | undefined)[] {
 }
 
 /**
- * The hosts beyond this machine that a password may reach without TLS, as `a.example:5432?sslmode=prefer`: any `sslmode`
- * below `require` lets the server, or who is on the way to it, choose not to encrypt.
+ * The hosts other than this machine that a password may reach without TLS, as `a.example:5432?sslmode=prefer`. With any
+ * `sslmode` below `require`, the server or a machine on the way can choose not to encrypt.
  */
 export function plainPasswordHosts({ hosts, password, parameters }: DatabaseAddress): string[] {
   const sslmode = parameters.sslmode ?? (parameters.sslrootcert === "system" ? "verify-full" : "prefer");
@@ -239,7 +239,7 @@ export function plainPasswordHosts({ hosts, password, parameters }: DatabaseAddr
   );
 }
 
-/** Undefined for this machine, and for what is no host, which is reported as such. */
+/** Undefined for this machine, and for an invalid host, which is reported elsewhere. */
 function placeOf(stated: string): string | undefined {
   try {
     const { host, port } = parseDatabaseHost(stated);
@@ -251,14 +251,14 @@ function placeOf(stated: string): string | undefined {
   }
 }
 
-/** Other names below `localhost`, and what only looks like an address, are resolved, and may lead anywhere. */
+/** Other names below `localhost`, and texts that only look like an address, are resolved and may lead anywhere. */
 function isHere(host: string): boolean {
   return host === "localhost" || (isIP(host) !== 0 && isLoopback(host));
 }
 
 /**
- * The `sslmode` that holds whatever else the change brings: a file of certificates may come with it, and then the
- * change's author may have signed the server's. A variable is the operator's choice.
+ * The `sslmode` that applies whatever else the change contains: it may include a file of certificates with which its
+ * author has signed the server's certificate. A variable is the operator's choice.
  */
 function surelyChecked({ sslmode, sslrootcert }: Parts["parameters"] & {} = {}): string {
   const isRootGiven = sslrootcert !== undefined && sslrootcert !== "system" && !isVariable(sslrootcert);

@@ -4,7 +4,7 @@ import { isAnchorPlace } from "../schema/audit-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 import type { TenantConfig } from "../tenant-config.ts";
 
-/** A reference to a secret, and where in the tenant file it stands. */
+/** A reference to a secret, and its place in the tenant file. */
 export interface SecretPlace {
   reference: SecretReference;
   path: Path;
@@ -15,10 +15,10 @@ export function secretPlaces({ source: _, ...document }: TenantConfig): SecretPl
   return referencesIn(document);
 }
 
-/** Every reference in a document, wherever it stands, so that a new section needs no line here. */
+/** Every reference in a document at any place, so that a new section needs no line here. */
 export function referencesIn(value: unknown, path: Path = []): SecretPlace[] {
   if (typeof value !== "object" || value === null) return [];
-  // `jwks: { file }` and anchor targets look like references to secrets and are none.
+  // `jwks: { file }` and anchor targets only look like references to secrets.
   const isPlace = path.at(-1) === "jwks" || isAnchorPlace(path);
   if (isReference(value) && !isPlace) return [{ reference: value, path }];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -26,7 +26,7 @@ export function referencesIn(value: unknown, path: Path = []): SecretPlace[] {
   );
 }
 
-/** What requests to `resolution_url` are signed with. A receiver may hold any of several, while one is replaced. */
+/** The secrets that sign requests to `resolution_url`. During a rotation, a receiver may have any of them. */
 export function resolutionSecretsOf({ oracle, webhooks }: TenantConfig): SecretPlace[] {
   const { resolutionSecret, previousResolutionSecrets } = oracle;
   if (resolutionSecret === undefined) return referencesIn(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
@@ -40,19 +40,19 @@ function isReference(value: object): value is SecretReference {
   return ["env", "file", "exec", "path,sops"].includes(Object.keys(value).sort().join());
 }
 
-/** What a secret at a place of the tenant file must be. */
+/** The requirements for a secret at a place of the tenant file. */
 interface PlaceKind {
-  /** Its name in lists of secrets. */
+  /** The kind's name in lists of secrets. */
   type: string;
-  /** Places of one group may hold the same value. Undefined: no other place may. */
+  /** Places of the same group may share a value. Undefined: no other place may have it. */
   group: { name: string; acrossTenants?: true } | undefined;
-  /** What is wrong with a value; undefined for one that fits. It never shows the value. */
+  /** The problem of a value; undefined if it is valid. It never shows the value. */
   problemOf: (value: string) => string | undefined;
 }
 
 const RESOLUTION: PlaceKind = { type: "oracle", group: { name: "resolution" }, problemOf: signingSecret };
 
-/** The first row counts whose `beginning` the path has. */
+/** The first row whose `beginning` matches the path counts. */
 const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["keys.admin", { type: "key", group: undefined, problemOf: apiKey("sk_") }],
   ["keys.public", { type: "key", group: undefined, problemOf: apiKey("pk_") }],
@@ -77,7 +77,7 @@ const OTHER: PlaceKind = { type: "other", group: undefined, problemOf: anything 
 /** The beginnings of all known places, in order of precedence. */
 export const PLACES: readonly string[] = KINDS.map(([beginning]) => beginning);
 
-/** What kind of secret stands at a place. */
+/** The kind of secret at a place. */
 export function kindOf(path: Path): PlaceKind {
   const name = formatPath(path);
   return KINDS.find(([beginning]) => name.startsWith(beginning))?.[1] ?? OTHER;
@@ -93,7 +93,7 @@ function bytes(least: number) {
 }
 
 function apiKey(prefix: string) {
-  // No request may carry a longer key.
+  // No request could carry a longer key.
   const shape = new RegExp(`^${prefix}[A-Za-z0-9_-]{43,252}$`);
   return (value: string) =>
     shape.test(value)
@@ -105,22 +105,22 @@ function stripeSecret(value: string): string | undefined {
   return /^whsec_.{24,}$/s.test(value) ? undefined : "the secret must be whsec_ and at least 24 characters";
 }
 
-/** After `whsec_` stands base64, padded or not, whose bytes sign; any other text signs as it is. */
+/** After `whsec_`, the decoded base64 (padded or not) is the key; any other text is used unchanged. */
 function signingSecret(value: string): string | undefined {
   const encoded = /^whsec_([A-Za-z0-9+/]*={0,2})$/.exec(value)?.[1];
   const isLong = encoded === undefined ? Buffer.byteLength(value) >= 32 : Buffer.from(encoded, "base64").length >= 24;
   return isLong ? undefined : "the secret must be whsec_ and base64 of at least 24 bytes, or at least 32 bytes";
 }
 
-/** A list of references, and where it is in the tenant file. */
+/** A list of references, and its place in the tenant file. */
 export interface SecretList {
   references: readonly SecretReference[];
   path: Path;
-  /** Whether it is the list of all endpoints without secrets of their own. */
+  /** Whether this is the list for all endpoints without secrets of their own. */
   isShared: boolean;
 }
 
-/** What the generic webhooks of an endpoint are signed with: the endpoint's own secrets, or else the shared ones. */
+/** The secrets that sign an endpoint's generic webhooks: the endpoint's own secrets, or else the shared ones. */
 export function inboundSecretsOf({ webhooks }: Pick<TenantConfig, "webhooks">, endpoint: InboundEndpoint): SecretList {
   const { inbound } = webhooks;
   const field = endpoint === "kyc" && inbound.kyc?.provider ? "genericSecrets" : "secrets";
@@ -129,7 +129,7 @@ export function inboundSecretsOf({ webhooks }: Pick<TenantConfig, "webhooks">, e
   return sharedInboundSecrets({ webhooks });
 }
 
-/** The list of all endpoints without secrets of their own. */
+/** The list for all endpoints without secrets of their own. */
 export function sharedInboundSecrets({ webhooks }: Pick<TenantConfig, "webhooks">): SecretList {
   return { references: webhooks.inbound.secrets, path: ["webhooks", "inbound", "secrets"], isShared: true };
 }

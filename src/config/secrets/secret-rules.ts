@@ -14,8 +14,8 @@ import {
 import { referencesIn } from "./secret-places.ts";
 
 /**
- * Keeps a tenant file from other tenants' variables, from files elsewhere, and from sending a secret to a host that the
- * operator has not listed. It may come with a stranger's pull request, so this is checked before any secret is read or sent.
+ * Keeps a tenant file from using other tenants' variables or files elsewhere, and from sending a secret to a host that the operator
+ * has not listed. The file may come with a stranger's pull request, so this is checked before any secret is read or sent.
  *
  * @param of.directory the tenant's folder, absolute
  */
@@ -54,7 +54,7 @@ function problemOfVariable(name: string, tenant: string, { isTenant, env }: Secr
   return `the variable ${name} does not begin with ${prefix}_: rename it, or ${toList("secrets.env")}`;
 }
 
-/** The files that a tenant file refers to for secrets and keys, as it states them. */
+/** The files with secrets and keys to which a tenant file refers, as written. */
 export function filesOf(draft: Draft): { file: string; path: Path }[] {
   const files = referencesIn(draft).flatMap(({ reference, path }) => {
     if ("file" in reference) return [{ file: reference.file, path }];

@@ -9,12 +9,12 @@ import { openWorkspace, tenantPath } from "../workspace.ts";
 import { kindOf, secretPlaces } from "./secret-places.ts";
 import { valueAtHand } from "./secrets.ts";
 
-/** The value of a secret, and the place of a tenant file that refers to it. Never shown. */
+/** The value of a secret, and the place in a tenant file that refers to it. Never shown. */
 export interface PlacedValue {
   tenant: string;
   path: Path;
   value: string;
-  /** The place for people, as `keys.admin[0].secret (tenants/acme/tenant.yaml:7:12)`. */
+  /** The place for people, such as `keys.admin[0].secret (tenants/acme/tenant.yaml:7:12)`. */
   place: string;
 }
 
@@ -33,15 +33,15 @@ export function valuesAtHand(config: TenantConfig, environment: Environment): Pl
   });
 }
 
-/** What may be the name of a variable. */
+/** Text that may be the name of a variable. */
 const NAMES = /[A-Z_][A-Z0-9_]*/g;
-/** Where a text may have other secrets than the variables that it names: in files, in its bases, behind escapes. */
+/** Signs that a text may have other secrets than the variables that it names: in files, in bases, behind escapes. */
 const OPAQUE = /\bfile\b|\bextends\b|\\/;
 
 /**
- * The secrets of a directory's tenants that are known without running a program, by value. The files are read once, when
- * the first value is asked about, and only for the names of variables: a file is parsed when one of them has such a value, or
- * when its secrets need not be variables. So a command on one tenant takes hardly longer beside hundreds of others.
+ * The secrets of a directory's tenants that are known without running a program, by value. At the first question, the
+ * files are read only for the names of variables. A file is parsed only if one of its variables has the value, or if it
+ * may have secrets outside variables. So a command on one tenant is hardly slower beside hundreds of others.
  */
 export class DirectorySecrets {
   readonly #root: string;
@@ -49,13 +49,13 @@ export class DirectorySecrets {
   #texts: Texts | undefined;
   readonly #values = new Map<string, readonly PlacedValue[]>();
 
-  /** @param root the operator's directory, whose variables count unless others are given */
+  /** @param root the operator's directory; its variables are the default */
   constructor(root: string, environment: Environment = loadEnvironment(root)) {
     this.#root = root;
     this.#environment = environment;
   }
 
-  /** Where tenants other than this one have a value. */
+  /** The places where other tenants have the value. */
   elsewhere(value: string, tenant: string): readonly PlacedValue[] {
     this.#texts ??= this.#read();
     const { variables, tenantsNaming, opaque } = this.#texts;
@@ -88,15 +88,15 @@ export class DirectorySecrets {
 }
 
 interface Texts {
-  /** The names of variables by what they hold. */
+  /** The names of variables by their values. */
   variables: ReadonlyMap<string, readonly string[]>;
-  /** By the name in their files. */
+  /** Tenants by the names in their files. */
   tenantsNaming: ReadonlyMap<string, readonly string[]>;
-  /** Tenants whose files have to be parsed to know their secrets. */
+  /** Tenants whose files must be parsed to find their secrets. */
   opaque: readonly string[];
 }
 
-/** The words of a YAML text, by the first step of parsing it, which takes a sixth of the time. */
+/** The words of a YAML text, found by the first step of parsing, in a sixth of the time. */
 function withoutComments(text: string): string {
   return [...new Lexer().lex(text)].filter((token) => !token.startsWith("#")).join("");
 }
@@ -107,17 +107,16 @@ function listed(lists: Map<string, string[]>, key: string): string[] {
   return list;
 }
 
-/** The secrets of the other tenants of the directory that a tenant file belongs to. */
+/** The secrets of the other tenants in a tenant file's directory. */
 export function secretsAround({ source }: TenantConfig, environment: Environment): DirectorySecrets {
   return new DirectorySecrets(dirname(dirname(source.directory)), environment);
 }
 
 /**
- * What is wrong with the values of a tenant's secrets: one is malformed for its place, or is in another place too.
- * A value with two uses is as exposed as the more exposed one: an audit key that is also a public key is served to every
- * visitor.
+ * The problems of a tenant's secret values: malformed for their place, or used in another place too. A value with two
+ * uses is as exposed as the more exposed one: an audit key that is also a public key would be served to every visitor.
  *
- * @param directory with the values of the other tenants
+ * @param directory the values of the other tenants
  */
 export function valueFindings(own: readonly PlacedValue[], directory: DirectorySecrets): Finding[] {
   const earlier = new Map<string, PlacedValue[]>();
@@ -143,7 +142,7 @@ export function valueFindings(own: readonly PlacedValue[], directory: DirectoryS
   });
 }
 
-/** Whether two places belong to one group, such as the secrets of one list or of all inbound webhooks. */
+/** Whether two places belong to the same group, such as the secrets of one list or of all inbound webhooks. */
 function mayShareValue(one: PlacedValue, other: PlacedValue): boolean {
   const [group, otherGroup] = [kindOf(one.path).group, kindOf(other.path).group];
   if (group === undefined || group.name !== otherGroup?.name) return false;

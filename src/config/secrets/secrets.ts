@@ -9,13 +9,13 @@ import { type ProgramContext, readFromProgram, readFromSops } from "./secret-pro
 const MAX_SECRET_KIB = 64;
 
 interface SecretContext extends ProgramContext {
-  /** Where the reference stands, as `file:line:column`. */
+  /** The place of the reference, as `file:line:column`. */
   where?: string;
-  /** Takes the warning about a file that is used all the same; a warning of the process unless given. */
+  /** Receives the warning about a questionable file that is used anyway; by default a process warning. */
   warn?: (message: string) => void;
 }
 
-/** The value behind a reference where no program has to run for it; undefined for others. Warns of no file. */
+/** The value of a reference that needs no program; undefined for others. Warns about no file. */
 export function valueAtHand(reference: SecretReference, context: SecretContext): string | undefined {
   if ("exec" in reference || "sops" in reference) return undefined;
   try {
@@ -27,9 +27,9 @@ export function valueAtHand(reference: SecretReference, context: SecretContext):
 }
 
 /**
- * The value behind a reference.
+ * The value of a reference.
  *
- * @throws Fault CONFIG_INVALID when there is none; the text names the variable or the file, never a value
+ * @throws Fault CONFIG_INVALID if there is none; the message names the variable or the file, never a value
  */
 export function resolveSecret(reference: SecretReference, context: SecretContext): string {
   const { environment, where } = context;
@@ -49,15 +49,15 @@ export function resolveSecret(reference: SecretReference, context: SecretContext
   } catch (cause) {
     throw fail((cause as Error).message);
   }
-  if (value === "") throw fail(`the ${describeReference(reference)} gave an empty secret`);
+  if (value === "") throw fail(`the ${describeReference(reference)} returned an empty secret`);
   return value;
 }
 
-/** A reference in a few words, for messages and lists: where the secret is kept, never what it is. */
+/** A short description of a reference for messages and lists: the place of the secret, never its value. */
 export function describeReference(reference: SecretReference): string {
   if ("env" in reference) return `env ${reference.env}`;
   if ("file" in reference) return `file ${reference.file}`;
-  // Arguments may hold secrets.
+  // Arguments may contain secrets.
   if ("exec" in reference) return `program ${reference.exec[0]}`;
   return `sops ${reference.sops} ${reference.path}`;
 }
@@ -77,10 +77,11 @@ function readSecretFile(
     if (!(cause instanceof UnusableFile)) throw cause;
     throw fail(`the secret file ${shown} ${cause.message}`, cause);
   }
-  // What every user may replace is no secret. What every user may read is how container platforms mount secrets.
-  if (mode & 0o002) throw fail(`the secret file ${shown} may be changed by every user of this machine: chmod o= it`);
-  if (mode & 0o004) warn(fail(`the secret file ${shown} may be read by every user of this machine`).message);
-  // Editors and `echo` end a file with a newline that is no part of the secret.
+  // A file that every user can replace is not secret. Container platforms mount secrets readable for every user.
+  if (mode & 0o002)
+    throw fail(`the secret file ${shown} is writable for every user of this machine: run chmod o= on it`);
+  if (mode & 0o004) warn(fail(`the secret file ${shown} is readable for every user of this machine`).message);
+  // Editors and `echo` add a final newline, which is not part of the secret.
   const value = bytes.toString("utf8").replace(/\r?\n$/, "");
   if (value === "") throw fail(`the secret file ${shown} is empty`);
   return value;
@@ -91,13 +92,13 @@ function warnOfFile(message: string): void {
 }
 
 /**
- * A short name for a secret's value, such as `fp:7c1e90ab`: equal for equal values, and all that plans and lists show. It
- * is keyed, so that a weak secret cannot be found by trying words against it.
+ * A short name for a secret's value, such as `fp:7c1e90ab`, which is all that plans and lists show. Equal values have
+ * equal names. It is keyed, so that a weak secret cannot be found by trying words.
  *
- * @param key the tenant's audit key, which never leaves the operator's side
+ * @param key the tenant's audit key, which stays with the operator
  */
 export function fingerprint(secret: string, key: string): string {
-  // A derived key, because the audit key itself is for the chain only.
+  // A derived key, because the audit key itself is only for the chain.
   const ownKey = createHmac("sha256", key).update("pmctl-fingerprint-v1").digest();
   return `fp:${createHmac("sha256", ownKey).update(secret).digest("hex").slice(0, 8)}`;
 }

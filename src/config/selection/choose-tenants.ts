@@ -5,7 +5,7 @@ import { matcher } from "../wildcards.ts";
 import { pickTenant, tenantPath, type Workspace } from "../workspace.ts";
 import { type Labels, type Selector, selects } from "./selector.ts";
 
-/** The tenants that a command line names; with a selector, those of them that it selects. */
+/** The tenants that a command line names; with a selector, those among them that it selects. */
 export interface TenantChoice {
   /** Ids, or patterns with `*` and `?`. */
   names: readonly string[];
@@ -13,11 +13,11 @@ export interface TenantChoice {
 }
 
 /**
- * The tenants that a command means, each once.
+ * The tenants of a command, each once.
  *
- * @param unnamed what a command means that neither names nor selects: every tenant of the directory, or the only one
- * @throws Fault NOT_FOUND when nothing is selected, USAGE when the only one is meant and there are several; ConfigError
- * when a selector asks for labels that cannot be read: a change might miss a tenant, or reach one that it should not
+ * @param unnamed the tenants of a command without names and selector: every tenant of the directory, or the only one
+ * @throws Fault NOT_FOUND if nothing is selected, USAGE if the only tenant is wanted and there are several; ConfigError
+ * if a selector needs unreadable labels, because a change might miss a tenant or reach a wrong one
  */
 export function chooseTenants(
   workspace: Workspace,
@@ -36,29 +36,29 @@ export function chooseTenants(
 }
 
 /**
- * The tenants of one name, or of a pattern with `*` and `?`.
+ * The tenants with a name, or matching a pattern with `*` and `?`.
  *
- * @throws Fault NOT_FOUND when there is none
+ * @throws Fault NOT_FOUND if there is none
  */
 export function tenantsNamed(workspace: Workspace, name: string): string[] {
   if (!isPattern(name)) return [pickTenant(workspace, name)];
   const fitting = workspace.tenants.filter(namedBy(name));
   if (fitting.length === 0)
-    throw new Fault("NOT_FOUND", `No tenant in ${workspace.directory} has a name like ${JSON.stringify(name)}`);
+    throw new Fault("NOT_FOUND", `No tenant in ${workspace.directory} matches ${JSON.stringify(name)}`);
   return fitting;
 }
 
-/** Whether a name stands for several tenants. */
+/** Whether a name is a pattern for several tenants. */
 export function isPattern(name: string): boolean {
   return /^[a-z0-9?*-]*[?*][a-z0-9?*-]*$/.test(name);
 }
 
-/** What tells whether a tenant has a name, or fits a pattern. */
+/** A function that tells whether a tenant has a name, or matches a pattern. */
 export function namedBy(name: string): (tenant: string) => boolean {
   return isPattern(name) ? matcher(name) : (tenant) => tenant === name;
 }
 
-/** @throws ConfigError with the problems of all files whose labels cannot be read */
+/** @throws ConfigError with the problems of all files with unreadable labels */
 export function labelsOf({ directory }: Workspace, tenants: readonly string[]): Map<string, Labels> {
   const labels = new Map<string, Labels>();
   const problems: Problem[] = [];

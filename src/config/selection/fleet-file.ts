@@ -10,7 +10,7 @@ import { YamlSource } from "../yaml/yaml-source.ts";
 import { isPattern, namedBy } from "./choose-tenants.ts";
 import { type Labels, selects } from "./selector.ts";
 
-/** The fleet's file, as messages name it. */
+/** The name of the fleet's file in messages. */
 export const FLEET_FILE = "fleet.yaml";
 
 export type Wave = FleetFile["waves"][number];
@@ -25,7 +25,7 @@ export function readFleetFile({ directory, tenants }: Workspace): FleetFile {
   const guide = guideTo("fleet");
   const yaml = new YamlSource(readConfigFile(file), displayPath(file), guide);
   if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
-  if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds version: 1 and waves")]);
+  if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it needs version: 1 and waves")]);
   const { data, findings } = decode(FleetFileSchema, yaml.value, { guide });
   if (findings) throw new ConfigError(yaml.problems(findings));
   const broken = [...wavesSelect(data), ...waveNamesAreUnique(data), ...tenantsExist(data, tenants)];
@@ -33,7 +33,7 @@ export function readFleetFile({ directory, tenants }: Workspace): FleetFile {
   return data;
 }
 
-/** The tenants of each wave, in the order of `labels`, and those that no wave selects. */
+/** The tenants of each wave, in the order of `labels`, and those without a wave. */
 export function tenantsByWave(
   waves: readonly Wave[],
   labels: ReadonlyMap<string, Labels>,
@@ -53,8 +53,8 @@ function isInWave({ select, tenants }: Wave, tenant: string, labels: Labels): bo
 }
 
 /**
- * What of a wave selects no tenant of the directory, as the file states it: one of its patterns, or all that it asks for.
- * A wave whose tenants are all in earlier waves selects them nevertheless.
+ * The part of a wave that matches no tenant of the directory: one of its patterns, or its whole selection. A wave whose
+ * tenants all belong to earlier waves still matches them.
  */
 export function selectsNothing(wave: Wave, labels: ReadonlyMap<string, Labels>): string | undefined {
   const { select, tenants = [] } = wave;
@@ -79,7 +79,7 @@ function waveNamesAreUnique({ waves }: FleetFile): Finding[] {
   return names.flatMap((name, index) =>
     names.indexOf(name) === index
       ? []
-      : [{ path: ["waves", index, "name"], message: `must be unique: ${JSON.stringify(name)} is taken above` }],
+      : [{ path: ["waves", index, "name"], message: `must be unique: ${JSON.stringify(name)} is already used above` }],
   );
 }
 

@@ -7,14 +7,14 @@ import { stateDirectory } from "../../state/state-directory.ts";
 import { isErrno } from "../environment.ts";
 import { areOwn } from "./own-files.ts";
 
-/** What `-C` states; undefined where the line leaves the directory to be found. */
+/** The value of `-C`; undefined without the option. */
 let stated: string | undefined;
 
 /**
- * Sets the operator's directory, as the command line of this process states it. Paths on the line stay relative to the
+ * Sets the operator's directory from this process's command line. Paths on the command line stay relative to the
  * current directory.
  *
- * @throws Fault USAGE when it is no directory
+ * @throws Fault USAGE if it is not a directory
  */
 export function takeDirectory(directory: string | undefined): void {
   stated = directory === undefined ? undefined : resolve(directory);
@@ -22,16 +22,16 @@ export function takeDirectory(directory: string | undefined): void {
     throw new Fault("USAGE", `-C ${directory} is not a directory`);
 }
 
-/** Where a new tenant's files are written: what `-C` states, else the current directory. */
+/** The directory for a new tenant's files: the value of `-C`, else the current directory. */
 export function newTenantsDirectory(): string {
   return stated ?? process.cwd();
 }
 
 /**
- * What `-C` states, else the nearest directory upwards that has tenants or a running demo, else the current one.
+ * The value of `-C`, else the nearest directory upwards with tenants or a running demo, else the current directory.
  *
- * Above the current directory a `tenants` folder counts only where it belongs to the owner of the current directory: in a
- * folder that everyone may write to, such as /tmp, it may be a stranger's.
+ * Above the current directory, a `tenants` folder counts only if it belongs to the owner of the current directory: in a
+ * folder that everyone may write to, such as /tmp, it may belong to a stranger.
  */
 export function operatorDirectory(): string {
   if (stated !== undefined) return stated;
@@ -49,7 +49,7 @@ function hasTenants(directory: string): boolean {
   return folderNames(join(directory, "tenants")).length > 0 || demoRuns(directory);
 }
 
-/** The folders in a directory, sorted; none where it is not there. */
+/** The folders in a directory, sorted; empty if the directory does not exist. */
 export function folderNames(directory: string): string[] {
   try {
     return readdirSync(directory, { withFileTypes: true })
@@ -64,19 +64,19 @@ export function folderNames(directory: string): string[] {
 
 export const DEMO_TENANT = "demo";
 
-/** The tenant file that `pmctl demo` serves where the directory has none of its own. */
+/** The tenant file that `pmctl demo` serves if the directory has none of its own. */
 export const PACKAGED_DEMO = fileURLToPath(new URL(`../../../tenants/${DEMO_TENANT}/tenant.yaml`, import.meta.url));
 
 /**
- * Whether a `pmctl demo` of this user runs in the directory. In a folder that everyone may write to another user's files
- * could say so, and choose the database that is started and the secrets that are used.
+ * Whether this user's `pmctl demo` runs in the directory. In a folder that everyone may write to, another user's files
+ * could pretend it, and choose the database to start and the secrets to use.
  */
 export function demoRuns(directory: string): boolean {
   if (!areOwn([stateDirectory(directory), serversFolder(directory, DEMO_TENANT)])) return false;
   return serverPids(directory, DEMO_TENANT).some(isAlive);
 }
 
-/** Signal 0 checks for the process; EPERM means that it lives and is another user's. */
+/** Signal 0 checks for the process; EPERM means that it runs and belongs to another user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,13 +1,13 @@
-/** What a label's name and its value look like. */
+/** The form of a label's name and value. */
 export const LABEL = /^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$/;
 
 /** The labels of a tenant: values by name. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What a selector asks of one label. */
+/** The requirement of a selector for one label. */
 interface Requirement {
   label: string;
-  /** The values that it asks about; any value unless given. */
+  /** The values in question; any value by default. */
   values?: readonly string[];
   /** Whether the label must have one of the values, or must not; a tenant without the label has none. */
   holds: boolean;
@@ -16,7 +16,7 @@ interface Requirement {
 /** Requirements that must all be met. */
 export type Selector = readonly Requirement[];
 
-/** A text that is no selector. The message begins with the place in the text. */
+/** The error for an invalid selector. The message begins with the place in the text. */
 export class SelectorError extends Error {
   override name = "SelectorError";
 }
@@ -31,10 +31,10 @@ export function selects(selector: Selector, labels: Labels): boolean {
 }
 
 /**
- * Reads `a=b`, `a!=b`, `a`, `!a`, `a in (x,y)` and `a notin (x,y)`, with commas between them for "and". An empty text is
- * refused: it would select every tenant, and is most likely an unset variable of a script.
+ * Reads `a=b`, `a!=b`, `a`, `!a`, `a in (x,y)` and `a notin (x,y)`, separated by commas that mean "and". An empty text
+ * is refused: it would select every tenant, and is most likely an unset variable of a script.
  *
- * @throws SelectorError naming the first character that does not belong there, counted from 1
+ * @throws SelectorError naming the first wrong character, counted from 1
  */
 export function parseSelector(text: string): Selector {
   const tokens = tokensOf(text);
@@ -69,11 +69,11 @@ function valueSet(tokens: Tokens): string[] {
 
 /** The words and signs of a text, read from left to right. */
 interface Tokens {
-  /** Whether this word or sign is next, which is then read. */
+  /** Whether this word or sign is next; if so, it is consumed. */
   take(token: string): boolean;
-  /** Reads a name or a value. @throws SelectorError when something else stands there, or its pattern is not kept */
+  /** Reads a name or a value. @throws SelectorError for anything else or a malformed name */
   label(what: string): string;
-  /** Reads a sign, or the end. @throws SelectorError when something else stands there */
+  /** Reads a sign, or the end. @throws SelectorError for anything else */
   expect(sign: "(" | ")" | "end"): void;
 }
 
@@ -83,7 +83,7 @@ function tokensOf(text: string): Tokens {
   const fail = (expected: string) => {
     const found = tokens[next];
     const place = `character ${(found?.index ?? text.length) + 1}`;
-    const there = found === undefined ? "the text ends" : `${JSON.stringify(found[0])} stands there`;
+    const there = found === undefined ? "the text ends" : `found ${JSON.stringify(found[0])}`;
     return new SelectorError(`${place}: expected ${expected}, but ${there}`);
   };
   return {

@@ -8,27 +8,27 @@ import { guideTo } from "../schema/schema-guide.ts";
 import { YamlSource } from "../yaml/yaml-source.ts";
 import { matchMarketFiles } from "./market-walk.ts";
 
-/** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
+/** A market in a file (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), with its place. */
 export interface PlacedMarket extends MarketEntry {
   source: Position & { file: string };
 }
 
 interface CheckedMarkets {
-  /** Those without problems of their own. */
+  /** The markets without problems. */
   markets: PlacedMarket[];
   problems: Problem[];
 }
 
-/** What the files of a tenant are read with. */
+/** The context for reading a tenant's market files. */
 interface MarketContext {
-  /** Gives findings about the patterns their place in the tenant file. */
+  /** Adds positions in the tenant file to findings about its patterns. */
   locate?: (findings: readonly Finding[]) => Problem[];
-  /** The keys of the tenant's feeds; undefined where something else settles markets, or they are not known. */
+  /** The keys of the tenant's feeds; undefined with a custom oracle, or if unknown. */
   feeds?: readonly string[] | undefined;
 }
 
 /**
- * Reads the market files of a tenant, in the order of the patterns and of the names that match.
+ * Reads the market files of a tenant, in the order of the patterns and of the matching names.
  *
  * @param directory the tenant's folder
  * @param patterns `markets.files`
@@ -55,9 +55,9 @@ export function checkMarketFiles(
 }
 
 /**
- * One market file: one market, or a list.
+ * Reads one market file: one market, or a list.
  *
- * @param taken where each key and each `import` stands first; this file's are added
+ * @param taken the first place of each key and each `import`; this file's places are added
  * @param feeds as in {@link MarketContext}
  */
 export function checkMarketFile(
@@ -77,7 +77,10 @@ export function checkMarketFile(
   const markets: PlacedMarket[] = [];
   const findings: Finding[] = [];
   if (entries.length > MAX_MARKETS_PER_FILE)
-    findings.push({ path: [MAX_MARKETS_PER_FILE], message: `a file holds at most ${MAX_MARKETS_PER_FILE} markets` });
+    findings.push({
+      path: [MAX_MARKETS_PER_FILE],
+      message: `a file may contain at most ${MAX_MARKETS_PER_FILE} markets`,
+    });
   for (const [path, entry] of entries.slice(0, MAX_MARKETS_PER_FILE)) {
     const { data: market, findings: wrong } = decode(MarketEntrySchema, entry, { guide, root: yaml.value, base: path });
     if (wrong) {
@@ -88,13 +91,13 @@ export function checkMarketFile(
     const position = yaml.positionOf(keyPath);
     const earlier = taken.get(market.key);
     if (earlier !== undefined)
-      findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}`, code: "CONFLICT" });
+      findings.push({ path: keyPath, message: `must be unique: it is already used at ${earlier}`, code: "CONFLICT" });
     else taken.set(market.key, `${yaml.file}:${position.line}`);
     findings.push(...repeatedImport(market, `${yaml.file}:${position.line}`, path, taken));
     if (market.moved === market.key)
       findings.push({
         path: [...path, "moved"],
-        message: "must be the key that the market had before",
+        message: "must be the market's earlier key",
         code: "CONFLICT",
       });
     findings.push(...unknownFeed(market, feeds, path));
@@ -103,10 +106,10 @@ export function checkMarketFile(
   return { markets, problems: yaml.problems(findings) };
 }
 
-/** A market that another entry takes over too. */
+/** A market that another entry imports too. */
 function repeatedImport({ import: id }: MarketEntry, place: string, path: Path, taken: Map<string, string>): Finding[] {
   if (id === undefined) return [];
-  // No key has a space in it.
+  // A key contains no space.
   const name = `import ${id}`;
   const earlier = taken.get(name);
   if (earlier === undefined) taken.set(name, place);
@@ -114,7 +117,7 @@ function repeatedImport({ import: id }: MarketEntry, place: string, path: Path, 
   return [{ path: [...path, "import"], message: `must be unique: it is imported at ${earlier}`, code: "CONFLICT" }];
 }
 
-/** A reference that compares the price of a feed which is not there: the market would wait for a person. @param feeds as in {@link MarketContext} */
+/** A reference to an unknown feed: the market would wait for a person. @param feeds as in {@link MarketContext} */
 export function unknownFeed(
   { resolutionRef, meta }: { resolutionRef: string; meta?: Readonly<Record<string, unknown>> | undefined },
   feeds: readonly string[] | undefined,

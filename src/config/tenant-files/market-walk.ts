@@ -5,31 +5,31 @@ import type { Finding } from "../config-error.ts";
 import { isErrno } from "../environment.ts";
 import { isWild, matcher, Unusable } from "../wildcards.ts";
 
-/** More files than a tenant's markets need are a mistake, or an attempt to keep the command busy. */
+/** More files than any tenant's markets need: a mistake, or an attempt to keep the command busy. */
 const MOST_FILES = 1000;
 const MOST_ENTRIES = 5000;
 const MOST_LEVELS = 8;
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** Refuses patterns of `markets.files` whose text leads out of the tenant's folder; links are followed later. */
+/** Refuses patterns of `markets.files` that lead out of the tenant's folder by their text; links are followed later. */
 export function marketFilesStayBelow({ markets }: { markets?: { files: readonly string[] } | undefined }): Finding[] {
   return (markets?.files ?? []).flatMap((pattern, index) => {
     if (!leadsOut(pattern)) return [];
     return [
-      { path: ["markets", "files", index], message: "must lie below the tenant's folder: without .. or / in front" },
+      { path: ["markets", "files", index], message: "must be below the tenant's folder: without .. or a leading /" },
     ];
   });
 }
 
-/** `..` counts between braces and parentheses too. */
+/** `..` counts inside braces and parentheses too. */
 function leadsOut(pattern: string): boolean {
   return isAbsolute(pattern) || pattern.split(/[/\\{},()|]/).includes("..");
 }
 
 /**
- * The files that patterns match, in the order of the patterns and of their names. Each pattern stays below the folder,
- * links followed, and a walk that would take long ends with a finding. A name without wildcards is kept even when there
- * is no such file, so that reading it reports the missing file.
+ * The files that match patterns, in the order of the patterns and of their names. Each pattern stays below the folder,
+ * after following links, and too long a walk ends with a finding. A name without wildcards is kept even if the file is
+ * missing, so that reading it reports the missing file.
  *
  * @param directory the tenant's folder
  */
@@ -54,11 +54,11 @@ export function matchMarketFiles(
       return [{ path: ["markets", "files", index], message: error.message }];
     }
   });
-  // Where one pattern is refused, no file is read.
+  // If a pattern is refused, no file is read.
   return { files: findings.length > 0 ? [] : [...files], findings };
 }
 
-/** Whether one of the patterns matches a name relative to the tenant's folder; patterns that cannot be used match nothing. */
+/** Whether a pattern matches a name relative to the tenant's folder; unusable patterns match nothing. */
 export function isMarketFile(name: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
     try {
@@ -80,7 +80,7 @@ function spend(file: string, budget: Budget): void {
   budget.files -= 1;
   budget.bytes -= statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (budget.files < 0) throw new Unusable(`there are more than ${MOST_FILES} market files`);
-  if (budget.bytes < 0) throw new Unusable(`the market files hold more than ${MOST_BYTES / 1024 / 1024} MiB`);
+  if (budget.bytes < 0) throw new Unusable(`the market files contain more than ${MOST_BYTES / 1024 / 1024} MiB`);
 }
 
 function matching(directory: string, pattern: string, budget: Budget): string[] {
@@ -103,16 +103,14 @@ function walk(
   const visited = new Set<string>();
   const open = [start];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    // A link may lead to a folder that was walked already, such as its parent.
+    // A link may lead to a folder that was already walked, such as its parent.
     const place = realPlace(join(directory, name));
     if (visited.has(place)) continue;
     visited.add(place);
     for (const entry of entriesOf(join(directory, name))) {
       budget.entries -= 1;
       if (budget.entries < 0)
-        throw new Unusable(
-          `matches among more than ${MOST_ENTRIES} files: name the folder that the market files are in`,
-        );
+        throw new Unusable(`searches more than ${MOST_ENTRIES} files: name the folder of the market files`);
       const child = posix.join(name, entry.name);
       const depth = child.split("/").length;
       const kind = kindOf(join(directory, child), entry);
@@ -146,5 +144,5 @@ function kindOf(path: string, entry: Dirent): "file" | "folder" | undefined {
 
 function refuseOutside(directory: string, name: string): void {
   if (!isBelow(join(directory, name), [directory]))
-    throw new Unusable(`${name} leads out of the tenant's folder: market files lie below it`);
+    throw new Unusable(`${name} leads out of the tenant's folder: market files must be below it`);
 }

@@ -12,21 +12,21 @@ import { YamlSource } from "../yaml/yaml-source.ts";
 const MAX_FILE_KIB = 256;
 
 interface CheckedMessages {
-  /** By language, those without problems. */
+  /** Valid messages by language. */
   messages: Record<string, Messages>;
   problems: Problem[];
 }
 
-/** Where files may lie, and what gives findings about the tenant file their place in it. */
+/** The folders of the files, and how findings get their position in the tenant file. */
 interface MessageContext {
   directory: string;
-  /** Folders beyond the tenant's that `pmctl.yaml` lists. */
+  /** Further folders listed in `pmctl.yaml`. */
   roots: readonly string[];
   locate(findings: readonly Finding[]): Problem[];
 }
 
 /**
- * Reads the files of `embed.messages`, where each must hold every message of its language and no other.
+ * Reads the files of `embed.messages`. Each must contain every message of its language and no other.
  *
  * @param stated files by language, relative to the tenant's folder
  */
@@ -53,7 +53,7 @@ export function checkMessageFiles(
   return checked;
 }
 
-/** A language that no messages are in would be English to every reader. */
+/** Readers would see English in a language without messages. */
 export function unknownLocale(
   locale: string | undefined,
   stated: Readonly<Record<string, string>>,
@@ -64,7 +64,7 @@ export function unknownLocale(
   return [{ path: ["embed", "locale"], message }];
 }
 
-/** @throws ConfigError with what is wrong with the files of a tenant's own languages */
+/** @throws ConfigError with the problems of the files with a tenant's own languages */
 export function readMessageFiles({ embed, source }: TenantConfig): Record<string, Messages> {
   const { directory, roots } = source;
   const locate = (findings: readonly Finding[]): Problem[] => source.problems(findings);
@@ -73,7 +73,7 @@ export function readMessageFiles({ embed, source }: TenantConfig): Record<string
   return messages;
 }
 
-/** JSON is YAML, whose parser knows where everything stands. */
+/** JSON is YAML, whose parser keeps positions. */
 function checkMessageFile(
   text: string,
   file: string,
@@ -99,11 +99,13 @@ function missingPlurals(key: MessageKey, message: Message, locale: string): Find
   return [{ path: [key], message: `lacks the plural ${missing.join(", ")} of ${locale}`, code: "REQUIRED" }];
 }
 
-/** What is in braces and filled in by nothing would be shown to readers as a gap. */
+/** Readers would see a placeholder that nothing fills in as a gap. */
 function unknownPlaceholders(key: MessageKey, message: Message): Finding[] {
   const known = placeholdersOf(CATALOGUES.en[key]);
   const unknown = placeholdersOf(message).filter((name) => !known.includes(name));
   if (unknown.length === 0) return [];
-  const filled = known.length === 0 ? "nothing" : known.map((name) => `{${name}}`).join(", ");
-  return [{ path: [key], message: `has {${unknown.join("}, {")}}, and what is filled in is ${filled}` }];
+  const filled = known.length === 0 ? "none" : known.map((name) => `{${name}}`).join(", ");
+  return [
+    { path: [key], message: `contains {${unknown.join("}, {")}}; the placeholders of this message are: ${filled}` },
+  ];
 }

@@ -10,9 +10,9 @@ import { isWild } from "../wildcards.ts";
 import { isMarketFile, matchMarketFiles } from "./market-walk.ts";
 
 /**
- * What sound files lack here, or what of them does nothing: unset variables, a missing certificate, patterns without a file, markets
- * that would close in the past, and anchors that leave the tenant's folder.
- * @param now milliseconds since 1970
+ * Warnings about valid files: unset variables, a missing certificate, patterns without a file, markets that would close
+ * in the past, and anchors outside the tenant's folder.
+ * @param now milliseconds since the epoch
  */
 export function tenantWarnings(
   { config, markets }: Tenant,
@@ -24,7 +24,7 @@ export function tenantWarnings(
   return [
     ...source.problems(findings.map((finding) => ({ ...finding, severity: "warning" }))),
     ...late.map(({ key, closeAt, source: { file, ...position } }): Problem => {
-      const message = `${key} closes in the past (${new Date(closeAt).toISOString()}): where it does not exist yet, an apply refuses it`;
+      const message = `${key} closes in the past (${new Date(closeAt).toISOString()}): an apply refuses to create it`;
       const { line: endLine, column: endColumn } = position;
       return { ...fileProblem(file, message), ...position, endLine, endColumn, path: "closeAt", severity: "warning" };
     }),
@@ -43,7 +43,9 @@ function unsetVariables(config: Tenant["config"], environment: Environment): Fin
 function missingCertificate(config: Tenant["config"]): Finding[] {
   const file = certificateFile(config);
   if (file === undefined || existsSync(file)) return [];
-  return [{ path: ["server", "tls", "cert"], message: "there is no such file here, and no server starts without it" }];
+  return [
+    { path: ["server", "tls", "cert"], message: "the file does not exist here, and no server starts without it" },
+  ];
 }
 
 function idlePatterns({ markets, source: { directory } }: Tenant["config"]): Finding[] {
@@ -56,7 +58,7 @@ function idlePatterns({ markets, source: { directory } }: Tenant["config"]): Fin
   );
 }
 
-/** Whether the folder of a pattern is as `init` leaves it. */
+/** Whether the folder of a pattern contains only the samples of `init`. */
 function holdsSamplesOnly(directory: string, pattern: string): boolean {
   const folder = join(directory, dirname(pattern));
   return existsSync(folder) && readdirSync(folder).every((name) => name.endsWith(".sample"));

@@ -1,12 +1,12 @@
 import type { Position } from "../config-error.ts";
 
-/** A stretch of the text, as offsets from its start. */
+/** A part of the text, as offsets from its start. */
 export type Span = readonly [start: number, end: number];
 
-/** What a frame may show of a text, both lists in its order. Of text in neither list only the punctuation is shown. */
+/** What a frame may show of a text; both lists are in text order. Of all other text only the punctuation is shown. */
 export interface Visibility {
   shown: readonly Span[];
-  /** Values that must not be shown, blanked as a whole so that spaces within do not tell words apart. */
+  /** Values that must not be shown. Each is blanked as a whole, so that spaces within do not reveal its words. */
   hidden: readonly Span[];
 }
 
@@ -15,9 +15,7 @@ const LINES_AROUND = 2;
 const WIDTH = 110;
 const MASK = "***";
 
-/**
- * The line of `position` with two lines around it and a caret below, masked.
- */
+/** The line of `position` with two lines around it and a caret below, masked. */
 export function drawFrame(
   { text, lineStarts }: { text: string; lineStarts: readonly number[] },
   position: Position,
@@ -38,7 +36,7 @@ export function drawFrame(
     rows.push(`${here ? ">" : " "} ${String(line).padStart(gutter)} | ${shown}`.trimEnd());
     if (here) {
       const before = cut + maskedText(text, [from, target], visible);
-      // Within a masked value the caret points at the end of the mask, because one mask stands for the whole value.
+      // Within a masked value the caret points at the end of the mask, because one mask covers the whole value.
       rows.push(`  ${" ".repeat(gutter)} | ${" ".repeat(before.length)}^`);
     }
   }
@@ -50,7 +48,7 @@ function lineCount(text: string, lineStarts: readonly number[]): number {
   return Math.max(1, lineStarts.at(-1) === text.length ? lineStarts.length - 1 : lineStarts.length);
 }
 
-/** One line's stretch of the text with everything that is not public replaced; a run of replaced characters is one mask. */
+/** One line of the text with all non-public parts replaced; a run of replaced characters becomes one mask. */
 function maskedText(text: string, [from, to]: Span, visible: Visibility): string {
   const shownSpans = overlapping(visible.shown, [from, to]);
   const hiddenSpans = overlapping(visible.hidden, [from, to]);
@@ -60,7 +58,7 @@ function maskedText(text: string, [from, to]: Span, visible: Visibility): string
     const character = text.charAt(place);
     const isShown = covers(shownSpans, place);
     const isValue = isShown || covers(hiddenSpans, place);
-    // A line that was commented out may hold a secret too.
+    // A commented-out line may contain a secret too.
     if (!isValue && character === "#" && (place === 0 || /\s/.test(text.charAt(place - 1)))) return `${masked}# ...`;
     const mask = !isShown && (isValue || !isPunctuation(text, place));
     if (!mask) masked += /\p{Cc}/u.test(character) ? " " : character;
@@ -79,7 +77,7 @@ function covers(spans: readonly Span[], place: number): boolean {
   return spans.some(([start, end]) => place >= start && place < end);
 }
 
-/** By binary search: a large file has as many spans as values, and each problem draws five lines. */
+/** Uses binary search: a large file has as many spans as values, and each problem draws five lines. */
 function overlapping(spans: readonly Span[], [from, to]: Span): Span[] {
   let low = 0;
   let high = spans.length;

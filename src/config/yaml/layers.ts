@@ -14,44 +14,43 @@ import { OPERATOR_FILE } from "../operator-file.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";
 
-/** Files in one chain of `extends`. */
+/** The most files in one chain of `extends`. */
 const MAX_LAYERS = 20;
-/** Files named in all: with two names in each file, a few files make millions of paths. */
+/** The most named files: with two names in each file, a few files make millions of paths. */
 const MAX_BASES = 50;
 
-/** What reading the bases of one tenant file shares. */
+/** The state shared by all bases of one tenant file. */
 interface Reading {
   guide: SchemaGuide;
-  /** The folder that holds `tenants/`, absolute. */
+  /** The folder that contains `tenants/`, absolute. */
   operator: string;
-  /** Folders that the bases may lie below, the operator's among them, absolute. */
+  /** Folders that may contain bases, the operator's among them, absolute. */
   roots: readonly string[];
   problems: Problem[];
-  /** Names that may still be followed; negative once the excess was reported. */
+  /** How many names may still be followed; negative once the excess was reported. */
   left: number;
 }
 
 /**
- * A tenant file on top of the files that it extends. Mappings are merged key by key, everything else is replaced as a
- * whole; of several bases a later one wins. Each value remembers the file that states it, so that later errors can point
- * there.
+ * A tenant file on top of the files that it extends. Mappings are merged key by key, other values are replaced as a
+ * whole, and later bases win. Each value remembers the file that states it, so that later errors can point there.
  */
 export class LayeredSource {
-  /** Of the tenant's own file, as problems name it. */
+  /** The tenant's own file, as problems name it. */
   readonly file: string;
-  /** The tenant's folder, absolute: what paths in the file are relative to. */
+  /** The tenant's folder, absolute, to which paths in the file are relative. */
   readonly directory: string;
-  /** Folders beyond it that files of secrets and keys may lie below, absolute. */
+  /** Further folders that may contain files of secrets and keys, absolute. */
   readonly roots: readonly string[];
-  /** The files that it extends, with theirs, absolute; the strongest first. */
+  /** The files that it extends, directly and indirectly, absolute, the strongest first. */
   readonly bases: readonly string[];
-  /** Of all the texts that the value comes from, in hex. */
+  /** SHA-256 in hex of all texts that form the value. */
   readonly sha256: string;
-  /** The merged data, without `extends`; undefined when a file is not sound. */
+  /** The merged data without `extends`; undefined if a file is invalid. */
   readonly value: unknown;
-  /** What is wrong before any schema is asked. */
+  /** The mistakes found before any schema is applied. */
   readonly syntaxProblems: readonly Problem[];
-  /** The tenant's own file first; each wins over those behind it. */
+  /** The tenant's own file first; each wins over the later ones. */
   readonly #layers: readonly YamlSource[];
 
   constructor(text: string, file: string, guide: SchemaGuide, roots: readonly string[]) {
@@ -71,25 +70,25 @@ export class LayeredSource {
     if (this.syntaxProblems.length === 0) this.value = mergedValue(this.#layers);
   }
 
-  /** Where the value of a path stands, or its nearest existing ancestor, and in which file. */
+  /** The file and position of a path's value, or of its nearest existing ancestor. */
   positionOf(path: Path, atKey = false): Position & { file: string } {
     const { layer } = this.#owner(path);
     return { file: layer.file, ...layer.positionOf(path, atKey) };
   }
 
-  /** Whether one of the files states a value for a path, or it has its default. */
+  /** Whether one of the files states a value for a path; otherwise the default applies. */
   states(path: Path): boolean {
     return this.#owner(path).found;
   }
 
-  /** Findings with their positions and frames, each in the file that it is about. */
+  /** Findings with their positions and frames, each in its own file. */
   problems(findings: readonly Finding[]): Problem[] {
     return this.#layers.flatMap((layer) =>
       layer.problems(findings.filter(({ path }) => this.#owner(path).layer === layer)),
     );
   }
 
-  /** The file whose value for a path counts; where none states it, the one that states its nearest ancestor. */
+  /** The file that determines a path's value, or else its nearest stated ancestor. */
   #owner(path: Path): { layer: YamlSource; found: boolean } {
     let holders = this.#layers.map((layer) => ({ layer, value: layer.value }));
     for (const step of path) {
@@ -97,7 +96,7 @@ export class LayeredSource {
       for (const { layer, value } of holders) {
         if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) continue;
         const child = (value as Record<string | number, unknown>)[step];
-        // Only mappings are merged: any other value hides those of the files below, and a mapping above hides it.
+        // Only mappings are merged: any other value hides those of later files, and a mapping before it hides it.
         if (next.length === 0 || isMapping(child)) next.push({ layer, value: child });
         if (!isMapping(child)) break;
       }
@@ -112,14 +111,14 @@ export class LayeredSource {
   }
 }
 
-/** A file that another one extends. */
+/** A file that another file extends. */
 interface Base {
   /** Absolute. */
   path: string;
   layer: YamlSource;
 }
 
-/** The bases of a file with theirs, the strongest first. */
+/** The direct and indirect bases of a file, the strongest first. */
 function basesOf(source: YamlSource, chain: readonly string[], reading: Reading): Base[] {
   const { value } = source;
   if (!isMapping(value) || value.extends === undefined) return [];
@@ -131,7 +130,7 @@ function basesOf(source: YamlSource, chain: readonly string[], reading: Reading)
     const report = (message: string, code?: DiagnosticCode) =>
       reading.problems.push(...source.problems([{ path, message, code }]));
     if (reading.left <= 0) {
-      if (reading.left === 0) report(`is more than the ${MAX_BASES} files that a tenant file may build on`);
+      if (reading.left === 0) report(`exceeds the ${MAX_BASES} files that a tenant file may extend`);
       reading.left = -1;
       break;
     }
@@ -164,8 +163,8 @@ function readBase(file: string, chain: readonly string[], reading: Reading, repo
   }
   const base = new YamlSource(text, displayPath(file), reading.guide);
   if (base.syntaxProblems.length > 0) return [{ path: file, layer: base }];
-  if (!isMapping(base.value)) report(`${base.file} must hold a mapping, as a tenant file does`);
-  // Two tenants of one name would share a database.
+  if (!isMapping(base.value)) report(`${base.file} must contain a mapping, like a tenant file`);
+  // Two tenants with the same name would share a database.
   else if (base.value.tenant !== undefined)
     reading.problems.push(
       ...base.problems([{ path: ["tenant"], message: "must be in the tenant's own file", atKey: true }]),
@@ -173,7 +172,7 @@ function readBase(file: string, chain: readonly string[], reading: Reading, repo
   return [{ path: file, layer: base }, ...basesOf(base, chain, reading)];
 }
 
-/** Checked before the file is read, because problems show its lines, and whether it exists. */
+/** Checked before the file is read, because problems would reveal its lines and whether it exists. */
 function refusalOf(file: string, { operator, roots }: Reading): string | undefined {
   if (!isBelow(file, roots))
     return `leads out of the operator's directory: list its folder in ${OPERATOR_FILE} under secrets.files`;

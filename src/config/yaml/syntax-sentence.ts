@@ -1,27 +1,27 @@
 import { type Document, isCollection, isScalar, visit, type YAMLError } from "yaml";
 import type { Span } from "./code-frame.ts";
 
-/** By the code of the YAML library, which may quote the text, and with it a literal secret: these sentences never do. */
+/** Sentences by the YAML library's error codes. The library's own messages may quote the text, and with it a secret. */
 const BY_CODE: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "a tab cannot indent YAML: use spaces",
-  MULTIPLE_DOCS: "the file must hold one document: remove the second ---",
+  MULTIPLE_DOCS: "the file must contain one document: remove the second ---",
   TAG_RESOLVE_FAILED: "YAML tags (!...) have no meaning here",
   BAD_DQ_ESCAPE: "there is no such escape in a double-quoted text",
-  BAD_INDENT: "must begin in the column of the lines that it belongs with",
+  BAD_INDENT: "must begin in the same column as the lines of its block",
   BAD_SCALAR_START: "a text that begins with this character must be in quotes",
   BLOCK_IN_FLOW: "a comma is missing, or a text with a colon lacks its quotes",
-  MULTILINE_IMPLICIT_KEY: "a key must stand on one line, with a colon and a space after it",
+  MULTILINE_IMPLICIT_KEY: "a key must be on one line, with a colon and a space after it",
   UNEXPECTED_TOKEN: "YAML does not expect this here",
   RESOURCE_EXHAUSTION: "the file is nested too deeply",
 };
 
-/** Where one code of the library stands for several mistakes: what its own sentence says of them. */
+/** Sentences for codes with several meanings, chosen by the library's own message. */
 const BY_WORDS: readonly [words: RegExp, sentence: string][] = [
   [/end with a \}|expected .*\}$/i, "the mapping that begins with { must end with }, further right than its key"],
   [/end with a \]|expected .*\]$/i, "the list that begins with [ must end with ], further right than its key"],
-  [/flow end indicator/i, "the closing bracket must stand further right than the key"],
+  [/flow end indicator/i, "the closing bracket must be further right than the key"],
   [/closing ['"]/i, "a text in quotes must end with the quote"],
-  [/nested mappings/i, "one line holds one key: quote the text, or begin a new line"],
+  [/nested mappings/i, "a line can have only one key: quote the text, or begin a new line"],
   [/sequence may not be|on same line with key/i, "a list must begin on a line of its own"],
   [/followed by map values/i, "a key must be followed by a colon"],
   [/missing , /i, "a comma is missing before this"],
@@ -30,11 +30,11 @@ const BY_WORDS: readonly [words: RegExp, sentence: string][] = [
   [/without - indicator/i, "an entry of a list begins with -"],
 ];
 
-const TOO_FAR = "is indented further than the lines that it belongs with";
+const TOO_FAR = "is indented further than the lines of its block";
 
 /**
- * What is wrong with a text that is no YAML, at the line that made it: the first mistake, as whatever the parser says behind it
- * follows from it. Without one, each of its warnings.
+ * The mistakes of invalid YAML. Only the first error is reported, at the line that caused it, because later ones follow
+ * from it. Without an error, each warning is reported.
  */
 export function syntaxMistakes(document: Document.Parsed, text: string): { span: Span; message: string }[] {
   const { errors, warnings } = document;
@@ -55,7 +55,7 @@ export function syntaxMistakes(document: Document.Parsed, text: string): { span:
 
 const UNCLOSED = /end with a [}\]]|expected .*[}\]]$|closing ['"]/i;
 
-/** Where the last bracket or quote was opened that is not closed. */
+/** The position of the last bracket or quote that is not closed. */
 function openingBefore(
   document: Document.Parsed,
   text: string,

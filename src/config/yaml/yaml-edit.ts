@@ -15,14 +15,14 @@ import { isSame, type Json } from "../../domain/audit/audit-link.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import type { Path } from "../config-error.ts";
 
-/** A stretch of the text and what takes its place. */
+/** A part of the text and its replacement. */
 type Edit = readonly [start: number, end: number, replacement: string];
 
 /**
- * Sets one value of a YAML text and leaves every other character as it is: comments, order, quotes and blank lines.
- * A list or mapping is changed entry by entry as far as possible, so that the comments within it stay too.
+ * Sets one value of a YAML text and leaves every other character unchanged: comments, order, quotes and blank lines. A
+ * list or mapping is changed entry by entry if possible, so that its comments stay too.
  *
- * @param path of the value; mappings on the way that are missing are made
+ * @param path the path of the value; missing mappings on the way are created
  */
 export function setInYaml(text: string, path: Path, value: Json): string {
   const document = parseDocument(text, { version: "1.2" });
@@ -38,7 +38,7 @@ function reads(text: string, value: Json): boolean {
   try {
     return isSame(parseDocument(text, { version: "1.2" }).toJS() as Json, value);
   } catch (error) {
-    // An alias whose anchor is gone.
+    // An alias whose anchor was removed.
     if (error instanceof ReferenceError) return false;
     throw error;
   }
@@ -50,7 +50,7 @@ function carryOut(text: string, edits: readonly Edit[]): string {
     .reduce((edited, [start, end, replacement]) => edited.slice(0, start) + replacement + edited.slice(end), text);
 }
 
-/** Each alias as what it stands for. */
+/** Replaces each alias by its value. */
 function aliasEdits(document: Document.Parsed): Edit[] {
   const edits: Edit[] = [];
   visit(document, {
@@ -78,7 +78,7 @@ function editsFor(text: string, node: Node | null, path: Path, value: Json): Edi
   if (!pair) return [insertion(text, node, `${step}: ${flow(wrapped(rest, value))}`)];
   const end = pair.key.range?.[1] ?? 0;
   const isEmpty = !pair.value || (isScalar(pair.value) && pair.value.range?.[0] === pair.value.range?.[1]);
-  // After the colon of a key without a value.
+  // Inserted after the colon of a key without a value.
   if (isEmpty) return [[text.indexOf(":", end) + 1, text.indexOf(":", end) + 1, ` ${flow(wrapped(rest, value))}`]];
   return editsFor(text, pair.value, rest, value);
 }
@@ -91,7 +91,7 @@ function valueEdits(text: string, node: Node, value: Json): Edit[] {
   if (isSame((node.toJSON() as Json | undefined) ?? null, value)) return [];
   if (isMap<Scalar, Node | null>(node) && isMapping(value)) {
     const names = node.items.map(({ key }) => String(key.value));
-    // A key to be removed would leave its line behind.
+    // Removing a key would leave its line.
     if (names.every((name) => Object.hasOwn(value, name)))
       return Object.entries(value).flatMap(([name, each]) =>
         each === undefined ? [] : editsFor(text, node, [name], each),
@@ -109,11 +109,11 @@ function valueEdits(text: string, node: Node, value: Json): Edit[] {
 function replacing(text: string, node: Node, value: Json): Edit {
   const [start = 0, end = 0] = node.range ?? [];
   const isBlock = (isMap(node) || isSeq(node)) && !node.flow;
-  // A list may stand as far left as its key; the value that replaces it may not.
+  // A list may be indented as little as its key; the value that replaces it must be indented further.
   return [start, end, `${isBlock ? " " : ""}${flow(value)}${text[end - 1] === "\n" ? "\n" : ""}`];
 }
 
-/** A set with an entry on each line: lines are removed and added, the others keep their place and comments. */
+/** A set with one entry per line: lines are removed and added; the others keep their place and comments. */
 function lineEdits(text: string, node: YAMLSeq<Node>, value: readonly Json[]): Edit[] {
   const items = node.items as Scalar[];
   const kept = items.filter((item) => value.includes(item.value as Json));
@@ -129,7 +129,7 @@ function lineEdits(text: string, node: YAMLSeq<Node>, value: readonly Json[]): E
   return lines === "" ? removed : [...removed, [at, at, missesBreak ? `\n${lines}` : lines]];
 }
 
-/** A new pair, last in its mapping. */
+/** A new pair at the end of its mapping. */
 function insertion(text: string, map: YAMLMap<Scalar, Node | null>, pair: string): Edit {
   const last = map.items.at(-1);
   if (map.flow) {
@@ -153,7 +153,7 @@ function lineStart(text: string, at: number): number {
   return text.lastIndexOf("\n", at - 1) + 1;
 }
 
-/** Behind the line's break, also where `at` is there already, as after a block of lines. */
+/** The position after the line's break, even if `at` is already there, as after a block of lines. */
 function lineEnd(text: string, at: number): number {
   if (text[at - 1] === "\n") return at;
   const end = text.indexOf("\n", at);

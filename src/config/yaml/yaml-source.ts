@@ -6,25 +6,25 @@ import { drawFrame, type Span, type Visibility } from "./code-frame.ts";
 import { syntaxMistakes } from "./syntax-sentence.ts";
 import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
 
-/** Further ones are only counted: each needs a frame, and a megabyte can hold a great many. */
+/** Further problems are only counted: each needs a frame, and a megabyte can contain very many. */
 const MAX_PROBLEMS = 100;
 
 const READING = {
   version: "1.2",
-  // Our own walk finds keys that stand twice, and knows their path.
+  // Our own check finds repeated keys and knows their paths.
   uniqueKeys: false,
   prettyErrors: false,
   logLevel: "error",
 } as const;
 
-/** A YAML text that remembers where everything stands. Version 1.2, so that `NO` is Norway and not false. */
+/** A YAML text that keeps the position of everything. Version 1.2, so that `NO` is Norway and not false. */
 export class YamlSource {
-  /** As problems name it. */
+  /** The file as problems name it. */
   readonly file: string;
   readonly sha256: string;
-  /** The text as plain data; undefined when it is not valid YAML. */
+  /** The text as plain data; undefined for invalid YAML. */
   readonly value: unknown;
-  /** What is wrong with the YAML itself. */
+  /** The mistakes in the YAML itself. */
   readonly syntaxProblems: readonly Problem[];
   readonly #text: string;
   readonly #guide: SchemaGuide;
@@ -32,7 +32,7 @@ export class YamlSource {
   readonly #lines: LineCounter;
   #visibility: Visibility | undefined;
 
-  /** Every document of a text that may hold several; those without content are left out. */
+  /** Every document of a text with several documents; empty ones are omitted. */
   static documentsOf(text: string, file: string, guide: SchemaGuide): YamlSource[] {
     const lines = new LineCounter();
     const documents = parseAllDocuments(text, { ...READING, lineCounter: lines });
@@ -41,7 +41,7 @@ export class YamlSource {
       .map((document) => new YamlSource(text, file, guide, { document, lines }));
   }
 
-  /** @param parsed one document of several; the text is all of them */
+  /** @param parsed one of the documents; the text contains all of them */
   constructor(
     text: string,
     file: string,
@@ -68,12 +68,12 @@ export class YamlSource {
     this.syntaxProblems = this.problems(findings);
   }
 
-  /** Where the value of `path` stands, or its nearest existing ancestor's key when the file does not state it. */
+  /** The position of the value at `path`, or of its nearest existing ancestor's key if the file does not state it. */
   positionOf(path: Path, atKey = false): Position {
     return this.#position(this.#spanOf(path, atKey)[0]);
   }
 
-  /** The text of what {@link positionOf} points at; of a whole document only its beginning. */
+  /** The text at {@link positionOf}; of a whole document only its beginning. */
   #spanOf(path: Path, atKey = false): Span {
     const { key, value, missing } = findNode(this.#document, path);
     const node = (atKey || missing || !value ? key : value) ?? value ?? this.#document.contents;
@@ -81,12 +81,12 @@ export class YamlSource {
     return [start, missing && node === this.#document.contents ? start : end];
   }
 
-  /** Whether the text states a value for `path`, be it null; what it does not state has a default or is unmanaged. */
+  /** Whether the text states a value for `path`, even null. Unstated values have a default or are unmanaged. */
   states(path: Path): boolean {
     return !findNode(this.#document, path).missing;
   }
 
-  /** Findings with their positions and frames; past the limit one last problem counts the rest. */
+  /** Findings with their positions and frames; beyond the limit one last problem counts the rest. */
   problems(findings: readonly Finding[]): Problem[] {
     const problems = findings
       .slice(0, MAX_PROBLEMS)
@@ -118,12 +118,12 @@ export class YamlSource {
       return this.#document.toJS({ maxAliasCount: 100 });
     } catch {
       // Ten nested aliases of ten make a billion nodes.
-      findings.push({ path: [], message: "the file's aliases multiply it too often", code: "YAML_SYNTAX" });
+      findings.push({ path: [], message: "the file's aliases expand to too much data", code: "YAML_SYNTAX" });
       return undefined;
     }
   }
 
-  /** A position past the text's last word is that word's end, not the empty line after it. */
+  /** A position after the text's last word is moved to that word's end, not to the empty line after it. */
   #position(offset: number): Position {
     const { line, col } = this.#lines.linePos(Math.min(offset, this.#text.trimEnd().length));
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -138,13 +138,13 @@ export class YamlSource {
   }
 }
 
-/** Words that need no quotes: YAML 1.1, which other tools still read, takes yes, no, on and off for booleans. */
+/** Words that need no quotes. YAML 1.1, which other tools still read, takes yes, no, on and off for booleans. */
 const PLAIN = /^(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w.-]*$/i;
 
 /**
- * A text as YAML writes it in place of another.
+ * A text in YAML notation, as a replacement for another.
  *
- * @param first the first character of what it replaces, whose quotes it keeps
+ * @param first the first character of the replaced text, whose quotes are kept
  */
 function scalarText(text: string, first: string): string {
   if (first === "'" && !/['\p{Cc}]/u.test(text)) return `'${text}'`;

@@ -20,14 +20,14 @@ interface Entry {
   path: Path;
   key: Scalar | undefined;
   node: Node | null;
-  /** The nodes around it, the document's first. */
+  /** The surrounding nodes, the document's root first. */
   above: readonly Node[];
 }
 
 const MAX_DEPTH = 50;
 const MAX_ALIASES = 100;
 
-/** Everything below a node in the order of the text. Aliases are visited, not followed. */
+/** All nodes below a node in the order of the text. Aliases are visited, not followed. */
 function* entries(node: Node | null, path: Path = [], above: readonly Node[] = [], key?: Scalar): Generator<Entry> {
   yield { path, key, node, above };
   if (node === null || above.length > MAX_DEPTH) return;
@@ -43,7 +43,7 @@ function* entries(node: Node | null, path: Path = [], above: readonly Node[] = [
   }
 }
 
-/** Refuses what YAML allows and a configuration does not: repeated keys, keys that are no text, tags, endless aliases. */
+/** Refuses YAML that a configuration must not use: repeated keys, keys that are not text, tags, endless aliases. */
 export function structureFindings(document: Document.Parsed): Finding[] {
   const findings: Finding[] = [];
   let aliases = 0;
@@ -64,7 +64,7 @@ export function structureFindings(document: Document.Parsed): Finding[] {
   return findings;
 }
 
-/** Whether a number would change: it may be written in hexadecimal or octal digits, and `.inf` and `.nan` have none. */
+/** Whether a number would change: it may be hexadecimal or octal, and `.inf` and `.nan` have no digits. */
 function isLost({ value, source = "" }: Scalar): boolean {
   if (typeof value !== "number" || !/\d/.test(source)) return false;
   return !isKeptByDouble(/^0[xo]/.test(source) ? String(BigInt(source)) : source);
@@ -72,9 +72,9 @@ function isLost({ value, source = "" }: Scalar): boolean {
 
 function aliasFindings(document: Document.Parsed, alias: Alias, path: Path, above: readonly Node[]): Finding[] {
   const target = alias.resolve(document);
-  if (!target) return [{ path, message: "there is no anchor of this name above", code: "YAML_SYNTAX" }];
+  if (!target) return [{ path, message: "there is no anchor with this name above", code: "YAML_SYNTAX" }];
   return above.includes(target)
-    ? [{ path, message: "an alias must not stand within its own anchor", code: "YAML_SYNTAX" }]
+    ? [{ path, message: "an alias must not be inside its own anchor", code: "YAML_SYNTAX" }]
     : [];
 }
 
@@ -86,14 +86,14 @@ function keyFindings({ items }: YAMLMap<Node, Node | null>, parent: Path): Findi
     const name = String(key.value);
     if (seen.has(name))
       return [
-        { path: [...parent, name], message: "stands twice in the same mapping", atKey: true, code: "DUPLICATE_KEY" },
+        { path: [...parent, name], message: "is repeated in the same mapping", atKey: true, code: "DUPLICATE_KEY" },
       ];
     seen.add(name);
     return [];
   });
 }
 
-/** The nodes of a path: its key and value, or the nearest ancestor's when the document does not have it. */
+/** The key and value at a path, or those of the nearest ancestor if the document does not have it. */
 export function findNode(document: Document.Parsed, path: Path): { key?: Node; value: Node | null; missing: boolean } {
   let found: { key?: Node; value: Node | null } = { value: document.contents };
   for (const step of path) {
@@ -101,7 +101,7 @@ export function findNode(document: Document.Parsed, path: Path): { key?: Node; v
     if (isSeq<Node | null>(at) && typeof step === "number" && step in at.items) {
       found = { value: at.items[step] ?? null };
     } else {
-      // Of a repeated key the last one, whose value counted and which is to be deleted.
+      // If a key is repeated, the last pair, whose value counts and which is to be deleted.
       const pair = isMap<ParsedNode, Node | null>(at)
         ? at.items.findLast(({ key }) => isScalar(key) && String(key.value) === step)
         : undefined;
@@ -112,7 +112,7 @@ export function findNode(document: Document.Parsed, path: Path): { key?: Node; v
   return { ...found, missing: false };
 }
 
-/** What a frame may show of a document that is sound YAML: the keys and values that the schema knows to be public. */
+/** What a frame may show of valid YAML: the keys and values that the schema knows to be public. */
 export function visibleSpans(document: Document.Parsed, text: string, guide: SchemaGuide): Visibility {
   const shown: Span[] = [];
   const hidden: Span[] = [];
@@ -125,13 +125,13 @@ export function visibleSpans(document: Document.Parsed, text: string, guide: Sch
 
   function add(scalar: Node, isPublic: boolean): void {
     const [start, end] = scalar.range ?? [0, 0];
-    // A text over several lines probably lacks its closing quote, and so holds other values.
+    // A text over several lines probably lacks its closing quote, and so contains other values.
     const isOneLine = !text.slice(start, end).trimEnd().includes("\n");
     (isPublic && isOneLine ? shown : hidden).push([start, end]);
   }
 }
 
-/** What a frame may show of a text that is not sound YAML: the words that are property names of the schema. */
+/** What a frame may show of invalid YAML: the words that are property names of the schema. */
 export function visibleWords(text: string, guide: SchemaGuide): Visibility {
   const names = guide.vocabulary();
   const shown = [...text.matchAll(/[A-Za-z_]\w*/g)]

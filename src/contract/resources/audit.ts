@@ -104,7 +104,7 @@ export const SecurityEntry = z
   .object({
     ts: Timestamp.describe("The first time it happened in that minute."),
     event: z.string().meta({
-      description: "One of the values that `event` in the query takes.",
+      description: "One of the values of the query parameter `event`.",
       examples: ["auth.failed"],
     }),
     reason: z.string().meta({
@@ -115,7 +115,7 @@ export const SecurityEntry = z
       .string()
       .nullable()
       .meta({
-        description: `What is wrong with a user token, where \`reason\` is \`token\`: one of ${listed(TOKEN_FAULTS)}. What is wrong with a webhook, where it is \`signature\`: one of ${listed(SIGNATURE_FAULTS)}. It never holds a value.`,
+        description: `For the reason \`token\`, what is wrong with the user token: one of ${listed(TOKEN_FAULTS)}. For the reason \`signature\`, what is wrong with the webhook: one of ${listed(SIGNATURE_FAULTS)}. Never contains the token or the signature.`,
         examples: [null],
       }),
     address: z

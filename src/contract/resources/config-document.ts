@@ -23,7 +23,7 @@ import { AppliedPolicy, StoredPolicy } from "./policy.ts";
 
 const State = z.enum(["open", "suspended"]);
 
-/** A market to create, with its key in the files and its first state. */
+/** A market to create, with its key in the files and its initial state. */
 export const ConfigMarketInput = MarketInput.extend({ key: MarketKey, state: State }).meta({ id: "ConfigMarketInput" });
 
 const usd = z.number().min(0).max(MAX_AMOUNT_USD);
@@ -39,9 +39,7 @@ const Terms = z.object({
   liquidityUsd: usd.optional(),
   state: State,
 });
-/**
- * A market's terms as a document keeps them: dollars, the tenant's default unless stated, and instants in milliseconds.
- */
+/** A market's terms in a document: dollars (the tenant's default unless stated) and instants in milliseconds. */
 export type DeclaredTerms = z.output<typeof Terms>;
 
 const Document = z.object({
@@ -54,14 +52,14 @@ const Document = z.object({
   keyring: z.record(text(64), text(2000)),
   /** Markets by key. */
   declared: z.record(text(64), Terms.catchall(z.json())),
-  /** Live values that an operator kept although the file differs, by field. */
+  /** Live values that an operator kept although the file has other values, by field. */
   adopted: z.record(text(200), z.json()),
 });
 
 /**
- * What an apply stores for the next plan to compare with. The order of keys and of lists that are sets, and explicitly
- * stated defaults, make no difference to it. Secrets are references in it, API keys fingerprints. Further sections are
- * those of the tenant file.
+ * The document that an apply stores for the next plan to compare with. The order of keys, the order of lists that are
+ * sets, and explicitly stated defaults do not affect it. It holds references instead of secrets, and fingerprints
+ * instead of API keys. Its other sections are those of the tenant file.
  */
 export type ConfigDocument = Omit<z.output<typeof Document>, "declared"> & { declared: Record<string, DeclaredTerms> };
 
@@ -89,9 +87,7 @@ const applied = {
   fileSha256: z
     .string()
     .nullable()
-    .describe(
-      "SHA-256 of the tenant file, as `sha256sum` prints it and the apply stated it; the server cannot check it.",
-    ),
+    .describe("SHA-256 of the tenant file, as `sha256sum` prints it. The apply stated it; the server cannot check it."),
   rollbackTo: seq.nullable().describe("The sequence number of the apply that this one restored."),
   policy: z.array(z.string()).describe("The policy fields that the apply changed."),
   adopted: z.array(z.string()).describe("The fields whose live values the apply kept."),
@@ -157,9 +153,7 @@ const ConfigChange = z
 export const Freeze = z
   .object({
     tenant: z.string(),
-    frozenUntil: Timestamp.nullable().describe(
-      "When applies and rollbacks are taken again; null where they are taken now.",
-    ),
+    frozenUntil: Timestamp.nullable().describe("When the freeze ends; null while the configuration is not frozen."),
     reason: z.string().nullable(),
     by: z
       .string()
@@ -170,7 +164,7 @@ export const Freeze = z
 
 export const FreezeInput = z
   .object({
-    until: Timestamp.describe("When it ends by itself; at most 30 days ahead."),
+    until: Timestamp.describe("When the freeze ends by itself; at most 30 days ahead."),
     reason: line(500).optional().describe("The reason; required here or in the header `Audit-Reason`."),
   })
   .meta({ id: "FreezeInput" });
@@ -186,7 +180,7 @@ export const LiveConfiguration = z
     capitalUsd: Usd.describe("The capital moved into the treasury so far."),
     treasuryUsd: Usd.describe("The treasury's balance."),
     atRiskUsd: Usd.describe(
-      "What the house has put into the markets that are not settled, which is the most that they lose.",
+      "The house's liquidity in unsettled markets, which is the most that the house can lose in them.",
     ),
     keys: z.array(ConfigKey).describe("The keys in force."),
     endedKeys: z.array(ConfigKey).describe("The keys that were revoked or have expired."),
@@ -194,7 +188,7 @@ export const LiveConfiguration = z
     document: z.record(z.string(), z.json()).nullable().describe("The document of the last apply."),
     changes: z.array(ConfigChange).describe("The latest changes, newest first, at most 1000."),
     freeze: Freeze.omit({ tenant: true }).describe(
-      "Whether applies and rollbacks are refused; nulls while they are not.",
+      "The freeze that blocks applies and rollbacks; its fields are null while there is none.",
     ),
     now: Timestamp,
   })

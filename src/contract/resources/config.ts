@@ -85,7 +85,7 @@ export const ConfigInput = z
     ),
     gitCommit: z
       .string()
-      .regex(/^[0-9a-f]{7,64}(-dirty)?$/, "must be the hash of a commit, with -dirty where a file is not the commit's")
+      .regex(/^[0-9a-f]{7,64}(-dirty)?$/, "must be the hash of a commit, with -dirty if a file differs from the commit")
       .nullable()
       .default(null)
       .meta({ examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"] }),
@@ -109,8 +109,7 @@ export const ConfigInput = z
       ["names", "marketId", names.map(({ marketId }) => marketId)],
     ] as const) {
       const index = firstRepeated(values);
-      if (index >= 0)
-        issues.push({ code: "custom", input: value, path: [list, index, field], message: "is there a second time" });
+      if (index >= 0) issues.push({ code: "custom", input: value, path: [list, index, field], message: "is repeated" });
     }
   })
   .meta({ id: "ConfigInput" });
@@ -180,7 +179,7 @@ export const configOperations = {
     input: ConfigInput,
     output: z.object({
       changed: z.boolean(),
-      seq: seq.nullable().describe("Of the audit entry; null when nothing changed."),
+      seq: seq.nullable().describe("The sequence number of the audit entry; null when nothing changed."),
     }),
     refusals: [
       "FROZEN",

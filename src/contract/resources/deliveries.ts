@@ -65,10 +65,10 @@ export const deliveryOperations = {
   }),
   replayWebhook: operatorChange("config", {
     path: "/v1/webhooks/deliveries/:id/replay",
-    summary: "Send an event again, to one receiver or to all that it was sent to.",
+    summary: "Send an event again, to one receiver or to all its receivers.",
     input: z.object({
       id: text(200).describe(
-        "A delivery's id, or an event's id for all of its deliveries. Those already delivered are sent again too.",
+        "A delivery's id, or an event's id for all of its deliveries. Delivered events are sent again too.",
       ),
     }),
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),

@@ -6,7 +6,7 @@ import type { Messages } from "../../locales/messages.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import type { WireResult } from "../operations.ts";
 
-/** Data in a frame's document: all that the view shows at first, so that its script sends no request for it. */
+/** Data in a frame's document: everything that the view shows at first, so that its script sends no request. */
 export interface FrameData {
   view: "market" | "markets" | "portfolio" | "card" | "compare";
   /** The tenant's name. */
@@ -14,7 +14,7 @@ export interface FrameData {
   /** The language of the view, a BCP 47 tag, and every message in it. */
   locale: string;
   messages: Messages;
-  /** What readers call categories, by slug; one that is not here is called by its slug. */
+  /** Display names of categories, by slug. A category without an entry is shown by its slug. */
   categories: Readonly<Record<string, string>>;
   /** A public key; null when the tenant has no valid one, so that the view cannot trade. */
   apiKey: string | null;
@@ -23,64 +23,64 @@ export interface FrameData {
    * any other page.
    */
   mayTrade: boolean;
-  /** A page where readers can trade, when this one does not let them; null where none is known. */
+  /** A page where readers can trade when this page does not allow it; null if none is known. */
   tradeAt: string | null;
-  /** The server's clock in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
+  /** The server's time in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
   now: number;
-  /** What the tenant states of the looks: the frame lays what its page may set over it. */
+  /** The tenant's theme. The frame applies the theme of its page on top. */
   theme?: StatedTheme | undefined;
   limits: { feeBps: number; maxTradeUsd: number };
-  /** Traders are warned of trades that move the price by so much, 0 to 1. */
+  /** Trades that move the price by this much (0 to 1) cause a warning. */
   warnImpact: number;
-  /** Of the views `market` and `card`. */
+  /** Set for the views `market` and `card`. */
   market?: FrameMarket;
-  /** Of the view `compare`: two. */
+  /** Set for the view `compare`. */
   compared?: [FrameMarket, FrameMarket];
   markets?: WireResult<"listMarkets">["items"];
-  /** Where the next page of markets begins; null when these are all. */
+  /** Where the next page of markets begins; null on the last page. */
   nextCursor?: string | null;
-  /** Recent YES prices of the markets that traded, oldest first, millionths. */
+  /** Recent YES prices in millionths, oldest first, of the markets that traded. */
   sparks?: Record<string, number[]>;
   trending?: WireResult<"listTrendingMarkets">;
 }
 
-/** A page of open markets, for a list that goes on or is narrowed down. */
+/** A page of open markets, for a list that continues or is filtered. */
 export type FrameList = Required<Pick<FrameData, "nextCursor" | "sparks">> & {
   items: WireResult<"listMarkets">["items"];
 };
 
-/** Data in the document of a refusal. */
+/** Data in the document that explains why there is no view. */
 export interface RefusalData {
   code: FaultCode;
   message: string;
   /** Seconds to wait before trying again; 0 when trying again is useless. */
   retryAfterSec: number;
   locale: string;
-  /** Those that a refusal needs. */
+  /** The messages that this document needs. */
   messages: Partial<Messages>;
-  /** The view's own script, which takes the document over as soon as there is something to show. */
+  /** The view's own script, which replaces the document's contents once there is something to show. */
   framePath: string;
 }
 
 export interface FrameMarket {
   detail: WireResult<"getMarket">;
-  /** YES prices with the time from which each held, milliseconds since the epoch; thinned out for a chart. */
+  /** YES prices with the time since when each applies, in milliseconds since the epoch, thinned out for a chart. */
   history: CurveSteps;
-  /** What settles it, in the language of the view; of the view `market`. */
+  /** What settles the market, in the view's language; set for the view `market`. */
   source?: readonly (string | SourceLink)[] | undefined;
-  /** The value of the feed that settled it, a decimal. */
+  /** The value of the feed that settled the market, as a decimal. */
   finalValue?: string | undefined;
-  /** How its prices are made, so that the page can quote with the engine's own maths. */
+  /** How the market is priced, so that the page can quote with the engine's own maths. */
   terms: { kind: MarketKind; p0Ppm: number; fundMicro: string; yesMicro: string; noMicro: string };
 }
 
 /** Data in the demo's playground page. */
 export interface PlaygroundData {
-  /** Scheme and host of the tenant, as snippets name it. */
+  /** The tenant's scheme and host, as snippets name them. */
   origin: string;
   apiKey: string;
   /** Tokens by user id, in the order of the demo's traders. */
   tokens: Record<string, string>;
-  /** Open ones, the most traded first; two at the most. */
+  /** At most two open markets, the most traded first. */
   marketIds: string[];
 }

@@ -14,7 +14,7 @@ export const Refusal = z
     error: z.string().describe("The message that the caller received."),
     actor: z.string().meta({ description: "The caller, as audit entries name it.", examples: ["user:usr_1"] }),
     userId: UserId.nullable(),
-    marketId: z.string().nullable().describe("The market id in the request."),
+    marketId: z.string().nullable().describe("The id of the market in the request."),
     detail: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
       .describe(

@@ -19,8 +19,8 @@ export const Reconciliation = z
 
 const sums = {
   discrepancy: z.number().describe("The difference, in the unit of the check."),
-  stated: z.number().describe("What the checked rows add up to."),
-  expected: z.number().describe("What they should add up to."),
+  stated: z.number().describe("The sum of the checked rows."),
+  expected: z.number().describe("The sum that they should have."),
 };
 const held = z
   .string()
@@ -30,7 +30,11 @@ const held = z
     description: "For a check of rows instead of amounts: the row's contents in words; null for no row.",
     examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
   });
-const said = z.string().nullable().optional().describe("What the audit log says about it; null where it says nothing.");
+const said = z
+  .string()
+  .nullable()
+  .optional()
+  .describe("The same row according to the audit log; null if the log does not mention it.");
 export const LedgerCheck = z
   .object({
     name: z.string().meta({ examples: ["escrow"] }),
@@ -56,7 +60,7 @@ export const healthOperations = {
   }),
   reconcile: operatorChange("read", {
     path: "/v1/reconcile",
-    summary: "Reconcile the whole ledger; the result goes into the audit log.",
+    summary: "Reconcile the whole ledger and record the result in the audit log.",
     input: z.object({
       full: z
         .enum(["true", "false"])
@@ -72,13 +76,13 @@ export const healthOperations = {
   }),
   explainLedger: operatorRead({
     path: "/v1/reconcile/checks",
-    summary: "List every check of the ledger with its two sums and the first places where they differ.",
+    summary: "List every check of the ledger with its two sums and the first differences.",
     input: z.object({
       failing: z
         .enum(["true", "false"])
         .optional()
         .describe(
-          "`true` lists only the checks that do not hold, and reads the rows of a large ledger that were compared within the last minutes only where something is off.",
+          "`true` lists only the failed checks. In a large ledger it rereads rows that were compared in the last few minutes only if a check fails.",
         ),
     }),
     output: z.array(LedgerCheck),

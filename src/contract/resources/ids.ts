@@ -33,7 +33,7 @@ export const idOperations = {
     input: z.object({
       kind: z.enum(ID_KINDS),
       refs: text(16_384).meta({
-        description: `Ids, beginnings of ids from six characters on (with or without \`mkt_\` or the like), or keys of markets; with commas between, at most ${MOST_REFS}. A delivery is named by its event, a request is one of the last 10,000 that this process refused.`,
+        description: `Up to ${MOST_REFS} references, separated by commas: ids, beginnings of ids with at least six characters (with or without a prefix such as \`mkt_\`), or market keys. Deliveries are found by their event's id. Requests are found among the last 10,000 that this process refused.`,
         examples: ["019f2c3a,rain-bern"],
       }),
     }),

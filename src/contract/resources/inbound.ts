@@ -7,23 +7,21 @@ export const Received = z.object({ received: z.literal(true) }).meta({ id: "Rece
 
 const tenantId = z.string().describe("The tenant's id, which is its folder's name.");
 
-/** A field of `deposit.completed`, as the description says it; other events may hold anything there. */
+/** A field that `deposit.completed` requires; in other events it may hold anything. */
 const ofDeposit = (type: "string" | "number", description: string) =>
   z
     .unknown()
     .optional()
-    .meta({ type, description: `${description} Required of \`deposit.completed\`.` });
+    .meta({ type, description: `${description} Required for \`deposit.completed\`.` });
 
-/** A KYC result. A `status` that is neither passed nor a word of refusal is on record and stops trading, unless the policy says otherwise. */
+/** A KYC result. A `status` other than passed or failed is recorded and blocks trading, unless the policy allows it. */
 export const KycEvent = z
   .object({
     tenantId,
     userId: UserId,
-    status: text(64).describe("`passed`, or a word of refusal such as `failed`; any other word asks for a review."),
+    status: text(64).describe("`passed`, or a failure such as `failed`; any other status requires a review."),
     provider: line(64).describe("The name of the identity provider."),
-    verifiedAt: Timestamp.describe(
-      "When the provider decided; an older result than the one on record changes nothing.",
-    ),
+    verifiedAt: Timestamp.describe("When the provider decided. A result older than the recorded one changes nothing."),
     jurisdiction: PlaceCode.optional(),
   })
   .meta({
@@ -37,8 +35,8 @@ export const PaymentEvent = z
     tenantId,
     event: text(64).describe("Only `deposit.completed` moves money; other events are stored."),
     userId: ofDeposit("string", "The user whose wallet is credited."),
-    amountUsd: ofDeposit("number", "US dollars, at most six decimals, 0.01 to 1e9."),
-    txRef: ofDeposit("string", "Your reference of the payment, 1 to 255 characters: it is credited once."),
+    amountUsd: ofDeposit("number", "US dollars from 0.01 to 1e9, at most six decimals."),
+    txRef: ofDeposit("string", "Your reference for the payment, 1 to 255 characters. Each reference is credited once."),
   })
   .loose()
   .meta({
@@ -46,7 +44,7 @@ export const PaymentEvent = z
     examples: [{ event: "deposit.completed", userId: "usr_1", amountUsd: 250, txRef: "tx_0001" }],
   });
 
-/** A Stripe event. Only `type` and `data.object` are read; each type has its own checks of `data.object`. */
+/** A Stripe event. The server reads only `type` and `data.object`, and checks `data.object` by type. */
 export const StripeEvent = z
   .object({
     tenantId,

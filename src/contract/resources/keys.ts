@@ -23,10 +23,10 @@ const Scope = z
   .enum(SCOPES, { error: ({ input }) => (typeof input === "string" ? noScope(input) : undefined) })
   .meta({ id: "Scope", description: "What an admin key may do; `*` is everything." });
 
-/** Decoded without repeats and in one order. */
+/** Decoded scopes have no repeats and a fixed order. */
 export const KeyScopes = z.array(Scope).min(1).max(SCOPES.length).overwrite(normalScopes);
 
-/** Decoded without repeats and in one order. */
+/** Decoded networks have no repeats and a fixed order. */
 export const KeyNetworks = z
   .array(Cidr.meta({ examples: ["192.0.2.0/24"] }))
   .max(MAX_NETWORKS)
@@ -42,7 +42,6 @@ const from = z.array(z.string()).meta({
 
 const expiresAt = Timestamp.nullable().describe("When the key stops working; null for never.");
 
-/** Of a stored key. */
 const leaked = z
   .boolean()
   .describe("Whether the key was ended because its value leaked; no key is given that value again.");
@@ -72,7 +71,7 @@ export const ApiKeyItem = z
     onRecord: z
       .boolean()
       .describe(
-        "Whether an audit entry records the key's creation. A key without one is listed as stored, and every request with it is refused.",
+        "Whether an audit entry records the key's creation. A key without such an entry is listed as stored, but requests with it are refused.",
       ),
     fingerprint: Fingerprint,
     scopes,
@@ -81,7 +80,7 @@ export const ApiKeyItem = z
     expiresAt,
     leaked,
     lastUsedAt: Timestamp.nullable().describe(
-      "When a request last used the key, up to a minute late; null if none did.",
+      "When a request last used the key, updated within a minute; null if never.",
     ),
   })
   .meta({
@@ -101,7 +100,7 @@ export const KeyInput = z
       description: "Networks (CIDR) from which the key works; by default any.",
       examples: [["192.0.2.0/24"]],
     }),
-    expiresAt: Timestamp.nullable().optional().describe("When the key stops working; never unless given."),
+    expiresAt: Timestamp.nullable().optional().describe("When the key stops working; never by default."),
   })
   .meta({ id: "KeyInput" });
 
@@ -134,7 +133,7 @@ export const KeyRotation = z
       .optional()
       .describe("Revokes the old value at once and for ever, whatever `overlapSeconds` says."),
     expiresAt: Timestamp.optional().describe(
-      "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
+      "When the new value stops working. By default it has the old value's lifetime, counted from now.",
     ),
   })
   .meta({ id: "KeyRotation" });
@@ -167,7 +166,7 @@ export const keyOperations = {
   }),
   rotateKey: operatorChange("keys", {
     path: "/v1/keys/:name/rotate",
-    summary: "Give an API key a new value; the old one keeps working for a while.",
+    summary: "Give an API key a new value; the old value keeps working for a while.",
     input: KeyRotation,
     output: KeyRotated,
     refusals: [],

@@ -24,16 +24,17 @@ import {
 
 const META_BYTES = 8 * 1024;
 
-/** Why metadata is refused; undefined when it is fine. */
+/** Why metadata is refused; undefined when it is valid. */
 function metaProblem(meta: Record<string, unknown>): string | undefined {
   if (Buffer.byteLength(JSON.stringify(meta)) > META_BYTES) return `must be at most ${META_BYTES} bytes of JSON`;
-  if (!isExact(meta)) return "must hold whole numbers of at most 9007199254740991 and no -0; other numbers are texts";
+  if (!isExact(meta))
+    return "must hold whole numbers of at most 9007199254740991 and no -0; write other numbers as texts";
   return isPlain(meta)
     ? undefined
     : "must be well-formed text without control characters (but newlines and tabs in values) or marks of direction";
 }
 
-/** Larger whole numbers were rounded when the text was parsed, -0 is stored as 0, and traders would read other rules than were written. */
+/** JSON parsing rounds larger whole numbers, and -0 is stored as 0: traders would not read what the operator wrote. */
 function isExact(value: unknown): boolean {
   if (Object.is(value, -0)) return false;
   if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
@@ -47,7 +48,7 @@ function isPlain(value: unknown): boolean {
   return Object.entries(value).every(([key, item]) => PLAIN_LINE.test(key) && isPlain(item));
 }
 
-/** Arbitrary key-value data, measured in the bytes that will be stored and checked at every depth. */
+/** Arbitrary key-value data. Its size is measured in stored bytes, and its values are checked at every depth. */
 export const Meta = z
   .record(z.string(), z.json())
   .check((context) => {
@@ -105,7 +106,7 @@ export const MarketItem = z
       .enum(WAITING_FOR)
       .optional()
       .describe(
-        "What a market that `waiting` asks for waits for: a settlement by hand, or a person's decision on what stopped the oracle.",
+        "With `waiting`, what the market needs: a manual settlement, or a person's decision about what stopped the oracle.",
       ),
   })
   .meta({ id: "MarketItem" });
@@ -132,7 +133,7 @@ export const MarketDetail = z
 
 export const MarketStatusChange = z.object({ id: MarketId, status: MarketStatus }).meta({ id: "MarketStatusChange" });
 
-/** What a search costs grows with its words, and anybody may search. */
+/** The cost of a search grows with its words, and every visitor may search. */
 const MOST_WORDS = 16;
 
 export const MarketFilter = z.object({
@@ -142,7 +143,7 @@ export const MarketFilter = z.object({
     .refine((words) => words.trim().split(/\s+/).length <= MOST_WORDS, `must be at most ${MOST_WORDS} words`)
     .optional()
     .describe(
-      `Full-text search over question and description, of at most ${MOST_WORDS} words. Words of more than 5,000 markets are looked for among the 10,000 open ones that close next.`,
+      `Full-text search over question and description, of at most ${MOST_WORDS} words. A word that occurs in more than 5,000 markets is searched only in the 10,000 open markets that close next.`,
     ),
   status: StatusWords.optional(),
   ...paging,
@@ -163,7 +164,7 @@ export const RECENT_MARKETS = 200;
 export const RecentPrices = z
   .object({
     id: MarketId,
-    yes: z.array(Price).describe("YES prices of the last 24 hours, oldest first, the current one last."),
+    yes: z.array(Price).describe("YES prices of the last 24 hours, oldest first, the current price last."),
   })
   .meta({ id: "RecentPrices" });
 
@@ -188,7 +189,7 @@ export const marketOperations = {
     summary: "Get the hourly YES prices of the last 24 hours of several markets.",
     input: z.object({
       ids: text(8192).meta({
-        description: "Market ids separated by commas, at most 200.",
+        description: "At most 200 market ids, separated by commas.",
         examples: ["mkt_1,mkt_2"],
       }),
     }),

@@ -48,7 +48,7 @@ export const FeedCheck = z
 
 const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
-  .describe("The price; text keeps every digit.");
+  .describe("The price. Send it as text to keep every digit.");
 
 const { operation, operatorRead, signed } = operationsUnder("operations");
 
@@ -56,7 +56,7 @@ export const oracleOperations = {
   listHeldMarkets: operatorRead({
     path: "/v1/oracle/held",
     summary: "List up to 200 markets that the oracle left for a person to settle, with the reason.",
-    input: z.object({ marketId: MarketId.optional().describe("Only this market.") }),
+    input: z.object({ marketId: MarketId.optional().describe("List only this market.") }),
     output: z.array(HeldMarket),
     extension: true,
   }),
@@ -73,7 +73,7 @@ export const oracleOperations = {
     }),
     output: z
       .array(z.object({ key: z.string(), price: z.string().nullable() }))
-      .describe("The prices as decimal text; null for a feed without one."),
+      .describe("Prices as decimal text; null for a feed without a price."),
     refusals: [],
     extension: true,
   }),
@@ -97,7 +97,7 @@ export const oracleOperations = {
     method: "POST",
     path: "/v1/oracle/check",
     auth: "admin",
-    // Its requests count against the limits of the sources, which settlement needs.
+    // Its requests count against the sources' limits, which settlement needs.
     scope: "settle",
     summary:
       "Query the sources of feeds once, and report for each feed whether it could settle a market now. Stores nothing.",
@@ -110,7 +110,7 @@ export const oracleOperations = {
   }),
   receivePrice: signed({
     path: "/oracle/inbound/:tenantId",
-    summary: "Send a price that the tenant observed itself, for a source of kind push.",
+    summary: "Send a price that the tenant itself observed, for a source of kind push.",
     input: z.object({
       tenantId: text(64),
       source: text(64).meta({ description: "The source's name in the tenant file.", examples: ["desk"] }),

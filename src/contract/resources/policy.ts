@@ -7,7 +7,7 @@ import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts"
 import { operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 
-/** Above 0 and in whole micro-dollars. */
+/** More than 0, in whole micro-dollars. */
 const Limit = z
   .number()
   .positive()
@@ -18,8 +18,8 @@ const COUNTRY_FORM = /^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$/;
 const NO_CODE = "must be an ISO 3166 code such as US or US-NY";
 
 /**
- * Where a user is, as identity checks and tokens say it: decoded a code of ISO 3166 where one is meant for sure, such as
- * GB by UK or GBR. Another text of the form stays as it is, and counts as an unknown place.
+ * A user's location, as identity checks and tokens state it. A recognised spelling is decoded to its ISO 3166 code,
+ * such as GB for UK or GBR. Other text of that form stays as it is and counts as an unknown place.
  */
 export const PlaceCode = z
   .string()
@@ -31,7 +31,7 @@ export const PlaceCode = z
     examples: ["US-NY"],
   });
 
-/** The form of an ISO 3166-1 or 3166-2 code. */
+/** Checks only the form of an ISO 3166-1 or 3166-2 code. */
 export const CountryCode = z
   .string()
   .regex(COUNTRY_FORM, NO_CODE)
@@ -42,7 +42,7 @@ export const CountryCode = z
     examples: ["US-NY"],
   });
 
-/** A code that ISO 3166 has: one that it lacks, such as UK, would block no user. YAML 1.1 tools read NO as false, hence the hint. */
+/** An ISO 3166 code: any other, such as UK, would block no user. YAML 1.1 tools read NO as false, hence the hint. */
 const ListedCountry = z
   .string({
     error: (issue) => (typeof issue.input === "boolean" ? 'must be a text: quote the code ("NO")' : undefined),
@@ -60,12 +60,12 @@ const ListedCountry = z
   })
   .meta({
     id: "ListedCountry",
-    description: "A code of ISO 3166-1 alpha-2 or of ISO 3166-2; `US` covers `US-NY`.",
+    description: "A listed ISO 3166-1 alpha-2 or 3166-2 code; `US` covers `US-NY`.",
     pattern: COUNTRY_FORM.source,
     examples: ["US-NY"],
   });
 
-/** A custom oracle's address, as it may be written. */
+/** The address of a custom oracle, as an input may state it. */
 const Address = z.union([OutgoingUrl, z.literal(""), z.null()], {
   error: "must be an https address without credentials, or null for none",
 });
@@ -74,7 +74,7 @@ type AddressSchema = z.ZodType<string | null, string | null>;
 
 type SimpleShape = { [Name in keyof SimpleValues]: z.ZodType<SimpleValues[Name], SimpleValues[Name]> };
 
-/** The schemas of the fields that have one value each, made from their rows. */
+/** The schemas of the single-valued fields, made from their rows. */
 function simpleFields(schemaOf: (row: SimpleRow) => z.ZodType): SimpleShape {
   const shape = POLICY_FIELDS.flatMap((field) => {
     const row = rowOf(field);
@@ -85,7 +85,7 @@ function simpleFields(schemaOf: (row: SimpleRow) => z.ZodType): SimpleShape {
   return Object.fromEntries(shape) as SimpleShape;
 }
 
-/** The simple fields as they may be written. */
+/** The single-valued fields as an input may state them. */
 const writtenFields = (address: AddressSchema = Address) =>
   simpleFields((row) => {
     switch (row.kind) {
@@ -132,7 +132,7 @@ const wholeThresholds = thresholds
   })
   .meta(Thresholds);
 
-/** A whole policy as an input: rules to be compared. */
+/** A whole policy as an input, for comparing rules. */
 export const PolicySchema = z
   .strictObject({
     ...writtenFields(),
@@ -141,7 +141,7 @@ export const PolicySchema = z
   })
   .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
 
-/** The whole policy in answers, to which later versions may add fields. */
+/** The whole policy in answers. Later versions may add fields to it. */
 export const StoredPolicy = z
   .object({
     ...PolicySchema.shape,
@@ -154,8 +154,8 @@ export const StoredPolicy = z
 
 /**
  * Every field optional, unknown keys refused at any depth: a misspelt limit must not pass.
- * @param address the schema of fields that hold an address
- * @param country the schema of the codes of countries
+ * @param address the schema for address fields
+ * @param country the schema for country codes
  */
 export function policyPatchSchema(
   address: AddressSchema = Address,
@@ -170,7 +170,7 @@ export function policyPatchSchema(
     .partial();
 }
 
-/** The policy of an earlier apply, which may hold codes that were taken before they were compared with ISO 3166. */
+/** The policy of an earlier apply. It may hold codes that were accepted before codes were checked against ISO 3166. */
 export const AppliedPolicy = policyPatchSchema(Address, CountryCode);
 
 /** What `PUT /v1/policy` takes. */
@@ -180,7 +180,7 @@ export const PolicyPatchSchema = policyPatchSchema().meta({
   examples: [{ maxTradeUsd: 500, jurisdictions: { blocked: ["US-NY"] } }],
 }) satisfies z.ZodType<PolicyPatch>;
 
-/** The fields that a plan writes, each of them complete. */
+/** The fields that a plan writes, each with its complete value. */
 export const PolicyWhole = PolicyPatchSchema.extend({
   suitabilityThresholds: wholeThresholds.optional(),
 }).meta({
@@ -202,7 +202,7 @@ const RuleImpact = z
     rule: z.enum(["maxTradeUsd", "maxUserExposureUsd", "jurisdictions", "suitability", "kyc"]),
     refused: z
       .object({ trades: Count, usd: z.number() })
-      .describe("Executed trades that the new rules would have refused."),
+      .describe("Executed trades that the new rules would have rejected."),
     admittedUsers: Count.nullable().describe(
       "Users whom the old rule stops from trading and the new rule does not; null if the records do not show it.",
     ),
@@ -213,13 +213,13 @@ const RuleImpact = z
 export const PolicyImpact = z
   .object({
     days: Count,
-    examined: Count.describe("How many trades were examined."),
-    complete: z.boolean().describe("Whether every trade of those days was examined."),
+    examined: Count.describe("The number of trades examined."),
+    complete: z.boolean().describe("Whether every trade of the period was examined."),
     rules: z.array(RuleImpact),
   })
   .meta({ id: "PolicyImpact" });
 
-/** The longest override: what must hold longer belongs in the tenant file. */
+/** The longest override. Rules that must last longer belong in the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 
 const { operatorRead, operatorChange } = operationsUnder("operations");

@@ -15,9 +15,9 @@ export const PositionItem = z
     currentPrice: Price,
     unrealizedPnl: Usd.describe("`shares` at `currentPrice`, less cost."),
     sellValue: Usd.describe(
-      "What selling all shares now pays: `amount` less `fee` of the quote of that sale, as if the market were open. Shares that cannot be sold within the price bound count 0.",
+      "What selling all shares now would pay: `amount` less `fee` of that sale's quote, as if the market were open. Shares that cannot be sold within the price bound count as 0.",
     ),
-    sellPnl: Usd.describe("`sellValue` less cost: the result to show people."),
+    sellPnl: Usd.describe("`sellValue` less cost: the result to show to users."),
   })
   .meta({ id: "Position" });
 

@@ -46,7 +46,9 @@ export const TradersReport = z
         winRate: z.number().min(0).max(1).nullable(),
         realizedPnl: Usd,
         unrealizedPnl: Usd,
-        sellPnl: Usd.describe("What selling each open position now pays (`sellValue` of a position), less its cost."),
+        sellPnl: Usd.describe(
+          "What selling each open position now would pay (the position's `sellValue`), less its cost.",
+        ),
         totalPnl: Usd,
       }),
     ),

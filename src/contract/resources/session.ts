@@ -5,7 +5,7 @@ import { Timestamp, UserId } from "../scalars.ts";
 export const Session = z
   .object({
     userId: UserId,
-    expiresAt: Timestamp.describe("When the token in the cookie expires, and the cookie with it."),
+    expiresAt: Timestamp.describe("When the cookie and the token in it expire."),
   })
   .meta({ id: "Session" });
 
@@ -13,7 +13,7 @@ export const SessionEnded = z.object({ ended: z.literal(true) }).meta({ id: "Ses
 
 const { operation } = operationsUnder("identity", { extension: true });
 
-/** Only the HTTP server has these: a cookie has no meaning elsewhere. */
+/** Only the HTTP server has sessions: cookies have no meaning elsewhere. */
 export const sessionOperations = {
   createSession: operation({
     method: "POST",

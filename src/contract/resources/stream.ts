@@ -56,8 +56,8 @@ export type StreamEvent = {
 }[keyof StreamEvents];
 
 /**
- * Not in the table of operations, because only the HTTP server has it and it does not answer once. A user token or the
- * session cookie is optional and adds `fill` events.
+ * Not in the table of operations, because only the HTTP server has it and it sends more than one answer. A user token
+ * or the session cookie is optional and adds `fill` events.
  */
 export const streamOperation: Operation = operationsUnder("markets").operation({
   method: "GET",

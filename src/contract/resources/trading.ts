@@ -59,7 +59,7 @@ const SELLING = ["shares", "minAvgPrice", "minProceeds"] as const;
 export const NumericOutcome = z.union([z.literal(0), z.literal(1)]).describe("1 = yes, 0 = no.");
 
 type StatedSide = { side?: string | undefined; outcome?: 0 | 1 | undefined };
-/** A caller that states a side twice and differently may mean either. */
+/** A caller that states the side twice, with two values, may mean either. */
 function checkOutcome({ value: { side, outcome }, issues }: z.core.ParsePayload<StatedSide>) {
   if (side !== undefined && outcome !== undefined && (side === "yes") !== (outcome === 1))
     issues.push({ code: "custom", input: side, path: ["side"], message: `is ${side}, but outcome is ${outcome}` });
@@ -192,12 +192,12 @@ export const SuitabilityStatus = z
 
 const { operation, userRead, userChange } = operationsUnder("trading");
 
-/** The refusals of a trade in the order of its checks: the market's state, the user's standing, limits, then funds. */
+/** The errors of a trade in the order of its checks: the market's state, the user's status, limits, then funds. */
 const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;
 const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"] as const;
 const LIMITS = ["MAX_TRADE_EXCEEDED", "EXPOSURE_EXCEEDED"] as const;
 const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND", "COST_EXCEEDS_PAYOUT"] as const;
-/** A sale needs shares instead of funds; purchases and sales alike may bound their price. */
+/** A sale needs shares instead of funds. Both purchases and sales may bound their price. */
 const PRICED = [...LIMITS, ...FUNDS, "INSUFFICIENT_SHARES"] as const;
 const TRADE = [...MARKET_STATE, ...STANDING, ...PRICED, "SLIPPAGE"] as const;
 

@@ -42,7 +42,7 @@ export const UserFilter = z.object({
     })
     .optional()
     .meta({
-      description: `Only users of this jurisdiction, in any case; \`US\` covers \`US-NY\`, and ${UNREADABLE_PLACE} is a place that could not be read.`,
+      description: `Only users of this jurisdiction, in any case; \`US\` covers \`US-NY\`, and ${UNREADABLE_PLACE} stands for an unreadable place.`,
       examples: ["GB"],
     }),
   minExposureUsd: queryNumber(z.number().min(0).max(MAX_AMOUNT_USD))

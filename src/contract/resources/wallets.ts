@@ -7,13 +7,11 @@ export const Wallet = z
     balanceUsd: Usd,
     exposureUsd: Usd.describe("The cost of open positions."),
     pendingWithdrawalsUsd: Usd,
-    owedUsd: Usd.describe(
-      "What refunds and disputes took that the wallet no longer held; the next payment repays it first.",
-    ),
+    owedUsd: Usd.describe("Refunds and disputes that the wallet could not cover; the next payment repays them first."),
   })
   .meta({ id: "Wallet" });
 
-/** One change of a wallet, or of what its user owes. `type` is that of its audit entry. */
+/** One change of a wallet or of its user's debt. `type` is the audit entry's type. */
 export const StatementEntry = z
   .object({
     seq: z.number().int(),
@@ -37,7 +35,7 @@ export const StatementFilter = z.object({
   format: z
     .enum(["json", "csv"])
     .default("json")
-    .describe("`csv` returns a table of up to 10,000 rows, or of `limit` rows."),
+    .describe("`csv` returns a table of at most 10,000 rows, or of `limit` rows."),
 });
 
 export const WithdrawalStatus = z.enum(["pending", "approved", "rejected"]).meta({ id: "WithdrawalStatus" });

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { MarketId, MarketKind, Price, Question, Side, Timestamp, Usd, UserId } from "../scalars.ts";
 import { fillFields, HedgeRef, NumericOutcome } from "./trading.ts";
 
-/** Endpoints with webhooks of our own format; each may have its own secrets. */
+/** Endpoints for webhooks in our own format. Each may have its own secrets. */
 export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
 export type InboundEndpoint = (typeof INBOUND_ENDPOINTS)[number];
 
-/** `v2` signs the time too, after Standard Webhooks; `any` takes the older `X-Signature` beside it. */
+/** `v2` (Standard Webhooks) signs the time too; `any` also accepts the older `X-Signature`. */
 export const INBOUND_SCHEMES = ["any", "v2"] as const;
 export type InboundScheme = (typeof INBOUND_SCHEMES)[number];
 
@@ -14,12 +14,12 @@ const sequence = z
   .number()
   .int()
   .min(1)
-  .describe("The number of the audit entry: a later event has a higher one, so it orders events.");
+  .describe("The number of the audit entry. A later event has a higher number, so it orders events.");
 const market = { sequence, marketId: MarketId, question: Question };
 
 const { marketId, side, action, amount, fee, shares, avgPrice, yesPriceAfter, ts } = fillFields;
 
-/** Events are made in the order of these fields; `webhookEvents` says why a released order is kept. */
+/** Webhook bodies keep the order of these fields; `webhookEvents` says why a released order never changes. */
 const OrderFilled = z
   .object({
     sequence,
@@ -52,13 +52,13 @@ const MarketCreated = z
     closeAt: Timestamp,
     resolutionRef: z.string(),
   })
-  .meta({ id: "MarketCreatedData", description: "A market takes trades." });
+  .meta({ id: "MarketCreatedData", description: "A new market accepts trades." });
 const MarketSuspended = z
   .object({ ...market, status: z.literal("suspended") })
-  .meta({ id: "MarketSuspendedData", description: "A market takes no trades until it is resumed." });
+  .meta({ id: "MarketSuspendedData", description: "A market accepts no trades until it is resumed." });
 const MarketResumed = z
   .object({ ...market, status: z.literal("open") })
-  .meta({ id: "MarketResumedData", description: "A suspended market takes trades again." });
+  .meta({ id: "MarketResumedData", description: "A suspended market accepts trades again." });
 const MarketClosed = z
   .object({ ...market, status: z.literal("closed"), closeAt: Timestamp })
   .meta({ id: "MarketClosedData", description: "A market's closing time has passed." });
@@ -80,7 +80,7 @@ const WalletCredited = z
     amount: Usd,
     provider: z.string(),
     txRef: z.string().optional().describe("The provider's reference."),
-    cause: z.string().optional().describe("Present when money was returned, such as after a dispute that was won."),
+    cause: z.string().optional().describe("Why money was returned, such as a won dispute; absent for other credits."),
   })
   .meta({ id: "WalletCreditedData", description: "A user's wallet was credited." });
 const KycUpdated = z
@@ -100,7 +100,7 @@ const UserNotified = z
   .object({
     sequence,
     userId: UserId,
-    kind: z.literal("kyc.failed").describe("What the user should be told about."),
+    kind: z.literal("kyc.failed").describe("The topic of the notification."),
     reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
   })
   .meta({
@@ -114,10 +114,10 @@ const AuditAnchored = z
     seq: sequence,
     hash: z.string().describe("The entry's hash, which covers every entry up to it."),
     ts: Timestamp.describe("The entry's own time."),
-    keyId: z.string().describe("The audit key that signed this."),
+    keyId: z.string().describe("The id of the audit key that signed this statement."),
     signature: z
       .string()
-      .describe("Hex HMAC-SHA256 over pmctl-anchor-v1, tenant, seq, hash, ts and keyId, a line each."),
+      .describe("Hex HMAC-SHA256 over pmctl-anchor-v1, tenant, seq, hash, ts and keyId, each on its own line."),
   })
   .meta({
     id: "AuditAnchoredData",
@@ -126,8 +126,8 @@ const AuditAnchored = z
   });
 
 /**
- * The data of each outgoing event, by its type. The order of the fields is part of the format: a delivery that is
- * repeated, also by a later version, has the same bytes under the same `webhook-id`.
+ * The data of each outgoing event, by type. The order of fields is part of the format: a repeated delivery, even by a
+ * later version, has the same bytes under the same `webhook-id`.
  */
 export const webhookEvents = {
   "order.filled": OrderFilled,
@@ -162,6 +162,6 @@ function bodyOf(type: WebhookEventType): z.ZodObject {
   const data: z.ZodObject = webhookEvents[type];
   const id = String(data.meta()?.id).replace(/Data$/, "Webhook");
   return z
-    .object({ type: z.literal(type), timestamp: Timestamp.describe("When it happened."), data })
+    .object({ type: z.literal(type), timestamp: Timestamp.describe("When the event happened."), data })
     .meta({ id, description: String(data.meta()?.description) });
 }

@@ -1,25 +1,25 @@
 import ipaddr from "ipaddr.js";
 
-/** Where a database server listens: a name, an address, or the directory of its socket. */
+/** The address of a database server: a name, an IP address, or the directory of its socket. */
 export interface DatabaseHost {
-  /** IPv6 without brackets; a directory begins with a slash. */
+  /** IPv6 has no brackets; a directory begins with a slash. */
   host: string;
   port: number;
 }
 
-/** What a connection string says, with parameters as libpq means them. */
+/** The contents of a connection string; parameters have libpq's meaning. */
 export interface DatabaseAddress {
   hosts: readonly DatabaseHost[];
-  /** Empty where the string has none. */
+  /** Empty if the string has no user. */
   user: string;
   password: string;
-  /** The database's. */
+  /** The name of the database. */
   name: string;
-  /** As written, by name. */
+  /** Values as written, by name. */
   parameters: Readonly<Partial<Record<DatabaseParameter, string>>>;
 }
 
-/** What is wrong with an address, as the rest of a sentence about it. It holds nothing of the address. */
+/** The problem of an address, to follow its name in a sentence. It contains no part of the address. */
 export class AddressProblem extends Error {
   override name = "AddressProblem";
 }
@@ -27,10 +27,10 @@ export class AddressProblem extends Error {
 const DEFAULT_PORT = 5432;
 const MAX_HOSTS = 16;
 
-/** From the one that checks least to the one that checks the server's name on its certificate. */
+/** From the weakest check to the check of the server's name in its certificate. */
 export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
-/** What a parameter must be, and whether a value is it. */
+/** The requirement of each parameter, and whether a value meets it. */
 const PARAMETERS = {
   target_session_attrs: oneOf("any", "read-write", "primary"),
   sslmode: oneOf(...SSL_MODES),
@@ -44,7 +44,7 @@ export const DATABASE_PARAMETERS = Object.keys(PARAMETERS).filter(isParameter);
 
 /**
  * Reads `postgres(ql)://[user[:password]@]host[:port][,host[:port]]…/name[?parameters]`. Names and values are
- * percent-encoded where they hold one of the signs that divide it.
+ * percent-encoded if they contain a separator.
  * @throws AddressProblem
  */
 export function parseDatabaseUrl(url: string): DatabaseAddress {
@@ -69,7 +69,7 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
   return address;
 }
 
-/** The connection string of an address; `parseDatabaseUrl` gives the address back. */
+/** The connection string of an address; `parseDatabaseUrl` reverses it. */
 export function formatDatabaseUrl({ hosts, user, password, name, parameters }: DatabaseAddress): string {
   const code = encodeURIComponent;
   const login = user === "" && password === "" ? "" : `${code(user)}${password === "" ? "" : `:${code(password)}`}@`;
@@ -81,28 +81,27 @@ export function formatDatabaseUrl({ hosts, user, password, name, parameters }: D
 }
 
 /**
- * Reads `host[:port]` as a tenant file states it, where nothing is percent-encoded.
+ * Reads `host[:port]` from a tenant file, which uses no percent-encoding.
  * @throws AddressProblem
  */
 export function parseDatabaseHost(text: string): DatabaseHost {
   return hostOf(text, (written) => written);
 }
 
-/** @throws AddressProblem when the value is not one that the parameter takes */
+/** @throws AddressProblem if the parameter does not accept the value */
 export function checkDatabaseParameter(parameter: DatabaseParameter, value: string): void {
   const { must, fits } = PARAMETERS[parameter];
-  if (hasControls(value) || !fits(value))
-    throw new AddressProblem(`must have a ${parameter} that can be used: it must ${must}`);
+  if (hasControls(value) || !fits(value)) throw new AddressProblem(`must have a valid ${parameter}: it must ${must}`);
 }
 
-/** @throws AddressProblem when the parts do not go together, or a login or a database has no possible name */
+/** @throws AddressProblem if the parts do not fit together, or the name of a login or database is impossible */
 export function checkDatabaseAddress({ hosts, user, password, name, parameters }: DatabaseAddress): void {
   if (hosts.length > MAX_HOSTS) throw new AddressProblem(`must have at most ${MAX_HOSTS} hosts`);
   if (name === "") throw new AddressProblem("must name a database");
   if (hasControls(name)) throw new AddressProblem("must name a database without control characters");
   if (hasControls(user) || password.includes("\0"))
     throw new AddressProblem("must name a login without control characters");
-  // Any server has a certificate that the system trusts, so only the name on it says which server this is.
+  // Any server can have a certificate that the system trusts, so only the name in it identifies the server.
   if (parameters.sslrootcert === "system" && (parameters.sslmode ?? "verify-full") !== "verify-full")
     throw new AddressProblem("must have sslmode verify-full with sslrootcert system");
 }
@@ -146,7 +145,7 @@ function isParameter(name: string | undefined): name is DatabaseParameter {
   return name !== undefined && Object.hasOwn(PARAMETERS, name);
 }
 
-/** The text before the first separator, and what is behind it if there is one. */
+/** The text before the first separator, and the text after it if there is a separator. */
 function divided(text: string, separator: string): [before: string, behind?: string] {
   const at = text.indexOf(separator);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];

@@ -1,6 +1,6 @@
 /**
- * Values by host name, where `*.acme.example` stands for each name with one label more. Case, port, the dot of the root and the brackets
- * of an IPv6 address tell no names apart.
+ * Values by host name. `*.acme.example` matches each name with one more label. Case, port, a final dot and the brackets
+ * of an IPv6 address are ignored.
  */
 export class HostTable<Value> {
   readonly #values: ReadonlyMap<string, Value>;
@@ -13,7 +13,7 @@ export class HostTable<Value> {
     return this.#values.size === 0;
   }
 
-  /** @param host as a `Host` header or a URL carries it */
+  /** @param host in the format of a `Host` header or a URL */
   find(host: string): Value | undefined {
     const name = plainName(host.replace(/:\d*$/, ""));
     return this.#values.get(name) ?? this.#values.get(name.replace(/^[^.]+/, "*"));
@@ -32,23 +32,23 @@ export class HostNames {
     return this.#table.isEmpty;
   }
 
-  /** @param host as a `Host` header or a URL carries it */
+  /** @param host in the format of a `Host` header or a URL */
   has(host: string): boolean {
     return this.#table.find(host) === true;
   }
 }
 
-/** Whether a host is in `.example`, a domain that cannot be registered (RFC 2606): `init` writes one. */
+/** Whether a host is in `.example`, a domain that cannot be registered (RFC 2606); `init` writes such a host. */
 export function isPlaceholder(hostname: string): boolean {
   return /(^|\.)example$/.test(hostname);
 }
 
-/** The host that a request is for: that of a target which is a whole URL goes before the header (RFC 9112, 3.2.2). */
+/** The host of a request. If the target is a whole URL, its host precedes the header (RFC 9112, 3.2.2). */
 export function requestedHost(target: string | undefined, header: string | undefined): string {
   return targetHost(target ?? "") ?? header ?? "";
 }
 
-/** The host of a request target that is a whole URL; empty where that cannot be read, undefined for any other target. */
+/** The host of a request target that is a whole URL; empty if it is unreadable, undefined for other targets. */
 export function targetHost(target: string): string | undefined {
   if (target.startsWith("/") || target === "*") return undefined;
   return URL.canParse(target) ? new URL(target).host : "";

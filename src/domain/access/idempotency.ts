@@ -5,18 +5,18 @@ import { DAY_MS } from "../time/units.ts";
 /** How long the first answer to an `Idempotency-Key` is repeated. */
 export const ANSWER_LIFE_MS = DAY_MS;
 
-/** A request whose repeats get its first answer. */
+/** A request whose repeats get the answer of the first. */
 export interface Idempotency {
-  /** Who sent it, as {@link keyHolder} names them: the keys of two callers have nothing to do with each other. */
+  /** The caller, named by {@link keyHolder}: the idempotency keys of different callers are independent. */
   caller: string;
   key: string;
   requestHash: string;
 }
 
 /**
- * The id of what a request with a key makes, a trade or an operator's credit or debit: the day, counted from 1970, and what follows from the key. A repeat
- * whose stored answer was deleted makes the same id, which tells that it was made before. A day later the key makes another
- * one, as the answer counts for a day.
+ * The id of an object created by a request with a key (a trade, or an operator's credit or debit): the day since 1970,
+ * and digits derived from the key. If the stored answer was deleted, a repeat creates the same id, which shows that the
+ * object exists. After a day, when the answer has expired, the key leads to another id.
  * @param prefix such as `trd`
  * @param now by the database's clock
  */
@@ -25,23 +25,23 @@ export function keyedId(prefix: string, of: Pick<Idempotency, "caller" | "key">,
   return `${prefix}_${day.padStart(4, "0")}${keyDigits(of)}`;
 }
 
-/** What of such an id follows from the key. */
+/** The digits of such an id that follow from the key. */
 export function keyDigits({ caller, key }: Pick<Idempotency, "caller" | "key">): string {
   return createHash("sha256").update(`pmctl-keyed-id-v1\n${caller}\n${key}`).digest("hex").slice(0, 28);
 }
 
-/** What an `Idempotency-Key` may be. */
+/** The allowed form of an `Idempotency-Key`. */
 export const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** What names a request instead of its body. */
+/** The form of a fingerprint, which identifies a request instead of its body. */
 export const FINGERPRINT = /^[0-9a-f]{64}$/;
 
-/** The words of times that were said relative to now, such as `2h`, by the instants that they mean in a request's body. */
+/** Relative times that the user wrote, such as `2h`, by the resulting instants in a request's body. */
 export type RelativeTimes = ReadonlyMap<string, string>;
 
 /**
- * Names a body by what was said instead of by the instants in it: `2h`, repeated an hour later, means the same request.
- * Undefined where nothing in the body was said so, and its bytes name it.
+ * Identifies a body by the relative times that the user wrote instead of the instants in it: `2h`, repeated an hour
+ * later, is the same request. Undefined if the body contains no relative time, so that its bytes identify it.
  */
 export function fingerprintOf(body: string, said: RelativeTimes | undefined): string | undefined {
   let words = body;
@@ -49,20 +49,20 @@ export function fingerprintOf(body: string, said: RelativeTimes | undefined): st
   return words === body ? undefined : createHash("sha256").update(words).digest("hex");
 }
 
-/** Names a request by what was asked, where the body also holds what was live then. */
+/** Identifies a request by the user's words, if its body also contains live data. */
 export function fingerprintOfAsked(asked: Json): string {
   return createHash("sha256").update(canonicalJson(asked)).digest("hex");
 }
 
-/** Names a request by its decoded input: neither the order of its fields nor how its numbers were written counts. */
+/** Identifies a request by its decoded input, regardless of the order of fields and the notation of numbers. */
 export function inputText(input: object): string {
   const text = JSON.stringify(input, (_, value) => (typeof value === "bigint" ? String(value) : value));
   return canonicalJson(JSON.parse(text) as Json);
 }
 
 /**
- * The holder of an idempotency key: the API key of the request and, behind a public one, the user. An operator who acts for
- * a user is the one who repeats: the user is then part of the request, and another user's is another request.
+ * The holder of an idempotency key: the request's API key and, with a public key, the user. If an operator acts for a
+ * user, the operator is the holder: the user is part of the request, so the same key for another user is another request.
  */
 export function keyHolder(
   apiKey: { type: string; name: string } | undefined,
@@ -73,10 +73,10 @@ export function keyHolder(
 }
 
 /**
- * What tells one request from another, in hex.
- * @param line method and path, with the query of an operation that has its fields there, and the user for whom an operator acts
- * @param body the text of the decoded input, or the fingerprint that names it
- * @param policyTtlMs how long a change of the policy holds; undefined for one that stays
+ * The hash that distinguishes requests, in hex.
+ * @param line method and path, with the query if the operation has its fields there, and the user for whom an operator acts
+ * @param body the text of the decoded input, or its fingerprint
+ * @param policyTtlMs how long a policy change lasts; undefined for a permanent change
  */
 export function requestHash(
   line: { method: string; target: string; onBehalfOf?: string | undefined },

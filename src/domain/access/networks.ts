@@ -4,24 +4,24 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address range: its first address and the length of its prefix. */
 export type Network = readonly [Address, number];
 
-/** Whether an address lies in one of these networks. */
+/** Whether an address is in one of these networks. */
 export function isInNetworks(address: Address, networks: readonly Network[]): boolean {
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
 
-/** What pmctl's own requests may reach: the section `network` of a tenant file. */
+/** The destinations that pmctl's own requests may reach: the section `network` of a tenant file. */
 export interface OutgoingRules {
-  /** Ranges in CIDR notation that may be reached although they are private, also by http and at any port. */
+  /** Private ranges in CIDR notation that are allowed, also by http and at any port. */
   allowPrivate?: readonly string[] | undefined;
-  /** Ports beyond 80 and 443. */
+  /** Allowed ports in addition to 80 and 443. */
   allowPorts?: readonly number[] | undefined;
-  /** Hosts as {@link hostPattern} gives them; without any, every host. */
+  /** Allowed hosts, in the form of {@link hostPattern}; if empty, every host. */
   allowHosts?: readonly string[] | undefined;
 }
 
 /**
- * An address range as CIDR, also for a single address; IPv4-mapped IPv6 becomes IPv4. Undefined for anything else, also
- * for `10.1`, which ipaddr.js reads as 10.0.0.1 as old C libraries do: an operator who writes that has mistyped.
+ * An address range in CIDR notation, even for a single address; IPv4-mapped IPv6 becomes IPv4. Undefined for anything else,
+ * including `10.1`: ipaddr.js reads that as 10.0.0.1 like old C libraries, but an operator who writes it has mistyped.
  */
 export function normalRange(range: string): string | undefined {
   const [address = "", prefix, ...rest] = range.split("/");
@@ -34,13 +34,13 @@ export function normalRange(range: string): string | undefined {
   return mapped ? `${parsed.toIPv4Address()}/${bits - 96}` : full;
 }
 
-/** Whether an address lies in these CIDR ranges. An empty list allows any address; an unknown one lies in no range. */
+/** Whether an address is in these CIDR ranges. An empty list allows any address; an unknown address is in no range. */
 export function isFrom(address: Address | undefined, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return true;
   return address !== undefined && isInNetworks(address, parseRanges(ranges));
 }
 
-/** Whether the wide ranges hold the narrow ones, each within one of them. An empty list is every address. */
+/** Whether each narrow range is inside a wide range. An empty list means every address. */
 export function coversRanges(wide: readonly string[], narrow: readonly string[]): boolean {
   if (wide.length === 0 || narrow.length === 0) return wide.length === 0;
   const outer = parseRanges(wide);
@@ -57,8 +57,8 @@ function parseRanges(ranges: readonly string[]): Network[] {
 }
 
 /**
- * Why a file may not state a URL that pmctl is to call; undefined when it may. Where the tenant allows private ranges a
- * name may resolve into them, so any port and http pass then; the addresses are checked when pmctl calls the URL.
+ * Why a file may not state a URL that pmctl will call; undefined if it may. If the tenant allows private ranges, a name
+ * may resolve into them, so any port and http pass here; the addresses are checked when pmctl calls the URL.
  */
 export function refusalOfAddress(url: URL, rules: OutgoingRules): string | undefined {
   if (!isListedHost(url.hostname, rules)) return "its host must be one of network.allowHosts";
@@ -69,20 +69,20 @@ export function refusalOfAddress(url: URL, rules: OutgoingRules): string | undef
   if (mayBePrivate) return undefined;
   if (url.protocol !== "https:") return "must begin with https://; http:// is for hosts in network.allowPrivate";
   if (address !== undefined && !isPublic(address.toString()))
-    return "its host is no public address, and none of network.allowPrivate";
+    return "its host is neither a public address nor in network.allowPrivate";
   return isListedPort(url, rules) ? undefined : "its port must be 80, 443 or one of network.allowPorts";
 }
 
-/** Whether an address belongs to the public internet. */
+/** Whether an address is on the public internet. */
 export function isPublic(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
   if (address.range() !== "unicast") return false;
-  // ipaddr.js calls ::7f00:1 (an IPv4 address in disguise) unicast too; the internet is 2000::/3.
+  // ipaddr.js also calls ::7f00:1 (a disguised IPv4 address) unicast; the public range is 2000::/3.
   return address.kind() === "ipv4" || ((address as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
 }
 
-/** Whether a port may be reached at public addresses. `port` is as a URL has it: empty for its protocol's default. */
+/** Whether a port is allowed at public addresses. `port` has the form of a URL: empty for the protocol's default. */
 export function isListedPort({ port }: { port: string }, { allowPorts = [] }: OutgoingRules): boolean {
   return port === "" || port === "80" || port === "443" || allowPorts.includes(Number(port));
 }
@@ -96,8 +96,8 @@ export function isListedHost(hostname: string, { allowHosts = [] }: OutgoingRule
 }
 
 /**
- * A host, or `*.` and a host, as URLs have it: in lower case, international names in Punycode, addresses in their usual
- * notation, without a final dot. Undefined for anything else.
+ * A host, or `*.` and a host, in the form of URLs: lower case, international names in Punycode, normalised addresses,
+ * no final dot. Undefined for anything else.
  */
 export function hostPattern(text: string): string | undefined {
   const [, star = "", name = ""] = /^(\*\.)?([^*/?#@\\\s]+)$/.exec(text) ?? [];
@@ -109,7 +109,7 @@ export function hostPattern(text: string): string | undefined {
   return (star !== "" && isAddress) || host === "" ? undefined : `${star}${host}`;
 }
 
-/** The address of a host that is one; undefined for a name. */
+/** The address of a host that is an address; undefined for a name. */
 function literalOf(hostname: string): Address | undefined {
   const text = hostname.replace(/^\[|\]$/g, "");
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
@@ -119,7 +119,7 @@ function withoutFinalDot(hostname: string): string {
   return hostname.replace(/\.$/, "");
 }
 
-/** Whether a host, as a URL or a listener names it, is this machine. */
+/** Whether a host, as named in a URL or a listener, is this machine. */
 export function isLoopback(host: string): boolean {
   return /^((.*\.)?localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
 }

@@ -1,7 +1,7 @@
 import { Fault } from "../fault.ts";
 import { nearest } from "../nearest.ts";
 
-/** What an admin key may be limited to; each operator operation requires one of them. */
+/** The scopes that can limit an admin key; each operator operation requires one of them. */
 export const OPERATION_SCOPES = [
   "read",
   "config:read",
@@ -12,7 +12,7 @@ export const OPERATION_SCOPES = [
   "config",
   "keys",
 ] as const;
-/** In the order of normalised lists. `*` covers all scopes, also those added later. */
+/** In the order of normalised lists. `*` covers all scopes, including future ones. */
 export const SCOPES = [...OPERATION_SCOPES, "*"] as const;
 
 export type OperationScope = (typeof OPERATION_SCOPES)[number];
@@ -20,7 +20,7 @@ export type Scope = (typeof SCOPES)[number];
 
 export type KeyType = "admin" | "public";
 
-/** The scopes of a key for which none are stated; a public key needs none. */
+/** The default scopes of a key; a public key needs none. */
 export function usualScopes(type: KeyType): readonly Scope[] {
   return type === "admin" ? ["*"] : [];
 }
@@ -30,14 +30,14 @@ export function normalScopes(scopes: readonly Scope[]): Scope[] {
   return scopes.includes("*") ? ["*"] : SCOPES.filter((scope) => scopes.includes(scope));
 }
 
-/** Whether the held scopes include all of the asked ones. */
+/** Whether the held scopes include all requested ones. */
 export function coversScopes(held: readonly Scope[], asked: readonly Scope[]): boolean {
   return firstLacking(held, asked) === undefined;
 }
 
 /**
  * @param held undefined for a caller without limits: the owner of the tenant file, who works directly on the database
- * @param purpose what the scope is needed for; follows "needs the scope …" in the message
+ * @param purpose why the scope is needed; follows "needs the scope …" in the message
  * @throws Fault SCOPE_REQUIRED naming the first missing scope
  */
 export function requireScopes(held: readonly Scope[] | undefined, asked: readonly Scope[], purpose = ""): void {
@@ -47,14 +47,14 @@ export function requireScopes(held: readonly Scope[] | undefined, asked: readonl
   throw new Fault("SCOPE_REQUIRED", `This needs the scope ${needed}: the key in use lacks it`, { detail: { scope } });
 }
 
-/** The changes of an apply that belong to operations with scopes of their own. */
+/** The parts of an apply that belong to operations with scopes of their own. */
 interface ApplyWork {
   createsMarkets: boolean;
-  /** Gives markets that exist another key, or their first one. */
+  /** Gives existing markets a new key, or their first key. */
   namesMarkets: boolean;
   suspendsOrResumes: boolean;
   addsCapital: boolean;
-  /** Lets users trade whose identity was not verified, or whose check is undecided. */
+  /** Lets users trade without a verified identity, or with an undecided check. */
   endsKyc: boolean;
   changesKeys: boolean;
   /** Keys that are created or changed. */
@@ -66,7 +66,7 @@ export const ENDS_KYC = {
   purpose: "because it lets users trade without identity verification",
 } as const;
 
-/** The scopes that an apply requires beside `config`, each with its purpose. */
+/** The scopes that an apply requires in addition to `config`, each with its purpose. */
 export function scopesOfApply(work: ApplyWork): { scope: Scope; purpose: string }[] {
   const asked: { scope: Scope; purpose: string }[] = [];
   if (work.createsMarkets) asked.push({ scope: "markets", purpose: "because it creates markets" });
@@ -84,7 +84,7 @@ function firstLacking(held: readonly Scope[], asked: readonly Scope[]): Scope | 
   return held.includes("*") ? undefined : asked.find((scope) => !held.includes(scope) && !isPartOfRead(scope, held));
 }
 
-/** `config:read` is what plans and drift read: the configuration, and no balance of a user. A key that may read all may read that. */
+/** `config:read` covers what plans and drift read: the configuration without users' balances. The scope `read` includes it. */
 function isPartOfRead(scope: Scope, held: readonly Scope[]): boolean {
   return scope === "config:read" && held.includes("read");
 }
@@ -93,7 +93,7 @@ export function isScope(text: unknown): text is Scope {
   return (SCOPES as readonly unknown[]).includes(text);
 }
 
-/** The problem of a text that is not a scope. */
+/** The error for a text that is not a scope. */
 export function noScope(text: string): string {
   const meant = nearest(text, SCOPES);
   const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;

@@ -17,21 +17,21 @@ export const AUTH_FAILURES = ["key", "token", "signature", "network"] as const;
 
 export type SecurityEvent = (typeof SECURITY_EVENTS)[number];
 
-/** Where a request came from, as far as that is known. */
+/** The known origin of a request. */
 export interface Origin {
-  /** One IPv4 address or the /64 of an IPv6 one, as the rate limit counts it. */
+  /** An IPv4 address or the /64 of an IPv6 address, as the rate limit counts it. */
   address: string | null;
   /** `fp:` and the first 8 hex digits of the presented key's SHA-256. */
   fingerprint: string | null;
   keyName: string | null;
-  /** The path of the operation, with `:id` where a request names something. */
+  /** The path of the operation, with `:id` for each parameter. */
   route: string | null;
 }
 
-/** The origin of events that no request caused, or a request of this machine. */
+/** The origin of events without a request, or with a request of this machine. */
 export const NO_ORIGIN: Origin = { address: null, fingerprint: null, keyName: null, route: null };
 
-/** The refusals that the log records, by code. A detail's reason that is among `reasons` replaces the usual one. */
+/** The error codes that the log records. A reason in the error's detail that is among `reasons` replaces the usual one. */
 const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; reasons?: readonly string[] }>> = {
   KEY_INVALID: { event: "auth.failed", reason: "key", reasons: ["network"] },
   USER_REQUIRED: { event: "auth.failed", reason: "token" },
@@ -40,7 +40,7 @@ const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; r
   SCOPE_REQUIRED: { event: "scope.denied", reason: "scope" },
 };
 
-/** The security event of a refusal; undefined for one that the log does not record. */
+/** The security event of an error; undefined if the log does not record it. */
 export function securityEventOf(
   code: string,
   detail: Readonly<Record<string, unknown>>,

@@ -3,8 +3,8 @@ import { isSameMac } from "../audit/hmac.ts";
 import type { AuditKey } from "../audit/seal.ts";
 
 /**
- * Signs texts that callers carry and bring back, with keys that every process of the tenant has. A text is bound to a scope
- * that it does not state: brought back elsewhere, its tag does not hold.
+ * Signs texts that callers keep and return, with keys that every process of the tenant has. A text is bound to a scope
+ * that it does not contain: in another scope its tag is invalid.
  */
 export class TextSigner {
   readonly #keys: readonly Buffer[];
@@ -12,9 +12,9 @@ export class TextSigner {
   readonly #tagLength: number;
 
   /**
-   * @param auditKeys the current one first, which signs; earlier ones still verify what they signed
-   * @param purpose in the label of the derived keys and in each signed text, so that no text of one purpose is ever one of
-   * another, or an entry's seal
+   * @param auditKeys the current key first, which signs; earlier keys still verify their texts
+   * @param purpose part of the label of the derived keys and of each signed text, so that texts of different purposes,
+   * and seals of entries, can never be confused
    * @param tagLength characters of base64url, each of six bits
    */
   constructor(auditKeys: readonly AuditKey[], purpose: string, tagLength: number) {
@@ -30,16 +30,16 @@ export class TextSigner {
     return text + (key ? this.#tag(key, scope, text) : "");
   }
 
-  /** The value that was signed in this scope; undefined for any other text. */
+  /** The value signed in this scope; undefined for any other text. */
   verified(scope: string, signed: string): unknown {
     const text = signed.slice(0, -this.#tagLength);
     const given = signed.slice(-this.#tagLength);
-    // Each key is tried, so that the time taken does not tell which one made it.
+    // Tries each key, so that the duration does not reveal which key signed.
     const holds = this.#keys.map((key) => isSameMac(given, this.#tag(key, scope, text))).includes(true);
     return holds ? JSON.parse(Buffer.from(text, "base64url").toString()) : undefined;
   }
 
-  /** Over the text as it travels: base64 that is decoded leniently would have several texts for one value. */
+  /** Covers the text as sent: lenient base64 decoding accepts several texts for the same value. */
   #tag(key: Buffer, scope: string, text: string): string {
     const tag = hmac(key, `pmctl-${this.#purpose}-v1\n${scope}\n${text}`).toString("base64url");
     return tag.slice(0, this.#tagLength);

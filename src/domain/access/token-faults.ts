@@ -1,6 +1,6 @@
 /**
- * What is wrong with a user token, and what its issuer does about it. Only operators learn it: the caller reads the same
- * answer whatever is wrong. A fault names a claim and never holds its value.
+ * The possible faults of a user token, and their remedies for the issuer. Only operators see the fault: the caller gets
+ * the same answer for all. A fault names a claim and never contains its value.
  */
 export const TOKEN_FAULTS = {
   "no-token": ["the request has no user token", "send the header Authorization: Bearer <token>"],
@@ -19,10 +19,10 @@ export const TOKEN_FAULTS = {
   "sub-invalid": ["sub is not a valid user id", "set sub to a text of 1 to 255 characters without control characters"],
   "iat-missing": ["iat is missing", "set iat to the present time in whole seconds"],
   "iat-invalid": ["iat is not a number", "set iat to the present time in whole seconds"],
-  "iat-ahead": ["iat is in the future", "set iat to the present time in whole seconds, by a correct clock"],
+  "iat-ahead": ["iat is in the future", "set iat to the present time in whole seconds, with a correct clock"],
   "exp-missing": ["exp is missing", "set exp to at most 86400 seconds after iat"],
   "exp-invalid": ["exp is not a number", "set exp to at most 86400 seconds after iat"],
-  "exp-past": ["the token has expired", "sign a new token for each session, by a correct clock"],
+  "exp-past": ["the token has expired", "sign a new token for each session, with a correct clock"],
   "life-too-long": ["exp is more than 24 hours after iat", "set exp to at most 86400 seconds after iat"],
   "nbf-invalid": ["nbf is not a number", "leave nbf out, or set it to the time from which the token counts"],
   "nbf-ahead": ["nbf is in the future", "leave nbf out, or set it to the time from which the token counts"],
@@ -39,7 +39,7 @@ export const TOKEN_FAULTS = {
 
 export type TokenFault = keyof typeof TOKEN_FAULTS;
 
-/** Whether a text, such as a fault's detail, is one of the list. */
+/** Whether a text, such as an error's detail, is a known fault. */
 export function isTokenFault(text: unknown): text is TokenFault {
   return typeof text === "string" && Object.hasOwn(TOKEN_FAULTS, text);
 }

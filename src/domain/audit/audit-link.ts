@@ -1,8 +1,8 @@
 import { isMapping } from "../json/mapping.ts";
 
 /**
- * An entry of the audit chain. Its text format is fixed: a changed byte forks every tenant's history, so a vector in
- * the tests pins it.
+ * An entry of the audit chain. Its text format is fixed: one changed byte would fork every tenant's history, so a test
+ * vector pins it.
  */
 export interface AuditEntry {
   seq: bigint;
@@ -17,8 +17,8 @@ export interface AuditEntry {
 }
 
 /**
- * An entry's payload, parsed. A text that is not a JSON object gives an empty one: only a tampered row holds such a
- * text, showing it must not fail, and verification reports it.
+ * An entry's parsed payload. A text that is not a JSON object, which only a tampered row has, gives an empty payload:
+ * displaying it must not fail, and verification reports it.
  */
 export function payloadOf({ payloadText }: Pick<AuditEntry, "payloadText">): { [field: string]: unknown } {
   try {
@@ -29,7 +29,7 @@ export function payloadOf({ payloadText }: Pick<AuditEntry, "payloadText">): { [
   }
 }
 
-/** A place in the chain. Its hash pins every entry up to it. */
+/** A place in the chain. Its hash covers every entry up to it. */
 export interface ChainPoint {
   seq: bigint;
   hash: string;
@@ -39,9 +39,9 @@ export interface ChainPoint {
 export type Seal = Pick<AuditEntry, "seq" | "hash" | "ts" | "keyId">;
 
 /**
- * What keeps a server from being ready. Of the log: an entry was altered; entries are missing; rows stand after the head; the
- * head row is missing; an entry that the log is known to have held is not there. And `ledger`: the tables are not what the log
- * recomputes to.
+ * What prevents a server from becoming ready. In the log: an altered entry, missing entries, rows after the head, a
+ * missing head row, or a lost entry that is known to have existed. And `ledger`: the tables differ from the recomputed
+ * log.
  */
 export const INTEGRITY_PROBLEMS = ["broken", "gap", "beyond-head", "head-missing", "set-back", "ledger"] as const;
 export type IntegrityProblem = (typeof INTEGRITY_PROBLEMS)[number];
@@ -49,21 +49,21 @@ export type IntegrityProblem = (typeof INTEGRITY_PROBLEMS)[number];
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 
-/** The lines of an entry that its HMAC covers. Only the last can hold a newline, so the lines cannot be shifted. */
+/** The lines of an entry that its HMAC covers. Only the last can contain a newline, so lines cannot be shifted. */
 export function auditLines({ keyId, seq, ts, type, actor, payloadText }: Omit<AuditEntry, "hash">): string {
   return `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payloadText}`;
 }
 
-/** The text that the HMAC covers: the name of the format, the previous hash, the entry. */
+/** The text that the HMAC covers: the format's name, the previous hash, the entry. */
 export function auditPreimage(previousHash: string, lines: string): string {
   return `pmctl-audit-v1\n${previousHash}\n${lines}`;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 
-/** One line of JSON without spaces: keys sorted by code unit at every level, undefined entries left out. */
+/** One line of JSON without spaces: keys sorted by code unit at every level, undefined entries omitted. */
 export function canonicalJson(value: Json): string {
-  // In one go where nothing has to be sorted: four times as fast, and most entries are made in this order.
+  // Without sorting if the keys are already in order: four times as fast, and most entries are.
   if (isInOrder(value)) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -75,7 +75,7 @@ export function canonicalJson(value: Json): string {
   return `{${entries}}`;
 }
 
-/** Whether the keys stand sorted at every level, in the order in which they are enumerated: numbers come first in it. */
+/** Whether the keys are sorted at every level, in the order of enumeration, in which numbers come first. */
 function isInOrder(value: Json): boolean {
   if (value === null || typeof value !== "object") return true;
   if (Array.isArray(value)) return value.every(isInOrder);
@@ -88,7 +88,7 @@ function isInOrder(value: Json): boolean {
   return true;
 }
 
-/** Equal as values, however their keys are ordered. */
+/** Whether two values are equal, regardless of the order of keys. */
 export function isSame(a: Json, b: Json): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }

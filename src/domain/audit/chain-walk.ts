@@ -12,7 +12,7 @@ import {
   type SetBack,
 } from "./set-back.ts";
 
-/** An entry as verification reads it: the lines that its hash covers (`auditLines`), and the hash. */
+/** An entry in the form that verification reads: the lines that its hash covers (`auditLines`), and the hash. */
 export interface SealedLines {
   lines: string;
   hash: string;
@@ -23,43 +23,43 @@ export interface ChainBreak {
   kind: IntegrityProblem;
   seq: bigint;
   problem: string;
-  /** The hash that stands there. */
+  /** The stored hash. */
   stored?: string;
-  /** The hash that should stand there. */
+  /** The hash that it should be. */
   computed?: string;
-  /** The id of a key that is not among those given, where that says nothing about the record: they are another log's. */
+  /** The id of an unknown key, if that shows that the given keys belong to another log. */
   sealedWith?: string;
-  /** Where the missing anchor is kept. It may name a file of this machine, so callers of the server never see it. */
+  /** Where the missing anchor is stored. It may be a file of this machine, so the server never sends it to callers. */
   source?: string;
 }
 
-/** The problem for the operator of this machine, who may see where an anchor is kept. */
+/** The problem for the operator of this machine, who may see where an anchor is stored. */
 export function operatorText({ problem, source }: ChainBreak): string {
   return source === undefined ? problem : `${problem} (${source})`;
 }
 
-/** The refusal of keys that are another log's: nothing speaks against the record itself. @param problem naming both keys */
+/** The error for keys of another log, which is no evidence against the log itself. @param problem naming both keys */
 export function otherKeyFault(problem: string): Fault {
   return new Fault(
     "CONFIG_INVALID",
-    `The audit key is not the one of this log: ${problem}. Put its value back where audit.key reads it, or, if it was replaced, list it under audit.previous`,
+    `The audit key belongs to another log: ${problem}. Restore the key's value where audit.key reads it, or list a replaced key under audit.previous`,
     { detail: { place: OTHER_KEY } },
   );
 }
 
 const OTHER_KEY = "audit.key";
 
-/** Whether an error is the refusal of another log's keys. */
+/** Whether an error reports keys of another log. */
 export function isOtherKeyFault(error: Fault): boolean {
   return error.detail.place === OTHER_KEY;
 }
 
 /**
- * Refuses the keys of another log. Under them no entry counts: keys would look revoked, and freezes lifted. One entry that
- * names an unknown key is an altered one, which the walk of the chain tells.
+ * Refuses the keys of another log. Under them no entry counts: keys would look revoked, and freezes lifted. A single
+ * entry that names an unknown key was altered, which the walk of the chain reports.
  *
- * @param last the last two entries, the newest first; fewer where the log has no more
- * @throws Fault CONFIG_INVALID when none of the keys sealed one of them
+ * @param last the last two entries, newest first; fewer if the log is shorter
+ * @throws Fault CONFIG_INVALID if none of the keys sealed one of them
  */
 export function requireOurKeys(
   last: readonly { seq: bigint | number; keyId: string }[],
@@ -71,12 +71,12 @@ export function requireOurKeys(
 }
 
 function unknownKey({ seq, keyId }: { seq: bigint | number; keyId: string }, given: readonly string[]): string {
-  return `entry ${seq} is sealed with the key ${keyId}, which is not among those given: ${given.join(", ")}`;
+  return `entry ${seq} is sealed with the key ${keyId}, which is not among the given keys: ${given.join(", ")}`;
 }
 
 export const GENESIS: ChainPoint = { seq: 0n, hash: GENESIS_HASH };
 
-/** Follows the chain entry by entry. One instance verifies one chain, front to back. */
+/** Follows the chain entry by entry. One instance verifies one chain from front to back. */
 class ChainWalk {
   readonly #keys: Map<string, AuditKey>;
   #seq: bigint;
@@ -93,14 +93,14 @@ class ChainWalk {
     return this.#seq;
   }
 
-  /** The last entry that held. */
+  /** The last verified entry. */
   get point(): ChainPoint {
     return { seq: this.#seq, hash: this.#hash };
   }
 
   /**
-   * @param next the entry after it, where the caller has it
-   * @returns what is wrong with the next entry, or undefined when it holds.
+   * @param next the entry after it, if the caller has it
+   * @returns the problem of the entry, or undefined if it is valid
    */
   follow({ lines, hash }: SealedLines, next?: SealedLines): ChainBreak | undefined {
     const seq = this.#seq + 1n;
@@ -119,8 +119,8 @@ class ChainWalk {
   }
 
   /**
-   * One entry that names an unknown key was altered. Where the one after it names the same key, or there is no other entry, it
-   * is the keys that are wrong.
+   * A single entry that names an unknown key was altered. If the next entry names the same key, or there is no other
+   * entry, the given keys are wrong.
    */
   #sealedElsewhere(seq: bigint, keyId: string, next: SealedLines | undefined): ChainBreak {
     const isKey = next === undefined ? seq === 1n : next.lines.startsWith(`${keyId}\n`);
@@ -131,18 +131,18 @@ class ChainWalk {
 
 export interface WalkOptions {
   keys: readonly AuditKey[];
-  /** A point that is known to be good; the first entry's predecessor unless given. */
+  /** A point that is known to be good; by default the first entry's predecessor. */
   from?: ChainPoint | undefined;
-  /** Where the chain ends by the head row. Entries after it came later and are not verified. */
+  /** The end of the chain according to the head row. Later entries are not verified. */
   head?: ChainPoint | undefined;
-  /** Anchors after `from` that the chain must hold, unless a rollback among the entries walked gives them up. */
+  /** Anchors after `from` that the chain must contain, unless a rollback among the walked entries gives them up. */
   anchors?: readonly KnownAnchor[] | undefined;
   /** Awaited after each page, so that it can slow the walk down. */
   onPage?: ((seq: bigint) => void | Promise<void>) | undefined;
 }
 
 export interface Walked {
-  /** The last entry that held. */
+  /** The last verified entry. */
   end: ChainPoint;
   broken?: ChainBreak;
 }
@@ -172,7 +172,7 @@ export async function walkChain(
   return { end: walk.point, ...(broken ? { broken } : {}) };
 }
 
-/** Collects the hashes at the anchors' places, and the rollbacks by which the log gives anchors up. */
+/** Collects the hashes at the anchors' positions, and the rollbacks with which the log gives anchors up. */
 class AnchorWatch {
   readonly #anchors: readonly KnownAnchor[];
   readonly #places: ReadonlySet<bigint>;
@@ -184,7 +184,7 @@ class AnchorWatch {
     this.#places = new Set(anchors.map(({ seq }) => seq));
   }
 
-  /** @param entry one whose seal was verified */
+  /** @param entry an entry with a verified seal */
   see({ seq, hash }: ChainPoint, { lines }: SealedLines): void {
     if (this.#places.size === 0) return;
     if (this.#places.has(seq)) this.#hashes.set(seq, hash);
@@ -200,8 +200,8 @@ class AnchorWatch {
 }
 
 /**
- * A log that was set back, as verification reports it.
- * @param stored the hash that stands at the anchor's place
+ * The problem of a log that was set back, in the form of verification.
+ * @param stored the hash at the anchor's position
  */
 export function setBackBreak(setBack: SetBack, stored?: string | undefined): ChainBreak {
   const { anchor, head } = setBack;

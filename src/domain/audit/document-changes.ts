@@ -1,7 +1,7 @@
 import { isMapping } from "../json/mapping.ts";
 import { isSame, type Json } from "./audit-link.ts";
 
-/** A document of the configuration, as an apply stored it; sections may be missing that did not exist at the time. */
+/** A configuration document, as an apply stored it. Sections that did not exist at the time are missing. */
 export type StoredDocument = Readonly<{ [section: string]: Json | undefined }>;
 
 const KINDS = ["policy", "markets", "keys", "settings"] as const;
@@ -9,23 +9,23 @@ export type ChangeKind = (typeof KINDS)[number];
 
 /** A field that differs between two documents. */
 export interface DocumentChange {
-  /** Such as `policy.maxTradeUsd`, `keys.ops`, `markets.rain` or `rateLimit.perMinute`, as plans name it. */
+  /** Named as in plans: `policy.maxTradeUsd`, `keys.ops`, `markets.rain` or `rateLimit.perMinute`. */
   field: string;
-  /** Null where the document does not state it. */
+  /** Null if the document does not state the field. */
   before: Json;
   after: Json;
 }
 
-/** Changes by what they are about. */
+/** Changes by topic. */
 export type ChangesByKind = Record<ChangeKind, DocumentChange[]>;
 
-/** Settings that are listed at a first apply too, where every other one is new. */
+/** Settings that are listed even at a first apply, where every other setting is new. */
 const LIMITS = ["kyc.required", "markets.liquidityUsd", "treasury.capitalUsd"];
-/** The references of keys and the patterns of files: the keyring and the markets themselves tell what came of them. */
+/** References of keys and patterns of files are omitted: the keyring and the markets themselves show the result. */
 const TOLD_ELSEWHERE = ["keys", "markets.files"];
 
 /**
- * What differs between the documents of two applies, each with the live values that it kept; a list counts as one value.
+ * The differences between the documents of two applies, each with the live values that it kept. A list counts as one value.
  * @param before undefined before the first apply
  */
 export function changesByKind(before: StoredDocument | undefined, after: StoredDocument): ChangesByKind {
@@ -39,10 +39,10 @@ export function changesByKind(before: StoredDocument | undefined, after: StoredD
   };
 }
 
-/** Policy fields that an apply wrote, as its entry states them. */
+/** The policy fields that an apply wrote, as its entry states them. */
 export type WrittenPolicy = Readonly<{ [field: string]: { from: Json; to: Json } }>;
 
-/** Adds what an apply wrote over live values that no document stated, such as drift that it took back. */
+/** Adds the values that an apply wrote over live values outside any document, such as reverted drift. */
 export function withWritten(changes: ChangesByKind, written: WrittenPolicy): ChangesByKind {
   const sideOf = (side: "from" | "to") =>
     leavesOf(Object.fromEntries(Object.entries(written).map(([field, change]) => [field, change[side]])), "policy");
@@ -51,18 +51,18 @@ export function withWritten(changes: ChangesByKind, written: WrittenPolicy): Cha
   return { ...changes, policy: [...stated, ...live].sort((a, b) => (a.field < b.field ? -1 : 1)) };
 }
 
-/** The names of everything that a document states. */
+/** The names of all fields of a document. */
 export function fieldsOfDocument(document: StoredDocument): string[] {
   const parts = partsOf(document);
   return KINDS.flatMap((kind) => [...parts[kind].keys()]);
 }
 
-/** All of them, in the order in which plans list them. */
+/** All changes, in the order of plans. */
 export function listChanges(changes: ChangesByKind): DocumentChange[] {
   return KINDS.flatMap((kind) => changes[kind]);
 }
 
-/** How many fields of each kind differ; a market is one, however many of its terms differ. */
+/** The number of changed fields of each kind; a market counts once, however many of its terms differ. */
 export function countChanges(changes: ChangesByKind): Record<ChangeKind, number> {
   const { policy, markets, keys, settings } = changes;
   return { policy: policy.length, markets: markets.length, keys: keys.length, settings: settings.length };
@@ -90,7 +90,7 @@ function partsOf(document: StoredDocument): Record<ChangeKind, Values> {
   return parts;
 }
 
-/** Puts a live value that an apply kept in place of the file's. */
+/** Replaces the file's value with a live value that an apply kept. */
 function keep({ policy, markets, settings }: Record<ChangeKind, Values>, field: string, live: Json): void {
   const terms = markets.get(field);
   if (isMapping(terms)) markets.set(field, { ...terms, state: live });
@@ -98,7 +98,7 @@ function keep({ policy, markets, settings }: Record<ChangeKind, Values>, field: 
   else if (settings.has(field)) settings.set(field, live);
 }
 
-/** Every value below a path that is no mapping, by its path. */
+/** Every value below a path that is not a mapping, by its path. */
 function leavesOf(value: Json | undefined, path: string, leaves: Values = new Map()): Values {
   if (value === undefined || TOLD_ELSEWHERE.includes(path)) return leaves;
   if (!isMapping(value)) return leaves.set(path, value);
@@ -106,7 +106,7 @@ function leavesOf(value: Json | undefined, path: string, leaves: Values = new Ma
   return leaves;
 }
 
-/** Documents hold instants in milliseconds, which people do not read. */
+/** Formats instants, which documents store in milliseconds. */
 function shownTerms(terms: Json | undefined): Json {
   if (!isMapping(terms) || typeof terms.closeAt !== "number") return terms ?? null;
   return { ...terms, closeAt: new Date(terms.closeAt).toISOString() };

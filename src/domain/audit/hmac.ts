@@ -1,17 +1,17 @@
 import { createHash, hash, timingSafeEqual } from "node:crypto";
 
-/** Bytes of a block of SHA-256, and of its digest. */
+/** The bytes of a SHA-256 block, and of its digest. */
 const BLOCK = 64;
 const DIGEST = 32;
-/** Room for the texts of all but the largest entries. */
+/** Space for the texts of all but the largest entries. */
 const ROOM = 16_384;
-/** What a UTF-16 unit takes in UTF-8 at the most. */
+/** The most UTF-8 bytes of a UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
 
 /**
- * HMAC-SHA256 (RFC 2104) of texts with one key, hex: H(key ^ opad, H(key ^ ipad, text)). Both hashes are of one shot,
- * over memory that is written again for each text. `createHmac` takes twice the time, for an object that the garbage
- * collector then has to finalize.
+ * HMAC-SHA256 (RFC 2104) of texts with one key, hex: H(key ^ opad, H(key ^ ipad, text)). Both hashes are one-shot calls
+ * over memory that is reused for each text. `createHmac` takes twice the time, for an object that the garbage collector
+ * must finalize.
  */
 export function hmacOfTexts(key: Buffer): (text: string) => string {
   const inner = Buffer.alloc(BLOCK + ROOM);
@@ -32,8 +32,8 @@ export function hmacOfTexts(key: Buffer): (text: string) => string {
 }
 
 /**
- * Compares a MAC with the expected one, in a time that does not tell how much of it is right. Texts are compared as texts of
- * one length: Buffer.from(x, "hex") ignores whatever follows the first bad digit.
+ * Compares a MAC with the expected one, in a time that does not reveal how much is right. Texts are compared as texts
+ * of one length: Buffer.from(x, "hex") ignores everything after the first bad digit.
  */
 export function isSameMac(given: string | Buffer, expected: string | Buffer): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];

@@ -3,17 +3,17 @@ import { kycVerdict } from "../trader.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
 import { type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
 
-/** How a sentence names whom and what it is about. */
+/** How a sentence names its actor and its subject. */
 interface Names {
-  /** As the entry names the actor, except that a user stands by the name alone. */
+  /** The entry's actor; a user is named without the prefix. */
   actor: string;
-  /** The market's question in quotes, or its id where the question is not known. */
+  /** The market's question in quotes, or its id if the question is unknown. */
   market: string;
-  /** ` through admin:ops` where an operator acted for the user. */
+  /** ` through admin:ops` if an operator acted for the user. */
   through: string;
 }
 
-/** An entry as people read it: who did what, to what, for how much. A new type does not compile without its sentence. */
+/** An entry as a sentence for people: who did what, to what, for how much. A new type does not compile without a sentence. */
 const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names: Names) => string } = {
   "market.created": ({ kind, p0, closeAt, liquidity }, { actor, market }) =>
     `${actor} created ${market}: ${kind}, Yes at ${p0}, ${money(liquidity)} of liquidity, closes ${minute(closeAt)}`,
@@ -99,15 +99,15 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
 
 const LEAST_OF_QUESTION = 8;
 
-/** Every type that an entry may have. */
+/** Every type of audit entry. */
 export const AUDIT_TYPES = Object.keys(SENTENCES) as AuditType[];
 
 export type Told = Pick<AuditEntry, "type" | "actor" | "payloadText">;
 
 /**
  * An entry in one sentence.
- * @param question of the market that the entry names; the market's id stands for one that is not known
- * @returns for an entry of another version, or one that was tampered with, its actor and type
+ * @param question the question of the entry's market; the market's id replaces an unknown one
+ * @returns only actor and type for an entry of another version, or a tampered entry
  */
 export function sentenceOf({ type, actor, payloadText }: Told, question?: string): string {
   const content = Object.hasOwn(SENTENCES, type) ? contentOf({ type, payloadText }) : undefined;
@@ -123,7 +123,7 @@ export function sentenceOf({ type, actor, payloadText }: Told, question?: string
   return typeof reason === "string" ? `${sentence}: "${reason}"` : sentence;
 }
 
-/** The sentence, with a shortened question where it takes more than `room` characters: the amount at its end says more. */
+/** The sentence, with a shortened question if it exceeds `room` characters: the amount at its end matters more. */
 export function fittedSentence(entry: Told, question: string | undefined, room: number): string {
   const whole = sentenceOf(entry, question);
   const excess = whole.length - room;
@@ -139,19 +139,19 @@ function tell<T extends AuditType>(
   try {
     return SENTENCES[type](payload, names);
   } catch {
-    // Only a tampered entry lacks fields of its type, and showing it must not fail.
+    // Only a tampered entry lacks fields of its type, and displaying it must not fail.
     return undefined;
   }
 }
 
-/** `33.3` as `$33.30`; more digits where there are more. */
+/** `33.3` as `$33.30`; further digits are kept. */
 function money(amount: string | undefined): string {
   const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount ?? "") ?? [];
   if (whole === undefined) return `${amount} USD`;
   return `${sign}$${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`;
 }
 
-/** Shares to the hundredth, rounded down; all digits of less than one of them. */
+/** Shares with two decimals, rounded down; all digits of less than a hundredth of a share. */
 function rounded(amount: string): string {
   const [whole = "", fraction = ""] = amount.replace("-", "").split(".");
   const hundredths = fraction.slice(0, 2).replace(/0+$/, "");

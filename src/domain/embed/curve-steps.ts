@@ -1,9 +1,9 @@
 /**
- * A price curve as the differences from each point to the next, times and prices apart: a third of the bytes, compressed, of
- * the points themselves.
+ * A price curve as differences between successive points, with times and prices separate: compressed, a third of the
+ * bytes of the points themselves.
  */
 export interface CurveSteps {
-  /** Milliseconds; the first since the epoch. */
+  /** Milliseconds; the first is relative to the epoch. */
   t: number[];
   /** YES prices, millionths. */
   yes: number[];

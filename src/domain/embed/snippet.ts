@@ -1,17 +1,17 @@
 import { spreadHash } from "../text.ts";
 
-/** Ways to put a widget on a page: a call of the script, an element of it, or a frame where no scripts may run. */
+/** The ways to put a widget on a page: a script call, an HTML element, or a frame where scripts are not allowed. */
 export const SNIPPET_FORMS = ["script", "element", "iframe"] as const;
 export type SnippetForm = (typeof SNIPPET_FORMS)[number];
 
-/** Where every release serves its current script. */
+/** The path at which every release serves its current script. */
 export const SCRIPT_PATH = "/assets/v1/embed.js";
 
 export const SNIPPET_THEMES = ["auto", "light", "dark"] as const;
 export const SNIPPET_VIEWS = ["market", "markets", "portfolio", "card", "compare"] as const;
 type View = (typeof SNIPPET_VIEWS)[number];
 
-/** How many markets a view names, at least and at most; one that names none shows the top trending one. */
+/** The smallest and largest number of markets of a view. Without a market, a view shows the top trending one. */
 export const MARKETS_OF: Record<View, readonly [least: number, most: number]> = {
   market: [0, 1],
   markets: [0, 0],
@@ -20,7 +20,7 @@ export const MARKETS_OF: Record<View, readonly [least: number, most: number]> = 
   compare: [2, 2],
 };
 
-/** What a page shows; `marketIds` holds two for `compare`. */
+/** The contents of a snippet; `marketIds` has two entries for `compare`. */
 export interface SnippetTerms {
   /** Scheme and host of the tenant. */
   origin: string;
@@ -28,30 +28,30 @@ export interface SnippetTerms {
   theme: (typeof SNIPPET_THEMES)[number];
   marketIds: readonly string[];
   locale?: string | undefined;
-  /** What assistive technology calls a frame that no script names. */
+  /** The frame's title for assistive technology, if no script sets one. */
   title: string;
-  /** CSS pixels to reserve; `reservedHeight` unless given. */
+  /** The CSS pixels to reserve; `reservedHeight` by default. */
   heightPx?: number | undefined;
   loading?: "lazy" | "eager" | undefined;
-  /** false: nothing is stored in the browser. */
+  /** If false, nothing is stored in the browser. */
   consent?: false | undefined;
-  /** Of a call alone, since an element takes it as a property. */
+  /** Only for a script call; an element has a property for it. */
   brand?: object | undefined;
 }
 
 export interface SnippetParts {
   /** Lines of HTML. */
   html: string[];
-  /** The script in them, whose hash a strict policy of the page has to name. */
+  /** The inline script, whose hash a strict policy of the page must name. */
   call?: string;
 }
 
-/** A place narrower than this, in CSS pixels, is a narrow one. */
+/** A place narrower than this, in CSS pixels, counts as narrow. */
 const NARROW_PX = 480;
 
 /**
- * CSS pixels that a view takes as a rule, with a user who is signed in: so much is reserved before it is there, so that
- * nothing of the page moves when it comes.
+ * The usual height of a view in CSS pixels, with a signed-in user. It is reserved in advance, so that the page does not
+ * move when the view appears.
  */
 const RESERVED: Record<View, readonly [narrowPx: number, widePx: number]> = {
   market: [760, 840],
@@ -61,26 +61,26 @@ const RESERVED: Record<View, readonly [narrowPx: number, widePx: number]> = {
   compare: [720, 600],
 };
 
-/** @param widthPx of the place; a wide one unless given */
+/** @param widthPx the width of the place; wide by default */
 export function reservedHeight(view: View, widthPx = NARROW_PX): number {
   return RESERVED[view][widthPx < NARROW_PX ? 0 : 1];
 }
 
-/** The HTML that a publisher pastes into a page. Equal terms give equal text, wherever it is written. */
+/** The HTML that a publisher pastes into a page. Equal terms always give equal text. */
 export function writeSnippet(form: SnippetForm, terms: SnippetTerms): SnippetParts {
   const script = `<script src="${attribute(terms.origin + SCRIPT_PATH)}"></script>`;
   if (form === "iframe") return { html: [frameTag(terms)] };
   if (form === "element") return { html: [script, elementTag(terms)] };
-  // Without `<` nothing in it can end the script around it.
+  // Without `<`, nothing in it can end the surrounding script.
   const options = JSON.stringify(snippetOptions(terms)).replaceAll("<", "\\u003c");
-  // Of its own for each widget, so that several snippets on one page fill places of their own.
+  // Each widget has its own id, so that several snippets on one page fill separate places.
   const place = `prediction-${terms.view}-${spreadHash(options).toString(16).padStart(8, "0")}`;
   // A page goes on without the script, which may not be reached.
   const call = `window.PredictionMarkets && PredictionMarkets.embed("#${place}", ${options})`;
   return { html: [script, `<div id="${place}"></div><script>${call}</script>`], call };
 }
 
-/** The options of the script's call, those without a value too. */
+/** The options of the script's call, including those without a value. */
 export function snippetOptions(terms: SnippetTerms) {
   const { view, theme, marketIds, locale, heightPx, loading, consent, brand } = terms;
   const isPair = view === "compare";
@@ -99,8 +99,8 @@ export function snippetOptions(terms: SnippetTerms) {
 }
 
 /**
- * What a strict policy of the page has to allow: the script, the frame, and a call by its hash, without 'unsafe-inline' (CSP 3,
- * 6.7.3.3).
+ * What a strict policy of the page must allow: the script, the frame, and the call by its hash, without 'unsafe-inline'
+ * (CSP 3, 6.7.3.3).
  * @param callHash SHA-256 of the call in Base64; undefined without a call
  */
 export function snippetPolicy(form: SnippetForm, origin: string, callHash: string | undefined): string {
@@ -121,7 +121,7 @@ function elementTag({ view, theme, marketIds, locale, heightPx, loading, consent
   });
 }
 
-/** For looking only: nothing around such a frame gives it a token. */
+/** A read-only frame: nothing around it can pass it a token. */
 function frameTag(terms: SnippetTerms): string {
   const { origin, view, theme, marketIds, locale, title, heightPx, loading = "lazy", consent } = terms;
   const address = new URL(`/embed/${view}`, origin);
@@ -141,7 +141,7 @@ function frameTag(terms: SnippetTerms): string {
   });
 }
 
-/** Leaves out attributes without a value; `auto-height` only has to be there. */
+/** Omits attributes without a value; `auto-height` only has to be present. */
 function tag(name: string, attributes: Record<string, string | undefined>): string {
   const written = Object.entries(attributes).map(([key, value]) => {
     if (key === "auto-height") return ` ${key}`;

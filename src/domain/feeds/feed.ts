@@ -3,7 +3,7 @@ import { type Loose, overlay } from "../overlay.ts";
 import { INSTRUMENTS, SESSIONS, type SessionName } from "./instruments.ts";
 import { PRESETS } from "./presets.ts";
 
-/** How the price of one instrument is made from the answers of its sources. */
+/** How an instrument's price is computed from the answers of its sources. */
 export interface FeedDefinition {
   /** `venue:instrument`. */
   key: string;
@@ -11,9 +11,9 @@ export interface FeedDefinition {
   /** How many independent sources must have a price. */
   quorum: number;
   aggregate: "median" | "first";
-  /** How old an observation may be at the instant that counts. */
+  /** The maximum age of an observation at the deciding instant. */
   maxAgeMs: number;
-  /** Ratios; null where nothing is checked. */
+  /** Ratios; null for no check. */
   maxSpread: number | null;
   maxJump: number | null;
   maxConf: number | null;
@@ -30,19 +30,19 @@ export interface FeedSource {
   id: string;
 }
 
-/** What a tenant file states of a feed, `maxAge` in milliseconds; the rest is the built-in feed's, or the default. */
+/** A tenant file's settings of a feed, `maxAge` in milliseconds; the rest comes from the built-in feed or the defaults. */
 type FeedOverride = Loose<Omit<FeedDefinition, "key" | "hours" | "maxAgeMs"> & { maxAge: number }>;
 
 export type Venues = Readonly<Record<string, Readonly<Record<string, FeedOverride>>>>;
 
 const BUILT_IN_VENUE = "pm";
 
-/** What differs between the groups of instruments; a crypto price needs two independent exchanges. */
+/** The differences between groups of instruments. A crypto price needs two independent exchanges. */
 const GROUPS = {
   crypto: { quorum: 2, maxAgeMs: 60_000, maxSpread: 0.005, maxJump: 0.1 },
   fx: { quorum: 1, maxAgeMs: 120_000, maxSpread: 0.001, maxJump: 0.1 },
   metal: { quorum: 1, maxAgeMs: 120_000, maxSpread: 0.003, maxJump: 0.1 },
-  // Near zero, and below it, a price may double within a minute and be right.
+  // Near or below zero, a correct price may double within a minute.
   energy: { quorum: 1, maxAgeMs: 120_000, maxSpread: 0.003, maxJump: null },
   equity: { quorum: 1, maxAgeMs: 60_000, maxSpread: 0.003, maxJump: 0.1 },
 } as const;
@@ -55,7 +55,7 @@ function groupOf(session: SessionName): keyof typeof GROUPS {
   return session === "oil_wti" || session === "oil_brent" ? "energy" : "equity";
 }
 
-/** The built-in feeds with a tenant's changes, and the feeds of its own venues, by key. */
+/** The built-in feeds with a tenant's changes, and the feeds of the tenant's own venues, by key. */
 export function feedCatalogue(venues: Venues = {}): Map<string, FeedDefinition> {
   const feeds = new Map<string, FeedDefinition>();
   for (const [name, instrument] of Object.entries(INSTRUMENTS)) {
@@ -100,23 +100,23 @@ function emptyFeed(key: string): FeedDefinition {
 }
 
 /**
- * Sources of the tenant's own come without the quorum, jump limit and trading hours that suit the built-in ones: with one
- * source of its own a tenant means a quorum of one, and a source may trade when the exchange does not.
+ * A tenant's own sources come without the quorum, jump limit and trading hours of the built-in ones: a tenant with one
+ * own source means a quorum of one, and a source may trade when the exchange does not.
  */
 function changed(feed: FeedDefinition, { maxAge: maxAgeMs, ...stated }: FeedOverride = {}): FeedDefinition {
   const base = stated.sources ? { ...feed, quorum: 1, maxJump: null, hours: null } : feed;
   return overlay(base, { ...stated, maxAgeMs });
 }
 
-/** What a definition's hash covers: all but the trading hours, because new holidays are added to them. */
+/** The part of a definition that its hash covers: everything except the trading hours, because new holidays are added to them. */
 function definitionText({ hours: _, ...definition }: FeedDefinition): string {
   return JSON.stringify(definition, Object.keys(definition).concat("use", "id").sort());
 }
 
 /**
- * What a market freezes of its feed: the definition, and what the tenant's file says of its sources, so that a price read
- * from another place is another feed. The presets are not part of it, or an upgrade of them would hold every market.
- * @param stated by source: what in the file decides which price it is
+ * The part of its feed that a market freezes: the definition, and the tenant file's settings of its sources, so that a
+ * price from another place is another feed. Presets are excluded, because their upgrade would hold every market.
+ * @param stated the settings that decide about the price, by source
  */
 export function feedFingerprintText(feed: FeedDefinition, stated: ReadonlyMap<string, Json>): string {
   const sources = feed.sources.map(({ use }) => stated.get(use) ?? null);

@@ -20,7 +20,7 @@ export const SESSIONS = {
 export type SessionName = keyof typeof SESSIONS;
 
 interface Instrument {
-  /** A proper name, the same in every language; undefined for a pair of currencies, a metal and fuels. */
+  /** A proper name, which is the same in every language; undefined for currency pairs, metals and fuels. */
   name: string | undefined;
   session: SessionName;
   /** Lowest and highest plausible price. */
@@ -28,8 +28,8 @@ interface Instrument {
 }
 
 /**
- * The instruments of the built-in venue: code, session, plausible prices, name; what sources call them stands with the sources.
- * Energy prices may be negative, as they were on 2020-04-20.
+ * The instruments of the built-in venue: code, session, plausible prices, name. The sources' own names are listed with
+ * the sources. Energy prices may be negative, as on 2020-04-20.
  */
 const TABLE = `
 xau     metal     200..100000

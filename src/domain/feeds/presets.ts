@@ -2,12 +2,12 @@ import { DAY_MS, MINUTE_MS } from "../time/units.ts";
 import type { HttpSource } from "./source.ts";
 
 const TIMEOUT_MS = 5000;
-/** Some exchanges refuse requests without one. */
+/** Some exchanges refuse requests without a user agent. */
 const AGENT = { "user-agent": "pmctl" };
 
-/** A source that is known by its name. */
+/** A source with a predefined name. */
 interface Preset extends HttpSource {
-  /** What it calls the instruments of the built-in venue, by their codes. */
+  /** The source's names for the instruments of the built-in venue, by their codes. */
   symbols: ReadonlyMap<string, string>;
 }
 
@@ -35,16 +35,15 @@ function symbolsIn(text: string): Map<string, string> {
 }
 
 /**
- * Known sources of prices, the best first: a tenant file names them, and may change every part. A new source is a row
- * here: its hosts are those of its addresses, and the built-in feeds take the symbols from it. `needs` is what only the
- * tenant can know. Errors that arrive with status 200 are caught by `okWhen`, or by a price or a time that
- * is not there. Symbols other than Pyth's are conventional names, which `pmctl oracle check` tries. Indices, USD/AED and
- * natural gas have no Pyth price.
+ * Known sources of prices, the best first. A tenant file names them and may change every part. A new source is a row
+ * here: its hosts are those of its addresses, and the built-in feeds take the symbols from it. `needs` lists what only
+ * the tenant can know. Errors with status 200 are caught by `okWhen`, or by a missing price or time. Symbols other than
+ * Pyth's are conventional names, which `pmctl oracle check` tries. Indices, USD/AED and natural gas have no Pyth price.
  */
 export const PRESETS: Readonly<Record<string, Preset>> = {
   pyth: preset({
     url: "https://hermes.pyth.network/v2/updates/price/latest?parsed=true&ids[]={id}",
-    // Its answer is the first update at or after the time.
+    // The answer is the first update at or after the time.
     historyUrl: "https://hermes.pyth.network/v2/updates/price/{time}?parsed=true&ids[]={id}",
     price: { pointer: "/price/price", expoPointer: "/price/expo" },
     conf: { pointer: "/price/conf", expoPointer: "/price/expo" },
@@ -101,7 +100,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     },
     symbols: symbolsIn("btc=BTC-USD eth=ETH-USD sol=SOL-USD xrp=XRP-USD ada=ADA-USD avax=AVAX-USD"),
   }),
-  // The ticker tells no time; the last trade does.
+  // The ticker has no time; the last trade has.
   kraken: preset({
     url: "https://api.kraken.com/0/public/Trades?pair={id}",
     headers: AGENT,
@@ -121,7 +120,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     headers: AGENT,
     price: { pointer: "/last" },
     time: { pointer: "/timestamp", unit: "s" },
-    // A minute without trades has a candle too, of an older price and without a volume.
+    // A minute without trades also has a candle, with an older price and no volume.
     candles: {
       url: "https://www.bitstamp.net/api/v2/ohlc/{id}/?step=60&limit=2&start={from}",
       unit: "s",
@@ -133,13 +132,13 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     },
     symbols: symbolsIn("btc=btcusd eth=ethusd sol=solusd xrp=xrpusd ada=adausd avax=avaxusd"),
   }),
-  // Prices in USDT, which is not USD: for tenants who know that.
+  // Prices in USDT, which differs from USD: for tenants who know that.
   binance: preset({
     url: "https://data-api.binance.vision/api/v3/ticker/24hr?symbol={id}",
     price: { pointer: "/lastPrice" },
     time: { pointer: "/closeTime", unit: "ms" },
   }),
-  // The address names the tenant's account, so the tenant file states it.
+  // The address contains the tenant's account, so the tenant file states it.
   oanda: preset({
     url: "https://api-fxtrade.oanda.com/v3/accounts/ACCOUNT/pricing?instruments={id}",
     price: { pointer: "/closeoutBid", andPointer: "/closeoutAsk" },
@@ -190,7 +189,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     price: { pointer: "/dataSets/0/series/*/observations/*/0" },
     time: { pointer: "/structure/dimensions/observation/0/values/-1/id", unit: "date", spanMs: DAY_MS },
   }),
-  // End of day; a missing value is ".", which is no number.
+  // End of day; a missing value is ".", which is not a number.
   fred: preset({
     url: "https://api.stlouisfed.org/fred/series/observations?series_id={id}&sort_order=desc&limit=1&file_type=json",
     price: { pointer: "/observations/0/value" },

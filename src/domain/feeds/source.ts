@@ -1,60 +1,60 @@
 import type { Loose } from "../overlay.ts";
 
-/** A number in an answer: where it stands, and where the power of ten that it is multiplied with. */
+/** A number in an answer: its position, and the position of its power of ten. */
 export interface NumberPointer {
   pointer: string;
   expoPointer?: string | undefined;
-  /** A second number; the price is the middle between the two, as of a bid and an ask. */
+  /** A second number: the price is the mean of both, as for bid and ask. */
   andPointer?: string | undefined;
 }
 
-/** A kind of address, and how its answers are read. */
+/** An address, and how its answers are read. */
 export interface HttpSource {
   kind: "http";
-  /** `{id}` becomes the symbol. */
+  /** `{id}` is replaced by the symbol. */
   url: string;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Parameters that hold secrets, such as an API key: kept apart from the address, which may be shown. */
+  /** Parameters with secrets, such as an API key. They are separate from the address, which may be shown. */
   query?: Readonly<Record<string, string>> | undefined;
   price: NumberPointer;
   conf?: NumberPointer | undefined;
   time: {
     pointer: string;
     unit: "s" | "ms" | "ns" | "rfc3339" | "date";
-    /** The stated time is the beginning of a span of this length, whose end is what was observed. */
+    /** The stated time is the beginning of a span of this length; the price was observed at its end. */
     spanMs?: number | undefined;
   };
   okWhen?: { pointer: string; equals?: Literal | undefined; notEquals?: Literal | undefined } | undefined;
   timeoutMs: number;
-  /** How many requests may go out within so many milliseconds; what is over waits for the next sweep. */
+  /** The most requests within a number of milliseconds; further ones wait for the next sweep. */
   limit?: { requests: number; per: number } | undefined;
-  /** Several symbols in one request: how they are joined, and where the answer's entries and their symbols stand. */
+  /** Several symbols in one request: how they are joined, and the positions of the answer's entries and their symbols. */
   batch?: { separator: string; list: string; symbol: string; max: number } | undefined;
-  /** Address of the first price at or after `{time}` (seconds), for sources that remember. */
+  /** The address of the first price at or after `{time}` (seconds), for sources with a history. */
   historyUrl?: string | undefined;
-  /** For sources that tell the trades after `{time}`, oldest first. */
+  /** For sources that list the trades after `{time}`, oldest first. */
   trades?: TradeList | undefined;
-  /** For sources that tell the last trade of each span. */
+  /** For sources that list the last trade of each span. */
   candles?: CandleList | undefined;
-  /** What the tenant file must state before this preset can be used. */
+  /** What the tenant file must state to enable this preset. */
   needs?: readonly ("url" | "authorization" | "query")[] | undefined;
-  /** Sources of one upstream count once. */
+  /** Sources with the same upstream count once. */
   upstream?: string | undefined;
 }
 
-/** Where the trades stand, within each its price and its time, and how many one answer holds at the most. */
+/** The position of the trades, of each one's price and time, and the most trades in one answer. */
 export interface TradeList extends Pick<HttpSource, "url" | "price" | "time"> {
   list: string;
   max: number;
 }
 
 /**
- * Where candles stand, and within each its beginning (seconds), its last price and how much was traded. They need not be
- * in any order. `{from}` in the address becomes the beginning of the candle that is asked for, `{to}` that of the next.
+ * The position of the candles, and of each one's beginning (seconds), last price and volume, in any order. `{from}` in
+ * the address is replaced by the beginning of the requested candle, `{to}` by that of the next.
  */
 export interface CandleList {
   url: string;
-  /** How `{from}` and `{to}` are written. */
+  /** The format of `{from}` and `{to}`. */
   unit: "s" | "rfc3339";
   spanMs: number;
   list: string;
@@ -71,7 +71,7 @@ interface PushSource {
   upstream?: string | undefined;
 }
 
-/** Invented prices for sandboxes: a fixed walk around `start`, the same for the same seed. */
+/** Invented prices for sandboxes: a fixed random walk around `start`, the same for the same seed. */
 export interface SimulatedSource {
   kind: "simulated";
   start: number;
@@ -83,7 +83,7 @@ export interface SimulatedSource {
 
 export type Source = HttpSource | PushSource | SimulatedSource;
 
-/** Parts of a source in the tenant file, secrets resolved; `timeout` in milliseconds. */
+/** Parts of a source in the tenant file with resolved secrets; `timeout` in milliseconds. */
 export type SourceOverride = Loose<
   Pick<HttpSource, "url" | "headers" | "query" | "price" | "conf" | "time" | "okWhen" | "limit" | "upstream"> & {
     timeout: number;
@@ -92,7 +92,7 @@ export type SourceOverride = Loose<
   }
 >;
 
-/** The hosts that a source is asked at, each once: its history, trades and candles may stand elsewhere than its prices. */
+/** The hosts of a source, each once: its history, trades and candles may have other hosts than its prices. */
 export function hostsOf({ url, historyUrl, trades, candles }: HttpSource): string[] {
   const addresses = [url, historyUrl, trades?.url, candles?.url].filter((address) => address !== undefined);
   return [...new Set(addresses.map((address) => new URL(address).hostname))];

@@ -1,6 +1,6 @@
 /**
  * Trading sessions in the notation `TZ;Mon,Tue,Wed,Thu,Fri,Sat,Sun;MMDD/Day,...`: a day is `O` (open all day), `C`
- * (closed) or spans of local time such as `0930-1130&1230-1600`; after the second semicolon stand days of their own.
+ * (closed) or spans of local time such as `0930-1130&1230-1600`. Special days follow the second semicolon.
  */
 interface TradingHours {
   timeZone: string;
@@ -10,14 +10,14 @@ interface TradingHours {
   days: ReadonlyMap<string, readonly Span[]>;
 }
 
-/** Seconds of the local day, both ends included: a close at the session's last second is in it. */
+/** Seconds of the local day, both ends included: a close at the session's last second belongs to it. */
 type Span = readonly [fromSec: number, toSec: number];
 
 const DAY_SEC = 86_400;
 const SPAN = /^([01]\d|2[0-3])([0-5]\d)-([01]\d|2[0-4])([0-5]\d)$/;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/** Undefined for what is not in the notation. */
+/** Undefined for text in another notation. */
 export function parseTradingHours(text: string): TradingHours | undefined {
   const [timeZone = "", days = "", special = "", ...rest] = text.split(";");
   const week = days.split(",").map(parseDay);
@@ -57,8 +57,8 @@ function secondsOf(hour = "", minute = ""): number {
 }
 
 /**
- * Whether the instrument trades at an instant. Local time comes from the zone's own rules, so changes of the clock are
- * right; midnight belongs to the day before too, when that ends at 2400.
+ * Whether the instrument trades at an instant. Local time follows the zone's own rules, including clock changes.
+ * Midnight also belongs to the previous day if that ends at 2400.
  */
 export function isTrading(hours: TradingHours, instant: number): boolean {
   const { day, monthDay, second } = localTime(hours.timeZone, instant);

@@ -1,9 +1,9 @@
-/** Of JavaScript, and not yet of TypeScript's library: a value that `JSON.stringify` writes as the text it was made of. */
+/** Part of JavaScript, but not yet of TypeScript's library: creates a value that `JSON.stringify` writes as the given text. */
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => object };
 
 /**
- * A number as the text had it: `JSON.parse` alone would round it to a double. It calculates and compares as the nearest
- * double, and every text that is made of it has all its digits.
+ * A number in its original notation, which `JSON.parse` would round to a double. It calculates and compares as the
+ * nearest double, and converts to text with all its digits.
  */
 export class NumberText {
   readonly text: string;
@@ -39,7 +39,7 @@ const parseWith = (text: string, reviver: Reviver): unknown =>
 
 const DECIMAL = /^([-+]?)(\d*)\.?(\d*)(?:e([-+]?\d+))?$/i;
 
-/** Sign, significant digits and power of ten of a decimal, which are equal for equal numbers; any other text is itself. */
+/** Sign, significant digits and power of ten of a decimal, so that equal numbers have equal forms; other text is unchanged. */
 function normalDecimal(text: string): string {
   const [matches, sign, whole = "", fraction = "", power = "0"] = DECIMAL.exec(text) ?? [];
   if (matches === undefined) return text;
@@ -52,20 +52,20 @@ function normalDecimal(text: string): string {
     : `${minus}${digits.slice(0, end)}e${Number(power) - fraction.length + digits.length - end}`;
 }
 
-/** Whether a decimal is the same number after it was a double: `0.1` is, and `9007199254740993`, `1e400` and `-0` are not. */
+/** Whether a decimal survives conversion to a double: `0.1` does; `9007199254740993`, `1e400` and `-0` do not. */
 export function isKeptByDouble(text: string): boolean {
   return normalDecimal(text) === normalDecimal(String(Number(text)));
 }
 
-/** Said of a number that would change silently. */
+/** The error for a number that would change silently. */
 export const NOT_KEPT =
   "is a number that JSON readers change: write it with at most 15 digits, or in quotes where the field takes a text";
 
-/** What every number has that a double may not keep: 16 digits, an exponent, or a minus before 0. Some texts have it too. */
+/** A pattern that every such number matches: 16 digits, an exponent, or a minus before 0. Other text may match too. */
 const MAYBE_LOST = /(?:^|[[:,\s])(?:-0|-?[\d.]+e|-?[\d.]{16})/i;
 
 /**
- * As `JSON.parse`; a number that no double keeps is a {@link NumberText}.
+ * Like `JSON.parse`, but a number that a double cannot hold becomes a {@link NumberText}.
  * @throws SyntaxError for text that is not JSON
  */
 export function parseLossless(text: string): unknown {
@@ -75,7 +75,7 @@ export function parseLossless(text: string): unknown {
   );
 }
 
-/** The path of the first {@link NumberText} in a parsed value, such as `meta.sizes.0`; undefined where there is none. */
+/** The path of the first {@link NumberText} in a parsed value, such as `meta.sizes.0`; undefined if there is none. */
 export function pathOfNumberText(value: unknown): string | undefined {
   if (value instanceof NumberText) return "";
   if (typeof value !== "object" || value === null) return undefined;
@@ -86,11 +86,11 @@ export function pathOfNumberText(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Deeper than any useful answer; the reviver would exhaust the stack at some thousands of levels. */
+/** Deeper than any useful answer. The reviver would exhaust the stack at some thousands of levels. */
 const MAX_DEPTH = 100;
 
 /**
- * Parses JSON with every number kept as its own text.
+ * Parses JSON and keeps every number as its own text.
  * @throws SyntaxError for text that is not JSON or nested too deeply
  */
 export function parseExactJson(text: string): JsonValue {
@@ -100,7 +100,7 @@ export function parseExactJson(text: string): JsonValue {
   ) as JsonValue;
 }
 
-/** Counts brackets outside of strings. For text that is not JSON either answer will do. */
+/** Counts brackets outside strings. For text that is not JSON, any result is acceptable. */
 function isDeeperThan(limit: number, text: string): boolean {
   let depth = 0;
   let inString = false;
@@ -117,8 +117,8 @@ function isDeeperThan(limit: number, text: string): boolean {
 }
 
 /**
- * Whether an object in a JSON text has a key twice. Readers differ in which of the two values they take, so such a text
- * is ambiguous.
+ * Whether an object in a JSON text repeats a key. Readers disagree about which value counts, so such a text is
+ * ambiguous.
  */
 export function repeatsKey(text: string): boolean {
   const open: Set<string>[] = [];
@@ -136,9 +136,9 @@ export function repeatsKey(text: string): boolean {
 }
 
 /**
- * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or among
- * several the only object or list, because some sources put a cursor beside the instrument. Undefined when there is
- * none, or more.
+ * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or the only
+ * object or list among several, because some sources add a cursor. Undefined if there is no such value, or more than
+ * one.
  */
 export function resolvePointer(value: JsonValue, pointer: string): JsonValue | undefined {
   const tokens = pointer.split("/").slice(1);
@@ -161,7 +161,7 @@ function isContainer(value: JsonValue | undefined): value is JsonValue[] | { [ke
   return typeof value === "object" && value !== null && !(value instanceof NumberText);
 }
 
-/** The text at a pointer, of a number or a string; undefined for anything else. */
+/** The text of the number or string at a pointer; undefined for anything else. */
 export function numberTextAt(value: JsonValue, pointer: string): string | undefined {
   const found = resolvePointer(value, pointer);
   if (found instanceof NumberText) return found.text;

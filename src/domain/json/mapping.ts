@@ -1,4 +1,4 @@
-/** Whether a value is what JSON calls an object and YAML a mapping: neither a list nor null. */
+/** Whether a value is an object in JSON's sense (a mapping in YAML): neither a list nor null. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
 import { type Bought, type Pool, poolOf, type Side, type Sold, split } from "./pool.ts";
 
 /**
- * Constant product: y·n = k over the pool's YES and NO shares, the FPMM of the Gnosis conditional tokens.
- * All of it is integer arithmetic, so it is exact; the retained reserve is rounded up, so k never falls.
+ * Constant product: y·n = k over the pool's YES and NO shares, the FPMM of the Gnosis conditional tokens. All
+ * arithmetic uses integers, so it is exact; the retained reserve is rounded up, so k never falls.
  */
 
 /** The opening pool for a fund of F: F·(min(1,(1-p0)/p0), min(1,p0/(1-p0))), so that n/(y+n) = p0. */
@@ -20,7 +20,7 @@ export function cpmmYesPrice(pool: Pool): number {
   return Number(pool.noMicro) / Number(pool.yesMicro + pool.noMicro);
 }
 
-/** Spending a mints a YES and a NO into the pool; the shares that keep y·n = k leave: s = own + a - k/(opposite + a). */
+/** Spending a mints a YES and a NO shares into the pool; the shares that keep y·n = k leave: s = own + a - k/(opposite + a). */
 export function buyCpmm(pool: Pool, side: Side, netMicro: bigint): Bought {
   const [own, opposite] = split(pool, side);
   const oppositeAfter = opposite + netMicro;
@@ -29,8 +29,8 @@ export function buyCpmm(pool: Pool, side: Side, netMicro: bigint): Bought {
 }
 
 /**
- * Selling s shares burns R complete sets out of the pool: (own + s - R)·(opposite - R) = k, solved for R. It is what
- * buying s of the other side with s - R would come to, and pairing them. R is the largest integer that keeps k whole.
+ * Selling s shares burns R complete sets from the pool: (own + s - R)·(opposite - R) = k, solved for R. It equals
+ * buying s shares of the other side for s - R, and pairing them. R is the largest integer that keeps k.
  */
 export function sellCpmm(pool: Pool, side: Side, sharesMicro: bigint): Sold {
   const [own, opposite] = split(pool, side);
@@ -39,7 +39,7 @@ export function sellCpmm(pool: Pool, side: Side, sharesMicro: bigint): Sold {
   return { proceedsMicro, pool: poolOf(side, own + sharesMicro - proceedsMicro, opposite - proceedsMicro) };
 }
 
-/** The smallest integer whose square is at least n. Newton's steps from above, started next to the root by the double. */
+/** The smallest integer whose square is at least n. Newton's method from above, starting near the root at the double's value. */
 function ceilSqrt(n: bigint): bigint {
   if (n <= 0n) return 0n;
   const guess = BigInt(Math.ceil(Math.sqrt(Number(n)) * (1 + 2 ** -50))) + 1n;
@@ -48,7 +48,9 @@ function ceilSqrt(n: bigint): bigint {
   return root * root === n ? root : root + 1n;
 }
 
-/** Net micro-dollars that move the side's price to `target`: a = sqrt(k·t/(1-t)) - opposite. Zero or less if it is there. */
+/**
+ * Net micro-dollars that move the side's price to `target`: a = sqrt(k·t/(1-t)) - opposite. At most zero if it is already there.
+ */
 export function cpmmSpendTo(pool: Pool, side: Side, target: number): number {
   const [own, opposite] = split(pool, side).map(Number) as [number, number];
   return Math.sqrt(own * opposite * (target / (1 - target))) - opposite;

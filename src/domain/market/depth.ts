@@ -2,7 +2,7 @@ import { MAX_PRICE } from "../money.ts";
 import { buyShares, type Mechanism, type Side, spendTo, yesPriceOf } from "./market.ts";
 import type { Pool } from "./pool.ts";
 
-/** A rung of the ladder: up to `price` `sizeMicro` more shares can be bought than up to the previous rung. */
+/** A level of the ladder: `sizeMicro` more shares can be bought up to `price` than up to the previous level. */
 export interface DepthLevel {
   price: number;
   sizeMicro: bigint;
@@ -13,11 +13,11 @@ const CENT_PPM = 10_000;
 const MAX_PRICE_PPM = Math.round(MAX_PRICE * 1e6);
 
 /**
- * What the market maker sells of a side, by price: to the next whole cent above the current price, then cent by cent,
- * at most ten levels and never past the highest price that a trade may leave. Sizes are before fees.
+ * The shares that the market maker sells of a side, by price: up to the next whole cent above the current price, then
+ * cent by cent, at most ten levels and never past the highest allowed price. Sizes are before fees.
  *
- * Each size is the difference of two purchases from the pool as it stands, so the sum of the first k sizes is exactly
- * what one trade of the net amount up to that price buys. Levels in which nothing can be bought are left out.
+ * Each size is the difference of two purchases from the current pool, so the sum of the first k sizes is exactly what
+ * one trade of the net amount up to that price buys. Empty levels are omitted.
  */
 export function depthOf(mechanism: Mechanism, pool: Pool, side: Side): DepthLevel[] {
   const levels: DepthLevel[] = [];
@@ -33,8 +33,8 @@ export function depthOf(mechanism: Mechanism, pool: Pool, side: Side): DepthLeve
 }
 
 /**
- * The prices of the rungs. Counted in millionths, as prices are shown: a price shown as a whole cent starts one cent
- * above.
+ * The prices of the levels. Counted in millionths, as prices are shown: a price shown as a whole cent starts one cent
+ * higher.
  */
 function rungs(mechanism: Mechanism, pool: Pool, side: Side): number[] {
   const yesPpm = Math.round(yesPriceOf(mechanism, pool) * 1e6);

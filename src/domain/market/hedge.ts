@@ -1,6 +1,6 @@
 /**
- * A trade's tag as the hedge of a leveraged position that is held elsewhere. A type and no interface, so that the
- * compiler knows it to be plain JSON.
+ * Marks a trade as the hedge of a leveraged position held elsewhere. A type instead of an interface, so that the
+ * compiler accepts it as JSON.
  */
 export type HedgeRef = {
   /** Upper case. */

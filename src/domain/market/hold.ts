@@ -1,4 +1,4 @@
-/** Why the oracle does not settle a market that is due. Audit entries hold these words, so they never change. */
+/** Why the oracle does not settle a due market. Audit entries contain these words, so they never change. */
 export type HoldReason =
   | "feed down"
   | "stale"

@@ -2,9 +2,9 @@ import { buyCpmm, cpmmSpendTo, cpmmYesPrice, openCpmm, sellCpmm } from "./cpmm.t
 import { buyLmsr, lmsrLiquidity, lmsrSpendTo, lmsrYesPrice, openLmsr, sellLmsr } from "./lmsr.ts";
 import type { Bought, Opening, Pool, Side, Sold } from "./pool.ts";
 
-/** How one kind of market maker prices its pool. `opening` is what its market was created with. */
+/** How one kind of market maker prices its pool. `opening` holds the market's opening terms. */
 interface MarketMaker {
-  /** The kind's name in documentation. */
+  /** The kind's name in the documentation. */
   title: string;
   open: (opening: Opening) => Pool;
   yesPrice: (opening: Opening, pool: Pool) => number;
@@ -13,7 +13,7 @@ interface MarketMaker {
   spendTo: (opening: Opening, pool: Pool, side: Side, target: number) => number;
 }
 
-/** Every kind of market maker. A new one is an entry here and a migration for the constraint `market_kind_known`. */
+/** Every kind of market maker. A new kind is an entry here and a migration for the constraint `market_kind_known`. */
 export const MARKET_MAKERS = {
   cpmm: {
     title: "constant product",

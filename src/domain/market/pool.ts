@@ -7,27 +7,27 @@ export interface Pool {
   noMicro: bigint;
 }
 
-/** What a market maker opens with. */
+/** The opening terms of a market maker. */
 export interface Opening {
-  /** F: the most that the house can lose, micro-dollars. */
+  /** F: the most that the house can lose, in micro-dollars. */
   fundMicro: bigint;
   /** Initial YES probability in millionths. */
   p0Ppm: number;
 }
 
-/** What a purchase takes out of a pool, and the pool after it. */
+/** The shares that a purchase takes from a pool, and the pool after it. */
 export interface Bought {
   sharesMicro: bigint;
   pool: Pool;
 }
 
-/** What shares that were given back to a pool bring, before the fee, and the pool after it. */
+/** The proceeds of returning shares to a pool, before the fee, and the pool after it. */
 export interface Sold {
   proceedsMicro: bigint;
   pool: Pool;
 }
 
-/** The pool seen from one side: its own reserve first, the opposite one second. */
+/** The pool as seen from one side: its own reserve first, the opposite reserve second. */
 export function split(pool: Pool, side: Side): [own: bigint, opposite: bigint] {
   return side === "yes" ? [pool.yesMicro, pool.noMicro] : [pool.noMicro, pool.yesMicro];
 }

@@ -16,7 +16,7 @@ import { HOUR_MS } from "../time/units.ts";
 import type { HoldReason } from "./hold.ts";
 import { isFulfilled, type MarketTerms } from "./terms.ts";
 
-/** A source's price of an instrument at one time. Times are milliseconds since 1970. */
+/** A source's price of an instrument at one time. Times are milliseconds since the epoch. */
 export interface Observation {
   observedAt: number;
   price: Decimal;
@@ -28,11 +28,11 @@ export interface SourceRecord {
   source: FeedSource;
   /** Sources with the same upstream count as one. */
   upstream: string;
-  /** In order of time, none after the instant that decides. */
+  /** In order of time, none after the deciding instant. */
   observations: readonly Observation[];
   /**
-   * When a source that is asked last answered; of one that pushes, the latest of its observations and `SETTLING_MS`.
-   * Null for never.
+   * For a source that is asked: when it last answered. For a source that pushes: the later of its latest observation
+   * and `SETTLING_MS`. Null for never.
    */
   confirmedAt: number | null;
 }
@@ -48,28 +48,28 @@ export interface SourceValue {
   observations: readonly Observation[];
 }
 
-/** Sources publish with a delay: an answer earlier than this after the instant may still be superseded. */
+/** Sources publish with a delay: an answer within this time after the instant may still be superseded. */
 export const SETTLING_MS = 2000;
-/** A price dated further ahead of the clock is a mistake, such as milliseconds taken for seconds. */
+/** A price dated further ahead of the clock is a mistake, such as milliseconds read as seconds. */
 export const MAX_AHEAD_MS = 5000;
-/** A price jumps from its predecessor only when that is at most this old. */
+/** A price jumps from its predecessor only if that is at most this old. */
 export const JUMP_MEMORY_MS = HOUR_MS;
-/** A mean or median of fewer observations in a window says too little. */
+/** With fewer observations in a window, a mean or median is not meaningful. */
 const FEWEST_IN_WINDOW = 3;
 
-/** How long before the instant observations count. */
+/** How far before the instant observations count. */
 export function lookbackMs({ maxAgeMs }: FeedDefinition, { rule }: Pick<MarketTerms, "rule">): number {
   return maxAgeMs + (rule.kind === "last" ? 0 : rule.windowMs);
 }
 
-/** Whether the source was asked, or has pushed an observation, so late that no price from before the instant can be missing. */
+/** Whether the source answered or pushed an observation so late that no price from before the instant can be missing. */
 export function isConfirmed({ confirmedAt }: Pick<SourceRecord, "confirmedAt">, instant: number): boolean {
   return confirmedAt !== null && confirmedAt >= instant + SETTLING_MS;
 }
 
 /**
- * Decides a market by the recorded price at the instant, never a later one. The same records always give the same
- * verdict. Anything doubtful holds the market.
+ * Decides a market by the recorded price at the instant, never by a later price. The same records always give the same
+ * verdict. Any doubt holds the market.
  */
 export function decide(feed: FeedDefinition, terms: MarketTerms, records: readonly SourceRecord[]): Verdict {
   const hours = feed.hours === null ? undefined : parseTradingHours(feed.hours);
@@ -92,9 +92,9 @@ export function decide(feed: FeedDefinition, terms: MarketTerms, records: readon
 
 type Finding =
   | { kind: "value"; value: SourceValue }
-  /** This source is left out. */
+  /** This source is omitted. */
   | { kind: "missing"; reason: HoldReason; detail: string }
-  /** This source's price makes all of them doubtful. */
+  /** This source's price puts all sources in doubt. */
   | { kind: "refused"; reason: HoldReason; detail: string };
 
 function findingOf(feed: FeedDefinition, terms: MarketTerms, record: SourceRecord): Finding {
@@ -132,7 +132,7 @@ function findingOf(feed: FeedDefinition, terms: MarketTerms, record: SourceRecor
   return { kind: "value", value: { source, upstream, price: combine(terms, used), observations: used } };
 }
 
-/** The price that held when the window began, and all observed in it. */
+/** The price that was valid when the window began, and all observations in the window. */
 function inWindow(observations: readonly Observation[], start: number, feed: FeedDefinition): Observation[] {
   const inside = observations.filter(({ observedAt }) => observedAt > start);
   const opening = observations.findLast(({ observedAt }) => observedAt <= start);
@@ -169,7 +169,7 @@ function firstPerUpstream(values: readonly SourceValue[]): SourceValue[] {
   return [...new Map(values.toReversed().map((value) => [value.upstream, value])).values()].reverse();
 }
 
-/** The distance between the lowest and the highest price. */
+/** The difference between the lowest and the highest price. */
 export function spreadOf(values: readonly { price: Decimal }[]): Decimal {
   const sorted = values.map(({ price }) => price).toSorted(compareDecimals);
   const [low, high] = [sorted[0], sorted.at(-1)];
@@ -177,13 +177,13 @@ export function spreadOf(values: readonly { price: Decimal }[]): Decimal {
   return subtractDecimals(high, low);
 }
 
-/** The verdict without a quorum: the sources' common reason when all fail alike, otherwise `no quorum`. */
+/** The verdict without a quorum: the common reason if all sources failed alike, otherwise `no quorum`. */
 function tooFew({ key, quorum }: FeedDefinition, findings: readonly Finding[], have: number): Verdict {
   const failed = findings.filter((finding) => finding.kind === "missing");
   const [first] = failed;
   if (!first) {
     const detail =
-      findings.length === 0 ? `${key} has no source that is configured` : `${have} of ${quorum} independent sources`;
+      findings.length === 0 ? `${key} has no configured source` : `${have} of ${quorum} independent sources`;
     return held(findings.length === 0 ? "feed down" : "no quorum", detail);
   }
   const detail = failed.map((finding) => finding.detail).join("; ");

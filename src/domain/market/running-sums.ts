@@ -1,4 +1,4 @@
-/** What a market traded in an hour, named by the instant at which it begins, and its last price in it. */
+/** A market's trades in one hour, named by its start, and the last price of that hour. */
 export interface HourSums {
   hour: number;
   hourVolumeMicro: bigint;
@@ -6,7 +6,7 @@ export interface HourSums {
   yesPricePpm: number;
 }
 
-/** What a trader traded on a UTC day, named by the instant at which it begins, and what sales brought over their cost. */
+/** A trader's trades on one UTC day, named by its start, and the profit of sales over their cost. */
 export interface DaySums {
   day: number;
   dayVolumeMicro: bigint;
@@ -14,7 +14,7 @@ export interface DaySums {
   dayRealizedMicro: bigint;
 }
 
-/** Sums that go on, and those of an earlier span of time, which are complete. */
+/** The continued sums, and the completed sums of an earlier span. */
 export interface Continued<Sums> {
   running: Sums;
   over: Sums | null;
@@ -24,19 +24,19 @@ export interface Continued<Sums> {
 export const NO_HOUR: HourSums = { hour: 0, hourVolumeMicro: 0n, hourFeeMicro: 0n, yesPricePpm: 0 };
 export const NO_DAY: DaySums = { day: 0, dayVolumeMicro: 0n, dayTrades: 0, dayRealizedMicro: 0n };
 
-/** Adds a trade to the sums of a market. As trades are dated, none is of an earlier hour than the one before it. */
+/** Adds a trade to a market's sums. Trades have ascending times, so no trade belongs to an earlier hour than the previous one. */
 export function continueHour(held: HourSums, traded: HourSums): Continued<HourSums> {
   if (held.hour === traded.hour) return { running: addHours(held, traded), over: null };
   return { running: traded, over: held.hour === 0 ? null : held };
 }
 
-/** Adds a trade to the sums of a position. As trades are dated, none is of an earlier day than the one before it. */
+/** Adds a trade to a position's sums. Trades have ascending times, so no trade belongs to an earlier day than the previous one. */
 export function continueDay(held: DaySums, traded: DaySums): Continued<DaySums> {
   if (held.day === traded.day) return { running: addDays(held, traded), over: null };
   return { running: traded, over: held.day === 0 ? null : held };
 }
 
-/** Sums of one hour; the last price is that of the later ones. */
+/** Combines sums of the same hour; the last price comes from the later sums. */
 export function addHours(earlier: HourSums, later: HourSums): HourSums {
   return {
     hour: later.hour,
@@ -46,7 +46,7 @@ export function addHours(earlier: HourSums, later: HourSums): HourSums {
   };
 }
 
-/** Sums of one day. */
+/** Combines sums of the same day. */
 export function addDays(one: DaySums, other: DaySums): DaySums {
   return {
     day: other.day,

@@ -3,11 +3,10 @@ import { type Mechanism, type Side, sellToPool, yesPriceOf } from "./market.ts";
 import type { Pool } from "./pool.ts";
 
 /**
- * What selling a whole position pays now: `amount` less `fee` of the quote of that sale. Of a position too large to be
- * sold within the bounds of the price, the shares that can be sold count, and the others count nothing. Whether the
- * market trades is not asked.
+ * The proceeds of selling a whole position now: `amount` less `fee` of that sale's quote. If the position is too large
+ * for the price bounds, only the sellable shares count. The market's state is ignored.
  * @param sharesMicro all shares of the position, 0 or more
- * @returns micro-dollars, never below 0
+ * @returns micro-dollars, never negative
  */
 export function sellValueOf(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint, feeBps: number): bigint {
   const sellableMicro = sellableOf(mechanism, pool, side, sharesMicro);
@@ -17,8 +16,8 @@ export function sellValueOf(mechanism: Mechanism, pool: Pool, side: Side, shares
 }
 
 /**
- * The most of `sharesMicro` whose sale leaves the price within its bounds. Each share sold lowers the side's price, so
- * it is found by bisection with the very check that a trade meets; nearly every position can be sold whole.
+ * The most of `sharesMicro` that can be sold within the price bounds. Each sold share lowers the side's price, so
+ * bisection finds the number, with the same check as for a trade. Nearly every position can be sold completely.
  * @returns millionths of a share
  */
 export function sellableOf(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint): bigint {

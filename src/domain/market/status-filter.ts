@@ -1,16 +1,16 @@
 import type { MarketStatus } from "./market.ts";
 
-/** Words by which operators choose markets: the four states, and three that name several of them. */
+/** Words that select markets: the four states, and three words for several states. */
 export const STATUS_WORDS = ["open", "suspended", "closed", "settled", "unsettled", "all", "waiting"] as const;
 export type StatusWord = (typeof STATUS_WORDS)[number];
 
-/** The states that a list takes in, by the clock of the moment; `waiting` adds the markets that wait for a person. */
+/** The states that a list includes, by the current time; `waiting` adds the markets that wait for a person. */
 export interface StatusFilter {
   statuses: ReadonlySet<MarketStatus>;
   waiting: boolean;
 }
 
-/** What a closed or held market waits for: a settlement by hand, or a decision on what stopped the oracle. */
+/** What a closed or held market waits for: a manual settlement, or a decision about what stopped the oracle. */
 export const WAITING_FOR = ["settlement", "oracle"] as const;
 export type WaitingFor = (typeof WAITING_FOR)[number];
 
@@ -24,13 +24,13 @@ const MEANT: Record<Exclude<StatusWord, "waiting">, readonly MarketStatus[]> = {
   all: [...UNSETTLED, "settled"],
 };
 
-/** What is wrong with a comma list of status words; undefined when nothing is. */
+/** The problem of a comma-separated list of status words; undefined if it is valid. */
 export function statusWordsProblem(text: string): string | undefined {
   const unknown = text.split(",").find((word) => !isStatusWord(word));
-  return unknown === undefined ? undefined : `must be of ${STATUS_WORDS.join(", ")}, with commas between`;
+  return unknown === undefined ? undefined : `must be one or more of ${STATUS_WORDS.join(", ")}, separated by commas`;
 }
 
-/** @param text a comma list without a problem */
+/** @param text a valid comma-separated list */
 export function statusFilter(text: string): StatusFilter {
   const words = text.split(",").filter(isStatusWord);
   return {
@@ -39,7 +39,7 @@ export function statusFilter(text: string): StatusFilter {
   };
 }
 
-/** Whether a filter shows only what every trader sees. */
+/** Whether a filter shows only markets that every trader sees. */
 export function isPublicFilter({ statuses, waiting }: StatusFilter): boolean {
   return !waiting && [...statuses].every((status) => status === "open");
 }

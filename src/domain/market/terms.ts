@@ -3,9 +3,9 @@ import { compareDecimals, type Decimal, parseDecimal } from "../decimal.ts";
 import { invariant } from "../fault.ts";
 import { parseReference, type Reference, type ReferenceProblem } from "../reference.ts";
 
-/** What decides a market, frozen when it is created: later edits of files change nothing about it. */
+/** What decides a market, frozen at its creation: later changes of files do not affect it. */
 export interface MarketTerms extends Omit<Reference, "instant"> {
-  /** When the price counts, milliseconds since 1970. */
+  /** The deciding instant, milliseconds since the epoch. */
   instant: number;
   /** SHA-256 of the feed's definition at creation. The market is held if the definition has changed since. */
   feedSha256: string;
@@ -21,8 +21,8 @@ export type TermsOutcome =
 
 /**
  * The terms by which the oracle settles a market. A feed key alone takes strike and comparator from `meta`. Free text
- * gives `text`: a person settles. A `problem` is a text that begins like a feed but does not parse: legal, but probably
- * a mistake.
+ * gives `text`: a person settles the market. A `problem` is a text that begins like a feed but does not parse, which is
+ * legal but probably a mistake.
  */
 export function termsOf(
   market: { resolutionRef: string; meta: Readonly<Record<string, unknown>>; closeAt: number },
@@ -33,10 +33,10 @@ export function termsOf(
   if (parsed.kind === "key") {
     const { strike, comparator = ">" } = meta;
     if (!isScalar(strike) || !isScalar(comparator))
-      return problem(resolutionRef.length, "a feed key alone needs meta.strike (and meta.comparator, > unless given)");
+      return problem(resolutionRef.length, "a feed key alone needs meta.strike (and meta.comparator, by default >)");
     parsed = parseReference(`${parsed.feed} ${comparator} ${strike}`);
     if (parsed.kind !== "reference")
-      return problem(resolutionRef.length, "meta.strike and meta.comparator do not read as a condition");
+      return problem(resolutionRef.length, "meta.strike and meta.comparator do not form a condition");
   }
   if (parsed.kind === "text") return { kind: "text" };
   const feed = parsed.kind === "reference" ? parsed.reference.feed : parsed.feed;
@@ -80,7 +80,7 @@ export function termsJson({ feed, comparator, strike, upperStrike, instant, rule
   };
 }
 
-/** Whether a price fulfils the terms, exactly. Both bounds of `between` are included. */
+/** Whether a price fulfils the terms exactly. Both bounds of `between` are included. */
 export function isFulfilled(
   { comparator, strike, upperStrike }: Pick<MarketTerms, "comparator" | "strike" | "upperStrike">,
   price: Decimal,

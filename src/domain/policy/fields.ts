@@ -1,13 +1,13 @@
 import { isListed } from "./jurisdictions.ts";
 import { raisesCaps, type SuitabilityThresholds } from "./suitability.ts";
 
-/** What a change does to the limits that traders and the house are protected by. */
+/** The effect of a change on the limits that protect traders and the house. */
 export type Direction = "loosens" | "tightens" | "neutral";
 
-/** What the values of each kind of field are. */
+/** The values of each kind of field. */
 interface Values {
   integer: number;
-  /** US dollars, at most six decimals, more than 0. */
+  /** US dollars, at most six decimals, positive. */
   usd: number;
   flag: boolean;
   /** An address that pmctl calls; null for none. */
@@ -19,24 +19,24 @@ interface Values {
 type Kind = keyof Values;
 
 interface Field<K extends Kind> {
-  /** Its schema, its unit and how it is printed follow from this. */
+  /** The kind, which determines schema, unit and format. */
   kind: K;
   default: Values[K];
-  /** What a change from one value to another does. */
+  /** The effect of a change from one value to another. */
   direction: (from: Values[K], to: Values[K]) => Direction;
-  /** One sentence for the API's reference and for editors of the tenant file. */
+  /** One sentence for the API reference and for editors of the tenant file. */
   help: string;
-  /** Whether past trades can tell what a change would have done: an impact is then worked out and planned with. */
+  /** Whether past trades show the effect of a change, so that plans include an impact. */
   previewed: boolean;
-  /** How `pmctl init` writes it into a tenant file. */
+  /** How `pmctl init` writes the field to a tenant file. */
   template?: {
-    /** The value as YAML, where that is not the default on one line. */
+    /** The value as YAML, unless it is the default on one line. */
     value?: string;
     comment?: string;
-    /** Whether the minimal template states it too. */
+    /** Whether the minimal template also includes the field. */
     minimal?: true;
   };
-  /** How an empty list is printed; `-` unless given. */
+  /** How an empty list is printed; `-` by default. */
   empty?: string;
 }
 
@@ -47,9 +47,9 @@ const neutral = (): Direction => "neutral";
 const higherLoosens = (from: number, to: number): Direction => (to > from ? "loosens" : "tightens");
 
 /**
- * The fields of a policy. A new one of these kinds is a row here and the rule that uses it: the types, the schemas of the
- * API and of the tenant file, plans, the command line and the templates follow. A policy that was stored before has the
- * default of a field that it lacks.
+ * The fields of a policy. To add a field of these kinds, add a row here and the rule that uses it. Types, the schemas
+ * of the API and of the tenant file, plans, the command line and the templates follow. A stored policy without a field
+ * has its default.
  */
 export const FIELDS = {
   feeBps: {
@@ -91,7 +91,7 @@ export const FIELDS = {
     // An empty list admits every jurisdiction.
     direction: (from, to) =>
       from.length > 0 && (to.length === 0 || !to.every((code) => isListed(code, from))) ? "loosens" : "tightens",
-    help: "Only these may trade; empty for everywhere.",
+    help: "Only users from these jurisdictions may trade; an empty list allows all.",
     previewed: true,
     template: { comment: "empty: everywhere" },
     empty: "everywhere",
@@ -100,7 +100,7 @@ export const FIELDS = {
     kind: "countries",
     default: [],
     direction: (from, to) => (from.every((code) => isListed(code, to)) ? "tightens" : "loosens"),
-    help: "These may not trade; wins over allowed.",
+    help: "Users from these jurisdictions may not trade, even if allowed lists them.",
     previewed: true,
     template: {
       comment:
@@ -118,7 +118,7 @@ export const FIELDS = {
     kind: "flag",
     default: false,
     direction: (_, to) => (to ? "tightens" : "loosens"),
-    help: "Trades wait for a passed suitability submission.",
+    help: "Users may trade only after passing the suitability assessment.",
     previewed: true,
   },
   suitabilityThresholds: {
@@ -146,7 +146,7 @@ export const FIELDS = {
   resolution_url: {
     kind: "address",
     default: null,
-    // An oracle of the tenant's own has the last word on every market, so naming one loosens.
+    // A tenant's own oracle decides every market, so naming one loosens.
     direction: (_, to) => (to === null ? "tightens" : "loosens"),
     help: "Custom oracle that replaces the built-in one; null or empty for none.",
     previewed: false,
@@ -156,16 +156,16 @@ export const FIELDS = {
 
 type Fields = typeof FIELDS;
 
-/** A part of a policy that is planned, overridden and guarded by itself. */
+/** A part of a policy that is planned, overridden and guarded separately. */
 export type PolicyField = keyof Fields;
-/** The fields in the order in which they are planned and shown. */
+/** The fields in the order of plans and displays. */
 export const POLICY_FIELDS = Object.keys(FIELDS) as [PolicyField, ...PolicyField[]];
 
 export function rowOf(field: PolicyField): FieldRow {
   return FIELDS[field];
 }
 
-/** Kinds whose fields each hold one value; the others are parts of a structure, or one. */
+/** Kinds of fields with a single value; the others are structures or parts of one. */
 type SimpleKind = "integer" | "usd" | "flag" | "address";
 export type SimpleRow = Extract<FieldRow, { kind: SimpleKind }>;
 
@@ -173,12 +173,12 @@ export function isSimple(row: FieldRow): row is SimpleRow {
   return row.kind !== "countries" && row.kind !== "thresholds";
 }
 
-/** What the fields hold that have one value each. */
+/** The values of the single-valued fields. */
 export type SimpleValues = {
   [Name in PolicyField as Fields[Name]["kind"] extends SimpleKind ? Name : never]: Values[Fields[Name]["kind"]];
 };
 
-/** Fields whose one value is a limit by itself: all simple ones that a change of loosens or tightens, but addresses. */
+/** Single-valued fields that are limits: all except addresses whose change can loosen or tighten. */
 export const LIMIT_FIELDS: readonly PolicyField[] = POLICY_FIELDS.filter((field) => {
   const row = rowOf(field);
   return isSimple(row) && row.kind !== "address" && row.direction !== neutral;

@@ -2,13 +2,13 @@ import { createRequire } from "node:module";
 
 interface Country {
   alpha3: string;
-  /** Without the country in front. */
+  /** Codes without the country prefix. */
   subdivisions: Set<string>;
 }
 
 let countries: Map<string, Country> | undefined;
 
-/** ISO 3166 by alpha-2 code, subdivisions included. Loaded when a code is first looked up: that takes 8 ms, which no start pays. */
+/** ISO 3166 by alpha-2 code, with subdivisions. Loaded at the first lookup: that takes 8 ms, which should not delay starts. */
 function isoCountries(): ReadonlyMap<string, Country> {
   if (countries) return countries;
   const { iso31661, iso31662 } = createRequire(import.meta.url)("iso-3166") as typeof import("iso-3166");
@@ -24,17 +24,17 @@ function alpha2Of(alpha3: string): string | undefined {
   return [...isoCountries()].find(([, country]) => country.alpha3 === alpha3)?.[0];
 }
 
-/** Whether a code names a jurisdiction: `US` covers `US-NY`, never the other way round. */
+/** Whether a code covers a jurisdiction: `US` covers `US-NY`, never the reverse. */
 export function covers(code: string, jurisdiction: string): boolean {
   return jurisdiction === code || jurisdiction.startsWith(`${code}-`);
 }
 
-/** Whether a list covers all that a code covers. */
+/** Whether a list covers everything that a code covers. */
 export function isListed(code: string, list: readonly string[]): boolean {
   return list.some((each) => covers(each, code));
 }
 
-/** What is wrong with a code of a country or a subdivision in capital letters; undefined for one of ISO 3166. */
+/** The problem of a country or subdivision code in capital letters; undefined for a code of ISO 3166. */
 export function problemOfCountry(code: string): string | undefined {
   if (isCountry(code)) return undefined;
   const meant = countryMeant(code);
@@ -47,8 +47,7 @@ export function problemOfCountry(code: string): string | undefined {
 }
 
 /**
- * The code that is meant by one that ISO 3166 lists elsewhere or not any more: `GB` for `GBR`, and for `UK` as in Unicode's
- * list of aliases.
+ * The current code for another or former ISO 3166 code: `GB` for `GBR`, and for `UK` according to Unicode's aliases.
  */
 export function countryMeant(code: string): string | undefined {
   const [country = "", ...subdivision] = code.split("-");
@@ -68,15 +67,15 @@ function isCountry(code: string): boolean {
   return listed !== undefined && (subdivision === undefined || listed.subdivisions.has(subdivision));
 }
 
-/** Other codes of exactly one country: those that the United Kingdom and the European Union use themselves. */
+/** Other codes with a single meaning: those that the United Kingdom and the European Union use themselves. */
 const OTHER_CODES = new Map([
   ["UK", "GB"],
   ["EL", "GR"],
 ]);
 
 /**
- * The place of a user, by a code as providers and tokens write it: `GB` for `uk` and `GBR`, `US-NY` for
- * `USA-NY`. Undefined for what no country of ISO 3166 is meant by for sure: it is no other country either.
+ * A user's place for a code from a provider or token: `GB` for `uk` and `GBR`, `US-NY` for `USA-NY`. Undefined if the
+ * code does not certainly mean an ISO 3166 country; it then means no other country either.
  */
 export function placeOf(code: string): string | undefined {
   const [country = "", ...subdivision] = code.trim().toUpperCase().split("-");
@@ -84,5 +83,5 @@ export function placeOf(code: string): string | undefined {
   return isCountry(place) ? place : undefined;
 }
 
-/** What is on record of a place that cannot be read: a code of no country, which Unicode keeps for that. */
+/** The recorded code for an unreadable place: Unicode reserves it for no country. */
 export const UNREADABLE_PLACE = "ZZ";

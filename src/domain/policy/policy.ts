@@ -4,15 +4,15 @@ import { POLICY_FIELDS, type PolicyField, rowOf, type SimpleValues } from "./fie
 import type { SuitabilityThresholds } from "./suitability.ts";
 
 /**
- * The limits that a tenant trades under, as `GET /v1/policy` shows them. Amounts are USD numbers, as on the wire.
- * A type and no interface, so that the compiler knows it to be plain JSON.
+ * The limits under which a tenant trades, as `GET /v1/policy` shows them. Amounts are USD numbers, as in JSON. A type
+ * instead of an interface, so that the compiler accepts it as JSON.
  */
 export type Policy = SimpleValues & {
   jurisdictions: { allowed: string[]; blocked: string[] };
   suitabilityThresholds: SuitabilityThresholds;
 };
 
-/** What a PUT may carry: objects merge, arrays are replaced whole. */
+/** The content of a PUT: objects merge, arrays are replaced completely. */
 export type PolicyPatch = Loose<SimpleValues> & {
   jurisdictions?: Loose<Policy["jurisdictions"]> | undefined;
   suitabilityThresholds?: Loose<SuitabilityThresholds> | undefined;
@@ -29,10 +29,10 @@ export function policyPatchOf(values: Iterable<readonly [PolicyField, Json]>): P
   return patch as PolicyPatch;
 }
 
-/** What holds where nothing is stated. */
+/** The policy if nothing is stated. */
 export const DEFAULT_POLICY = policyPatchOf(POLICY_FIELDS.map((field) => [field, rowOf(field).default])) as Policy;
 
-/** A policy as it was stored: a field that did not exist then has its default. */
+/** A stored policy; fields that did not exist then have their defaults. */
 export function storedPolicy(stored: Partial<Policy>): Policy {
   return { ...DEFAULT_POLICY, ...stored };
 }
@@ -49,20 +49,20 @@ export function mergePolicy(policy: Policy, patch: PolicyPatch): Policy {
   };
 }
 
-/** A value that holds for a time over a field's own, and ends by itself. */
+/** A value that temporarily replaces a field's own value. */
 export interface Override {
   field: PolicyField;
   value: Json;
-  /** Milliseconds since the epoch; from then on the field's own value holds again. */
+  /** Milliseconds since the epoch; from then on the field's own value applies again. */
   until: number;
 }
 
-/** The instant at which `policyAt` changes by time alone; `Infinity` when only a commit changes it. */
+/** The instant at which `policyAt` changes by time alone; `Infinity` if only a commit changes it. */
 export function policyHoldsUntil({ overrides }: { overrides: readonly Override[] }, now: number): number {
   return Math.min(...overrides.flatMap(({ until }) => (until > now ? until : [])), Number.POSITIVE_INFINITY);
 }
 
-/** The policy that holds at an instant: the stored one under the overrides that have not ended by then. */
+/** The policy at an instant: the stored policy with the overrides that have not ended by then. */
 export function policyAt(
   { policy, overrides }: { policy: Policy; overrides: readonly Override[] },
   now: number,

@@ -1,19 +1,19 @@
 export type SuitabilityThresholds = {
   /** A score below this blocks trading until re-assessment. */
   blockBelow: number;
-  /** Ascending by `minScore`, the first at 0; `capUsd: null` means no cap. */
+  /** Ascending by `minScore`, beginning at 0; `capUsd: null` means no cap. */
   tiers: { minScore: number; capUsd: number | null }[];
 };
 
-/** Scores are 0 to this. */
+/** Scores go from 0 to this number. */
 export const HIGHEST_SCORE = 20;
 
-/** Whether a score lets its user trade at all. */
+/** Whether a user with this score may trade at all. */
 export function isPassed(score: number, { blockBelow }: SuitabilityThresholds): boolean {
   return score >= blockBelow;
 }
 
-/** The cap of a score's tier in US dollars, null for none. Scores below the first tier fall into it. */
+/** The cap of a score's tier in US dollars, null for none. Scores below the first tier belong to it. */
 export function suitabilityCapUsd(score: number, { tiers }: SuitabilityThresholds): number | null {
   const tier = tiers.findLast(({ minScore }) => score >= minScore) ?? tiers[0];
   return tier?.capUsd ?? null;
@@ -25,7 +25,7 @@ export function raisesCaps(from: SuitabilityThresholds, to: SuitabilityThreshold
   return false;
 }
 
-/** Below every cap, -1, where trading is blocked altogether; above every cap where there is none. */
+/** -1, below every cap, if trading is blocked; above every cap if there is no cap. */
 function capOf(score: number, thresholds: SuitabilityThresholds): number {
   if (!isPassed(score, thresholds)) return -1;
   return suitabilityCapUsd(score, thresholds) ?? Number.POSITIVE_INFINITY;
@@ -36,14 +36,14 @@ interface ThresholdProblem {
   message: string;
 }
 
-/** Why tiers cannot work, with the path of the offending value; empty when they can. */
+/** The problems of tiers, each with the path of the value; empty if the tiers are valid. */
 export function tierProblems(tiers: SuitabilityThresholds["tiers"]): ThresholdProblem[] {
   const problems: ThresholdProblem[] = [];
   tiers.forEach((tier, index) => {
     const previous = tiers[index - 1];
     const at = (message: string) => problems.push({ path: ["tiers", index, "minScore"], message });
     if (!previous && tier.minScore !== 0)
-      at(`the first tier must start at 0, or scores below ${tier.minScore} have none`);
+      at(`the first tier must start at 0: scores below ${tier.minScore} have no tier`);
     if (previous && tier.minScore <= previous.minScore)
       at(`tiers must ascend: ${tier.minScore} follows ${previous.minScore}`);
   });
@@ -51,8 +51,8 @@ export function tierProblems(tiers: SuitabilityThresholds["tiers"]): ThresholdPr
 }
 
 /**
- * Tiers that no score reaches, because trading is blocked for all of theirs. A mistake in a file, which states both; a
- * live policy may be so, because an operator who raises `blockBelow` alone means to block those scores.
+ * Tiers that no score reaches, because trading is blocked for all their scores. In a file, which states both, this is a
+ * mistake. A live policy may have them, because an operator who only raises `blockBelow` means to block those scores.
  */
 export function unreachableTiers({ tiers, blockBelow }: SuitabilityThresholds): ThresholdProblem[] {
   return tiers.flatMap(({ minScore }, index) => {

@@ -14,12 +14,12 @@ import {
 } from "./stated-theme.ts";
 import { COLOR, COLOR_TOKENS, type ColorToken, DENSITIES, MAX_FONT_FAMILY, MAX_RADIUS_PX } from "./tokens.ts";
 
-/** No brand has so many parts, or one part so many names: the rest is not looked at. */
+/** No brand has this many parts, or this many names in a part: further ones are ignored. */
 const MOST_FIELDS = 50;
-/** Characters of a name that is told. */
+/** The longest field name that is reported. */
 const LONGEST_FIELD = 60;
 
-/** A part of a brand that is left out. */
+/** A part of a brand that is ignored. */
 export interface BrandRefusal {
   /** Such as `radius` or `colors.accent`. */
   field: string;
@@ -32,9 +32,9 @@ export interface BrandedTheme {
 }
 
 /**
- * Lays what a page wants over the tenant's theme: of the parts that the tenant lists as overridable, those that are well
- * formed and keep text readable. The rest is left out.
- * @param brand as the page sent it, which may be anything
+ * Applies a page's brand on top of the tenant's theme: the parts that the tenant lists as overridable, if they are
+ * well-formed and keep text readable. Other parts are ignored.
+ * @param brand the page's value, which may be anything
  */
 export function applyBrand(theme: StatedTheme, brand: unknown): BrandedTheme {
   if (!isMapping(brand)) return { theme, refused: [{ field: "brand", reason: "must be an object" }] };
@@ -61,7 +61,7 @@ export function applyBrand(theme: StatedTheme, brand: unknown): BrandedTheme {
   return { theme: branded, refused };
 }
 
-/** The page's colours over the tenant's, without those that would make text hard to read. */
+/** The page's colours on top of the tenant's, without those that would make text hard to read. */
 function brandedColors(stated: StatedColors, wanted: unknown, refused: BrandRefusal[]): StatedColors {
   if (!isMapping(wanted)) {
     refused.push({ field: "colors", reason: "must be an object" });
@@ -79,7 +79,7 @@ function brandedColors(stated: StatedColors, wanted: unknown, refused: BrandRefu
       });
   }
   const base = completeTheme({ colors: stated }).colors;
-  // One at a time, because without it other pairs may be readable or not.
+  // One at a time, because removing a colour changes the readability of other pairs.
   for (;;) {
     const [faint] = faintPairs(mergeColors(base, kept)).filter((pair) => kept[pair.foreground] || kept[pair.ground]);
     if (!faint) return { ...stated, ...kept };
@@ -97,7 +97,7 @@ function colorOf(value: unknown): StatedColors[ColorToken] {
   return isColor(light) && isColor(dark) ? { light, dark } : undefined;
 }
 
-/** A file only from where the tenant's own comes: the document's policy allows no other origin. */
+/** A file is allowed only from the origin of the tenant's own font: the document's policy allows no other. */
 function brandedFont({ font }: StatedTheme, wanted: unknown, refused: BrandRefusal[]): StatedTheme["font"] {
   const { family, url } = isMapping(wanted) ? wanted : {};
   const origin = (address: unknown): string | undefined =>
@@ -109,7 +109,7 @@ function brandedFont({ font }: StatedTheme, wanted: unknown, refused: BrandRefus
   return font;
 }
 
-/** The page's words over the tenant's, without those that would name the wrong side or none. */
+/** The page's words on top of the tenant's, without those that would name the wrong side or none. */
 function brandedWords(stated: SideWords = {}, wanted: unknown, refused: BrandRefusal[]): SideWords {
   const entries = isMapping(wanted) ? fieldsOf(wanted, "words", refused) : ([["", undefined]] as const);
   const kept: { [Name in Side]?: NonNullable<SideWords[Name]> } = {};
@@ -121,7 +121,7 @@ function brandedWords(stated: SideWords = {}, wanted: unknown, refused: BrandRef
       kept[side] = value as string | Record<string, string>;
     else refused.push({ field, reason: `must be a text of at most ${MAX_SIDE_WORD} characters, for yes or no` });
   }
-  // Again, because without a word the tenant's own is there.
+  // Repeated, because removing a word restores the tenant's own.
   for (;;) {
     const faults = sideWordFaults({ ...stated, ...kept }, stated).filter(({ side }) => kept[side] !== undefined);
     if (faults.length === 0) return { ...stated, ...kept };
@@ -132,7 +132,7 @@ function brandedWords(stated: SideWords = {}, wanted: unknown, refused: BrandRef
   }
 }
 
-/** The first fields of what a page sent; that there are more is told once. */
+/** The first fields of a page's object; an excess is reported once. */
 function fieldsOf(part: Record<string, unknown>, field: string, refused: BrandRefusal[]): [string, unknown][] {
   const names = Object.keys(part);
   if (names.length > MOST_FIELDS) refused.push({ field, reason: `must have at most ${MOST_FIELDS} fields` });

@@ -4,8 +4,8 @@ import { type Colors, type ColorToken, SCHEMES, type Scheme } from "./tokens.ts"
 export const LEAST_CONTRAST = 4.5;
 
 /**
- * The pairs that text and its ground are made of, each foreground first. Styles put text on no other ground, so what
- * passes here is readable in the widget.
+ * The pairs of text and ground colours, foreground first. Styles use no other combinations, so a theme that passes here
+ * is readable in the widget.
  */
 export const TEXT_PAIRS: readonly (readonly [foreground: ColorToken, ground: ColorToken])[] = [
   ...(["text", "muted", "accent", "yes", "no"] as const).flatMap((token) => [
@@ -25,7 +25,7 @@ export interface FaintPair {
   ratio: number;
 }
 
-/** The pairs of a theme's colours that are too hard to tell apart to be read. */
+/** The colour pairs of a theme with too little contrast for text. */
 export function faintPairs(colors: Colors): FaintPair[] {
   return TEXT_PAIRS.flatMap(([foreground, ground]) =>
     SCHEMES.flatMap((scheme) => {
@@ -35,7 +35,7 @@ export function faintPairs(colors: Colors): FaintPair[] {
   );
 }
 
-/** What is wrong with a pair, in words; the ratio is rounded down, so that it never looks sufficient. */
+/** A description of a faint pair. The ratio is rounded down, so that it never looks sufficient. */
 export function faintText({ foreground, ground, scheme, ratio }: FaintPair): string {
   const found = (Math.floor(ratio * 100) / 100).toFixed(2);
   return `${foreground} on ${ground} in ${scheme} has a contrast of ${found}:1, and needs ${LEAST_CONTRAST}:1`;
@@ -43,14 +43,14 @@ export function faintText({ foreground, ground, scheme, ratio }: FaintPair): str
 
 /**
  * The contrast ratio of two colours, 1 to 21 (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio).
- * @param one `#rrggbb`, as `other`; their order does not matter
+ * @param one `#rrggbb`, like `other`; their order does not matter
  */
 export function contrastRatio(one: string, other: string): number {
   const [first, second] = [relativeLuminance(one), relativeLuminance(other)];
   return (Math.max(first, second) + 0.05) / (Math.min(first, second) + 0.05);
 }
 
-/** From 0, black, to 1, white (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance). */
+/** From 0 (black) to 1 (white) (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance). */
 function relativeLuminance(color: string): number {
   const channel = (start: number): number => {
     const share = Number.parseInt(color.slice(start, start + 2), 16) / 255;

@@ -1,24 +1,24 @@
 import type { Side } from "../market/pool.ts";
 import type { SideWords } from "./stated-theme.ts";
 
-/** What the two sides are called in the languages that come along: users would buy a side by mistake if it had the other's name. */
+/** The built-in words for the two sides in all languages: a side with the other's name would mislead buyers. */
 export const BUILT_IN_SIDES: Readonly<Record<Side, readonly string[]>> = {
   yes: ["Yes", "Ja", "Sí", "Oui", "Sim", "نعم", "はい"],
   no: ["No", "Nein", "Non", "Não", "لا", "いいえ"],
 };
 
-/** A word that tells readers less than the side's own name, or the wrong side. */
+/** A word that does not name its side, or names the wrong side. */
 export interface SideWordFault {
   side: Side;
-  /** The language, where there is one word for each. */
+  /** The language, if each has its own word. */
   tag: string | undefined;
   reason: string;
 }
 
 /**
- * The words that do not name their side: those that show nothing, are the other side's word in any language, or one of
- * `before`'s, so that sides cannot change places.
- * @param before the words that these replace
+ * The words that do not name their side: invisible words, words of the other side in any language, and words of the
+ * other side in `before`, so that sides cannot be swapped.
+ * @param before the words that are replaced
  */
 export function sideWordFaults(words: SideWords, before: SideWords = {}): SideWordFault[] {
   return (["yes", "no"] as const).flatMap((side) => {
@@ -40,7 +40,7 @@ function textsOf(words: SideWords[Side]): [tag: string | undefined, word: string
   return typeof words === "string" ? [[undefined, words]] : Object.entries(words);
 }
 
-/** Equal for words that readers take for the same: without case, accents, spaces and what draws nothing, such as U+2800. */
+/** A form that is equal for words that look the same to readers: without case, accents, spaces and blanks such as U+2800. */
 function folded(word: string): string {
   return word
     .normalize("NFKD")
@@ -48,7 +48,7 @@ function folded(word: string): string {
     .toLowerCase();
 }
 
-/** The same without punctuation and signs: "No!" is "No". */
+/** The same without punctuation and symbols: "No!" is "No". */
 function lettersOf(word: string): string {
   return folded(word).replace(/[^\p{L}\p{M}\p{N}]/gu, "");
 }

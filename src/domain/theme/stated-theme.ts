@@ -9,28 +9,28 @@ import {
   type Theme,
 } from "./tokens.ts";
 
-/** What a page may set of the looks, where the tenant lists it. */
+/** The parts of the theme that a page may set, if the tenant lists them. */
 export const OVERRIDABLE = ["colors", "font", "radius", "density", "words"] as const;
 export type Overridable = (typeof OVERRIDABLE)[number];
 
-/** One colour of both schemes, or one for each. */
+/** One colour for both schemes, or one for each. */
 export type StatedColors = { [Token in ColorToken]?: string | SchemeColors | undefined };
 
 export interface Logo {
   url: string;
-  /** For readers who do not see it. */
+  /** For readers who cannot see it. */
   alt: string;
-  /** Where it leads. */
+  /** The link target. */
   href?: string | undefined;
 }
 
-/** Characters of the name of a side, so that two fit a narrow column. */
+/** The longest name of a side, so that two fit a narrow column. */
 export const MAX_SIDE_WORD = 20;
 
-/** The names of the two sides: of every language, or by BCP 47 tag. */
+/** The names of the two sides: one for all languages, or by BCP 47 tag. */
 export type SideWords = { [Side in "yes" | "no"]?: string | Record<string, string> | undefined };
 
-/** A theme as the tenant file states it; what it leaves out is built in. */
+/** A theme as the tenant file states it; omitted parts use the built-in theme. */
 export interface StatedTheme {
   colors?: StatedColors | undefined;
   font?: Font | undefined;
@@ -42,7 +42,7 @@ export interface StatedTheme {
   overridable?: readonly Overridable[] | undefined;
 }
 
-/** The stated theme over the built-in one. */
+/** The stated theme, completed by the built-in one. */
 export function completeTheme({ colors = {}, font, radius, density }: StatedTheme = {}): Theme {
   return {
     colors: mergeColors(BUILT_IN.colors, colors),
@@ -60,7 +60,7 @@ export function mergeColors(base: Colors, stated: StatedColors): Colors {
   return Object.fromEntries(merged);
 }
 
-/** Origins, beside its own, that a document of the theme loads from: for `font-src` and `img-src` of its policy. */
+/** The further origins from which a themed document loads: for `font-src` and `img-src` of its policy. */
 export function themeSources({ font, logo }: StatedTheme = {}): { fontSrc: string[]; imgSrc: string[] } {
   const origin = (url: string | undefined): string[] => (url === undefined ? [] : [new URL(url).origin]);
   return { fontSrc: origin(font?.url), imgSrc: origin(logo?.url) };

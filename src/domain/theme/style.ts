@@ -1,13 +1,13 @@
 import { COLOR_TOKENS, type Colors, type ColorToken, type Density, type Scheme, type Theme } from "./tokens.ts";
 
-/** What `--pm-density` multiplies gaps and paddings by. */
+/** The factor of `--pm-density` for gaps and paddings. */
 const DENSITY: Record<Density, number> = { comfortable: 1, compact: 0.7 };
-/** Behind the theme's family, for readers who cannot load it. */
+/** The fallback for readers who cannot load the theme's font family. */
 const FALLBACK = 'system-ui,-apple-system,"Segoe UI",sans-serif';
 
 /**
- * What a reader's own colours take the place of (CSS Color 4, 6.2). Boxes and words are repainted by the browser anyway,
- * pictures such as the curve are not. The sides are told apart by words and borders then.
+ * The system colours that replace the theme's colours in forced-colours mode (CSS Color 4, 6.2). The browser repaints
+ * boxes and text by itself, but not pictures such as the curve. Words and borders then distinguish the sides.
  */
 const FORCED: Record<ColorToken, string> = {
   background: "Canvas",
@@ -24,9 +24,9 @@ const FORCED: Record<ColorToken, string> = {
 };
 
 /**
- * A theme as a style sheet: the custom properties `--pm-<token>` of the root element, by its `data-theme` (`dark`, `light` or
- * `auto`). Paper is light in each of them. Plain values and not `light-dark()`, so that browsers of 2023 know them and a
- * canvas can paint with them.
+ * A theme as a style sheet: the custom properties `--pm-<token>` of the root element, by its `data-theme` (`dark`,
+ * `light` or `auto`). Print is always light. It uses plain values instead of `light-dark()`, so that browsers of 2023
+ * understand them and a canvas can use them.
  */
 export function themeStyle({ colors, font, radius, density }: Theme): string {
   const family = font.family === "system-ui" ? FALLBACK : `"${cssText(font.family)}",${FALLBACK}`;
@@ -44,12 +44,12 @@ function schemeStyle(colors: Colors, scheme: Scheme): string {
   return [...COLOR_TOKENS.map((token) => `--pm-${token}:${colors[token][scheme]}`), `color-scheme:${scheme}`].join(";");
 }
 
-/** Words are shown in a font of the system until the file has arrived. */
+/** Text uses a system font until the file has loaded. */
 function fontFace(family: string, url: string): string {
   return `@font-face{font-family:"${cssText(family)}";src:url("${cssText(url)}")format("woff2");font-display:swap;font-weight:100 900}`;
 }
 
-/** Escapes what would end a quoted string of CSS, or the element around the style. */
+/** Escapes everything that would end a quoted CSS string or the surrounding style element. */
 function cssText(text: string): string {
   return text.replace(/["\\<>\n\r\f]/g, (character) => `\\${character.charCodeAt(0).toString(16)} `);
 }

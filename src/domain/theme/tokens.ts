@@ -1,4 +1,4 @@
-/** The colours that a theme names. `onX` is the colour of text on a face of colour X. */
+/** The colours of a theme. `onX` is the colour of text on colour X. */
 export const COLOR_TOKENS = [
   "background",
   "surface",
@@ -24,7 +24,7 @@ export type SchemeColors = Record<Scheme, string>;
 export type Colors = Record<ColorToken, SchemeColors>;
 
 export const MAX_RADIUS_PX = 32;
-/** Characters. */
+/** In characters. */
 export const MAX_FONT_FAMILY = 100;
 
 export const DENSITIES = ["comfortable", "compact"] as const;
@@ -32,22 +32,22 @@ export type Density = (typeof DENSITIES)[number];
 
 export interface Font {
   family: string;
-  /** A woff2 file, by https; without one the reader's system has the family, or falls back. */
+  /** A woff2 file over https. Without it, the reader's system must have the family, or falls back. */
   url?: string | undefined;
 }
 
-/** Everything that the widget's looks are made of. */
+/** All parts of the widget's look. */
 export interface Theme {
   colors: Colors;
   font: Font;
-  /** Of panels and controls, CSS pixels. */
+  /** For panels and controls, in CSS pixels. */
   radius: number;
   density: Density;
 }
 
 const pair = (light: string, dark: string): SchemeColors => ({ light, dark });
 
-/** The theme of a tenant that states none. */
+/** The default theme. */
 export const BUILT_IN: Theme = {
   colors: {
     background: pair("#ffffff", "#0f1319"),

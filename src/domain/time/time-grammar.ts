@@ -1,10 +1,10 @@
 import { parseTimestamp } from "./timestamp.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, UNIT_MS } from "./units.ts";
 
-/** Where a duration and a weekday point from now. */
+/** Whether durations and weekdays are in the past or in the future. */
 export type Direction = "ago" | "ahead";
 
-/** What is wrong with a time that a person wrote, as one sentence. */
+/** The problem of a time that a person wrote, as one sentence. */
 export class TimeSyntaxError extends Error {}
 
 const DURATION = /^([1-9]\d{0,5})([smhd])$/;
@@ -13,16 +13,16 @@ const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "frida
 const LOOKS_LIKE_DATE = /^\d{4}-\d\d-\d\d/;
 
 /**
- * A time as operators write it, in milliseconds since the epoch: a duration from now (`30s`, `15m`, `2h`, `7d`), an
- * ISO 8601 instant with its zone, or `today`, `tomorrow` or a weekday with a clock time and an IANA zone, such as
- * `tomorrow 18:00 Europe/Berlin`. A weekday is the nearest one in the direction, today included.
+ * A time in the notations for operators, in milliseconds since the epoch: a duration from now (`30s`, `15m`, `2h`,
+ * `7d`), an ISO 8601 instant with its zone, or `today`, `tomorrow` or a weekday with a clock time and an IANA zone,
+ * such as `tomorrow 18:00 Europe/Berlin`. A weekday means the nearest one in the direction, including today.
  *
- * An hour that a zone has twice (clocks go back) is its first one.
+ * If a zone has an hour twice (clocks go back), the first one counts.
  *
  * @param now milliseconds since the epoch
- * @param direction where durations and weekdays point: back from `now`, or ahead of it
- * @throws TimeSyntaxError for anything else: above all for a time without a zone, which would mean another instant on
- * each machine
+ * @param direction whether durations and weekdays are before or after `now`
+ * @throws TimeSyntaxError for anything else, especially for a time without a zone, which would mean a different instant
+ * on each machine
  */
 export function parseTime(text: string, now: number, direction: Direction): number {
   const written = text.trim();
@@ -34,9 +34,9 @@ export function parseTime(text: string, now: number, direction: Direction): numb
   const instant = parseTimestamp(written);
   if (instant !== undefined) return instant;
   if (LOOKS_LIKE_DATE.test(written) && !/[zZ]$|[+-]\d\d:\d\d$/.test(written.slice(10)))
-    throw new TimeSyntaxError(`It names no zone: write it as ${written.slice(0, 10)}T18:00:00Z.`);
+    throw new TimeSyntaxError(`The time has no zone: write it as ${written.slice(0, 10)}T18:00:00Z.`);
   throw new TimeSyntaxError(
-    "It must be a duration such as 2h, a time such as 2030-01-31T18:00:00Z, or a day such as tomorrow 18:00 Europe/Berlin.",
+    "The time must be a duration such as 2h, an instant such as 2030-01-31T18:00:00Z, or a day such as tomorrow 18:00 Europe/Berlin.",
   );
 }
 
@@ -49,7 +49,7 @@ export function parseDuration(text: string): number | undefined {
 
 function namedDay([, day, hour, minute, zone]: RegExpExecArray, now: number, direction: Direction): number {
   if (zone === undefined)
-    throw new TimeSyntaxError(`It names no zone: write it as ${day} ${hour}:${minute} Europe/Berlin.`);
+    throw new TimeSyntaxError(`The time has no zone: write it as ${day} ${hour}:${minute} Europe/Berlin.`);
   const wallClock = wallClockIn(zone);
   const midnight = startOfWallDay(wallClock(now));
   const inDay = Number(hour) * HOUR_MS + Number(minute) * MINUTE_MS;
@@ -68,7 +68,7 @@ function namedDay([, day, hour, minute, zone]: RegExpExecArray, now: number, dir
   return last <= now ? last : at(back - 7);
 }
 
-/** What a zone's clocks show at an instant, as if they showed UTC: wall clock times can be added and compared. */
+/** A zone's clock at an instant, as if it showed UTC, so that wall clock times can be added and compared. */
 type WallClock = (instant: number) => number;
 
 function wallClockIn(zone: string): WallClock {
@@ -85,11 +85,11 @@ function formatIn(zone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone: zone, hourCycle: "h23", ...fields, second: "numeric" });
   } catch {
-    throw new TimeSyntaxError(`There is no zone ${zone}: write it as Europe/Berlin or UTC.`);
+    throw new TimeSyntaxError(`There is no time zone ${zone}: write it as Europe/Berlin or UTC.`);
   }
 }
 
-/** The first instant at which a zone's clocks show this wall clock time. The offsets of the days around it are tried. */
+/** The first instant at which a zone's clocks show this wall clock time. Tries the offsets of the neighbouring days. */
 function instantOf(wall: number, wallClock: WallClock, zone: string): number {
   const offsets = [wall - DAY_MS, wall + DAY_MS].map((near) => wallClock(near) - near);
   const instants = offsets.map((offset) => wall - offset).filter((instant) => wallClock(instant) === wall);
@@ -102,7 +102,7 @@ function startOfWallDay(wall: number): number {
   return Math.floor(wall / DAY_MS) * DAY_MS;
 }
 
-/** By its full name or its first three letters; -1 for no weekday. */
+/** A weekday by its full name or its first three letters; -1 for none. */
 function weekdayOf(name: string): number {
   return WEEKDAYS.findIndex((weekday) => weekday === name || weekday.slice(0, 3) === name);
 }

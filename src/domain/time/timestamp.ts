@@ -22,11 +22,11 @@ const dayNumbers: number[] = Array(REMEMBERED_DAYS).fill(Number.NaN);
 const dayTexts: string[] = Array(REMEMBERED_DAYS).fill("");
 
 /**
- * The instant as `Date.prototype.toISOString` writes it, which took half of the time of encoding an answer: a history
- * has hundreds of instants on few days, so the text of a day is kept and only the time is put together.
+ * The instant in the format of `Date.prototype.toISOString`, which took half of the time of encoding an answer. A
+ * history has hundreds of instants on few days, so the day's text is cached and only the time is formatted.
  *
  * @param instant milliseconds since the epoch
- * @throws RangeError for an instant that no date has
+ * @throws RangeError for an instant outside the calendar
  */
 export function formatTimestamp(instant: number): string {
   if (!Number.isInteger(instant) || Math.abs(instant) >= LAST_INSTANT) return new Date(instant).toISOString();
@@ -45,7 +45,7 @@ export function formatTimestamp(instant: number): string {
   return `${dayTexts[place]}${time}.${String(millis).slice(1)}Z`;
 }
 
-/** An instant beyond the calendar stays a number. */
+/** An instant outside the calendar stays a number. */
 export function instantText(at: number): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();

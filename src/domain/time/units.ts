@@ -5,7 +5,7 @@ export const HOUR_MS = 60 * MINUTE_MS;
 /** A UTC day: multiples of it since the epoch are midnights. */
 export const DAY_MS = 24 * HOUR_MS;
 
-/** The UTC day of an instant, named by its beginning. */
+/** The start of the UTC day of an instant. */
 export function startOfDay(ts: number): number {
   return ts - (ts % DAY_MS);
 }
@@ -14,7 +14,7 @@ export function startOfHour(ts: number): number {
   return ts - (ts % HOUR_MS);
 }
 
-/** By the unit's letters, as in `90s`, `10m`, `1h` or `2d`. */
+/** By the unit's letter, as in `90s`, `10m`, `1h` or `2d`. */
 export const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: SECOND_MS,
@@ -23,7 +23,7 @@ export const UNIT_MS: Readonly<Record<string, number>> = {
   d: DAY_MS,
 };
 
-/** `7d` or `90s`: a time span in the largest unit that it is a whole number of. */
+/** `7d` or `90s`: a time span in its largest whole unit. */
 export function formatSpan(spanMs: number): string {
   const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, each]) => spanMs % each === 0) ?? ["ms", 1];
   return `${spanMs / unitMs}${unit}`;

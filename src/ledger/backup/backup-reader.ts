@@ -13,12 +13,12 @@ import {
   type Trailer,
 } from "./backup-format.ts";
 
-/** Far above what any row of ours takes. A file that never ends its line must not fill the memory. */
+/** Far more than any of our rows needs. A file whose line never ends must not fill the memory. */
 const LONGEST_ROW_BYTES = 32 * 1024 * 1024;
-/** Far above what the lines between the tables take, which name columns and migrations. */
+/** Far more than the lines between the tables need, which name columns and migrations. */
 const LONGEST_LINE_BYTES = 1024 * 1024;
 
-/** Takes a backup apart: lines, and the rows of one table up to their end mark. */
+/** Splits a backup into lines, and into the rows of a table up to their end mark. */
 export class BackupReader {
   readonly #source: AsyncIterator<Buffer>;
   readonly #hash: Hash = createHash("sha256");
@@ -30,12 +30,12 @@ export class BackupReader {
     this.#source = content[Symbol.asyncIterator]();
   }
 
-  /** Of all tables so far. */
+  /** The number of rows of all tables so far. */
   get rowCount(): number {
     return this.#rows;
   }
 
-  /** The next line without its newline. The one before it is part of the checksum only now: the last one is not. */
+  /** The next line without its newline. The line before it now enters the checksum, which excludes the last line. */
   async line(): Promise<string> {
     if (this.#last !== "") this.#hash.update(this.#last);
     await this.#more(LONGEST_LINE_BYTES);
@@ -44,7 +44,7 @@ export class BackupReader {
     return line.slice(0, -1);
   }
 
-  /** COPY's own text, up to its end mark. */
+  /** COPY's own text up to its end mark. */
   async *rows(): AsyncGenerator<Buffer> {
     for (;;) {
       if (this.#rest.subarray(0, END_OF_ROWS.length).equals(END_OF_ROWS)) break;
@@ -52,7 +52,7 @@ export class BackupReader {
       const end = mark === -1 ? this.#rest.lastIndexOf(10) : mark;
       if (end === -1) await this.#more(LONGEST_ROW_BYTES);
       else {
-        // After the line that opened the table.
+        // The line that opened the table.
         if (this.#last !== "") this.#hash.update(this.#last);
         this.#last = "";
         const rows = this.#take(end + 1);
@@ -66,12 +66,12 @@ export class BackupReader {
     this.#hash.update(this.#take(END_OF_ROWS.length));
   }
 
-  /** @throws Fault INTEGRITY unless `line` is the last one and says what was read. */
+  /** @throws Fault INTEGRITY unless `line` is the last line and matches what was read */
   async finish(line: string): Promise<Trailer> {
     const trailer = parseTrailer(line);
     if (trailer.sha256 !== this.#hash.digest("hex") || trailer.rows !== this.#rows)
       throw damaged("its checksum does not match");
-    if (this.#rest.length > 0 || !(await this.#next()).done) throw damaged("something follows its end");
+    if (this.#rest.length > 0 || !(await this.#next()).done) throw damaged("it has data after its end");
     return trailer;
   }
 
@@ -86,14 +86,14 @@ export class BackupReader {
   }
 
   /**
-   * Reads on until a line ends. Each byte is searched and copied once, however small the pieces are that it comes in: the
-   * packed form of an endless line is tiny, and refusing it must cost little too.
+   * Reads on until a line ends. Each byte is searched and copied once, even if it arrives in small pieces: an endless
+   * line is tiny when packed, and refusing it must be cheap too.
    */
   async #more(longest: number): Promise<void> {
     if (this.#rest.includes(10)) return;
     const pieces = [this.#rest];
     for (let length = this.#rest.length, ends = false; !ends; ) {
-      if (length > longest) throw damaged("a line of it does not end");
+      if (length > longest) throw damaged("it has a line that is too long");
       const next = await this.#next();
       if (next.done) throw damaged("it ends too early");
       pieces.push(next.value);
@@ -110,22 +110,22 @@ export class BackupReader {
   }
 }
 
-/** What a backup says of itself, once all of it has been read. */
+/** What a backup states, once it has been read completely. */
 export interface Inspected {
   manifest: BackupManifest;
   sha256: string;
-  /** The audit key whose `mac` holds; undefined for a file that carries none. */
+  /** The audit key of the valid `mac`; undefined for a file without a `mac`. */
   keyId: string | undefined;
-  /** Accepted rollbacks as the rows tell; their seals are checked once they are loaded. */
+  /** Accepted rollbacks according to the rows; their seals are checked after loading. */
   rollbacks: Rollback[];
 }
 
 /**
- * Reads a whole backup and writes none of it anywhere, so that no row of an unverified file reaches a database.
+ * Reads a whole backup without writing it anywhere, so that no row of an unverified file reaches a database.
  *
- * @param tenant whose backup it must be
- * @param keys the tenant's audit keys, those of the past too
- * @throws Fault USAGE when it is none, or another tenant's; INTEGRITY when it is damaged or its `mac` does not hold
+ * @param tenant the expected tenant of the backup
+ * @param keys the tenant's audit keys, including past keys
+ * @throws Fault USAGE if it is not a backup, or another tenant's; INTEGRITY if it is damaged or its `mac` is invalid
  */
 export async function inspectBackup(
   content: AsyncIterable<Buffer>,
@@ -135,7 +135,7 @@ export async function inspectBackup(
   try {
     const manifest = parseManifest(await reader.line());
     if (manifest.tenant !== tenant)
-      throw new Fault("USAGE", `It is a backup of ${JSON.stringify(manifest.tenant)}, and ${tenant} is to be restored`);
+      throw new Fault("USAGE", `The backup is of ${JSON.stringify(manifest.tenant)}, not of ${tenant}`);
     const rollbacks: Rollback[] = [];
     let line = await reader.line();
     while (line.startsWith("copy ")) {
@@ -155,7 +155,7 @@ export async function inspectBackup(
   }
 }
 
-/** @param line which names the columns */
+/** @param line the line that names the columns */
 function rollbacksIn(line: string, rows: Buffer): Rollback[] {
   const columns = line.slice(line.indexOf("(") + 1, line.indexOf(")")).split(", ");
   return rows
@@ -165,7 +165,7 @@ function rollbacksIn(line: string, rows: Buffer): Rollback[] {
       const values = row.split("\t");
       const cell = (column: string) => values[columns.indexOf(column)] ?? "";
       if (cell("type") !== ROLLBACK_TYPE) return [];
-      // JSON has no raw control characters, so COPY escapes its backslashes alone.
+      // JSON has no raw control characters, so COPY escapes only its backslashes.
       return [rollbackOf({ ts: cell("ts"), payloadText: cell("payload").replaceAll("\\\\", "\\") })];
     });
 }

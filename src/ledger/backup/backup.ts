@@ -19,11 +19,11 @@ import {
 import { BackupReader } from "./backup-reader.ts";
 
 /**
- * A tenant's database as text: the manifest, each table as the server's own COPY writes it, and a checksum under the audit
- * key. All of one snapshot, so it is the state after one commit, whatever is written meanwhile. Tables that a crash empties
- * anyway are left out.
+ * A tenant's database as text: the manifest, each table in the format of the server's COPY, and a checksum under the
+ * audit key. Everything is from one snapshot, so it is the state after one commit, even during writes. Tables that a
+ * crash empties are omitted.
  *
- * @param told the manifest and the checksum, at the end
+ * @param told called at the end with the manifest and the checksum
  */
 export async function* dumpDatabase(
   connection: Connection,
@@ -49,14 +49,14 @@ export async function* dumpDatabase(
         rows += countRows(chunk as Buffer);
         yield pass(chunk as Buffer);
       }
-      // The driver (postgres 3.4.9) pauses its socket after a large chunk and goes on when the stream is read, which a stream
-      // that ended with that chunk is not: the next answer would never be heard.
+      // The driver (postgres 3.4.9) pauses its socket after a large chunk and resumes when the stream is read. A stream
+      // that ended with that chunk is never read again, so the next answer would never arrive.
       copied._read(0);
       yield pass(END_OF_ROWS);
     }
-    // The driver reconnects by itself; whatever came after that would be of another snapshot.
+    // The driver reconnects by itself; everything after that would be from another snapshot.
     if ((await transactionOf(sql)) !== began)
-      throw new Fault("DATABASE_UNAVAILABLE", "The connection was lost during the backup: start it again");
+      throw new Fault("DATABASE_UNAVAILABLE", "The connection was lost during the backup: start the backup again");
     await sql.unsafe("commit");
     const sha256 = hash.digest("hex");
     const trailer: Trailer = { rows, sha256, keyId: key.id, mac: backupMac(key, sha256) };
@@ -67,7 +67,7 @@ export async function* dumpDatabase(
   }
 }
 
-/** Names the transaction that the connection is in: its server process and its beginning. */
+/** Identifies the connection's transaction: its server process and its start. */
 async function transactionOf(sql: Sql): Promise<string> {
   const [row] = await sql`select pg_backend_pid() || ' ' || extract(epoch from transaction_timestamp()) as id`;
   return row?.id;
@@ -92,7 +92,7 @@ async function readManifest(sql: Sql, tenant: string): Promise<BackupManifest> {
   };
 }
 
-/** Every table that lasts, with the beginning of its COPY statement. */
+/** Every permanent table, with the beginning of its COPY statement. */
 async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
   const rows = await sql<{ name: string; columns: string }[]>`
     select quote_ident(c.relname) as name, string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
@@ -106,11 +106,11 @@ async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
 }
 
 /**
- * Fills an empty database from a backup and brings its schema to this binary's version.
+ * Fills an empty database from a backup and migrates its schema to this binary's version.
  *
  * @param content the unpacked backup
- * @param server the login that will serve it; undefined where it is the owner's
- * @throws Fault INTEGRITY when the backup is damaged, REFUSED when it is of a newer pmctl or of another build
+ * @param server the login that will serve it; undefined if it is the owner's
+ * @throws Fault INTEGRITY if the backup is damaged, REFUSED if it comes from a newer pmctl or another build
  */
 export async function loadDatabase(
   connection: Connection,
@@ -122,13 +122,13 @@ export async function loadDatabase(
     const manifest = parseManifest(await reader.line());
     await migrate(sql, { grants: GRANTS, migrations: await migrationsOf(manifest), server });
     const known = await tables(sql);
-    // Migrations put the head's first row in.
+    // Migrations insert the head's first row.
     await sql.unsafe(`truncate ${known.map(({ name }) => name).join(", ")}`);
     let line = await reader.line();
     while (line.startsWith("copy ")) {
-      // Only statements that this schema itself would have written are run.
+      // Runs only statements that this schema would write itself.
       const table = known.find(({ copy }) => line === `${copy} from stdin`);
-      if (!table) throw damaged("it holds a table that is not known");
+      if (!table) throw damaged("it contains an unknown table");
       await copyIn(sql, table, reader);
       line = await reader.line();
     }
@@ -142,8 +142,8 @@ export async function loadDatabase(
 }
 
 /**
- * Fills one table. The driver (postgres 3.4.9) does not report when the server refuses rows after the last one was sent, so
- * the rows are counted: that query waits behind the copy, however it ended.
+ * Fills one table. The driver (postgres 3.4.9) does not report rows that the server refuses after the last one was
+ * sent, so the rows are counted. That query waits for the end of the copy, with or without an error.
  */
 async function copyIn(sql: Sql, { name, copy }: { name: string; copy: string }, reader: BackupReader): Promise<void> {
   const stream = await sql.unsafe(`${copy} from stdin`).writable();
@@ -169,7 +169,7 @@ async function migrationsOf(manifest: BackupManifest) {
   if (!same || used.some(({ checksum }, index) => checksum !== manifest.migrations[index]?.checksum))
     throw new Fault(
       "REFUSED",
-      `The backup has schema ${manifest.schemaVersion} of a newer pmctl, or of another build: restore it with that one`,
+      `The backup has schema ${manifest.schemaVersion} from a newer pmctl or another build: restore it with that version`,
     );
   return used;
 }

@@ -8,54 +8,54 @@ import { answerKey, type Need, type StoredAnswer, type Table } from "../../engin
 import type { Batch, Head } from "../commit.ts";
 import { sealWrite, withSealsChecked } from "../sealed-rows.ts";
 
-/** Who asks, and how a repeat of the request is recognised. */
+/** The caller's command, and how to recognise a repeat of the request. */
 export interface Submission<C extends Command = Command> {
   command: C;
-  /** As the audit entry states it: `admin:ops`, `user:usr_1`, `provider:payments`, ... */
+  /** The actor in the audit entry: `admin:ops`, `user:usr_1`, `provider:payments`, ... */
   actor: string;
-  /** An operator's words, into the audit entry. */
+  /** The operator's reason, for the audit entry. */
   reason?: string | undefined;
   /**
-   * Makes the answer, before anything is written: a command whose answer cannot be made is refused. `seq` is that of the last
-   * entry that the command writes, undefined where it writes none.
+   * Creates the answer before anything is written: a command whose answer fails is refused. `seq` is the last entry
+   * that the command writes, undefined if it writes none.
    */
   render?: ((result: Results[C["type"]], seq: bigint | undefined) => Rendered) | undefined;
   idempotency?: Idempotency | undefined;
 }
 
-/** An answer as it is given. */
+/** An answer in its final form. */
 export interface Rendered {
   status: number;
   body: string;
-  /** What repeats of the request are answered with instead, where the body holds a secret. */
+  /** The answer to repeats of the request, if the body contains a secret. */
   repeatBody?: string | undefined;
 }
 
-/** What a submission comes to, once the commit (or the head) has confirmed it. */
+/** The outcome of a submission, once the commit (or the head) has confirmed it. */
 export type Outcome =
   | { kind: "done"; result: Results[Command["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined }
   | { kind: "replayed"; answer: StoredAnswer }
   | { kind: "refused"; fault: unknown };
 
-/** A batch that was executed but not committed yet. */
+/** A batch that is executed but not committed yet. */
 export interface Prepared {
   outcomes: Outcome[];
-  /** Null when nothing is to be written. */
+  /** Null if there is nothing to write. */
   batch: Batch | null;
 }
 
 /**
- * What a command that moves no money writes without an audit entry: its answer, a provider's delivery, and what a provider
- * said of a payment. Executed again, such a command finds the row and does nothing, so an unknown outcome does no harm.
+ * The rows that a command without money moves may write without an audit entry: its answer, a provider's delivery or
+ * payment statement. A repeated command finds the row and does nothing, so an unknown outcome is harmless.
  */
 const QUIET = new Set<Table>(["storedAnswer", "inboundDelivery", "payment", "receipt"]);
 
-/** Whether the batch adds no audit entry: the chain cannot tell then whether it was committed. */
+/** Whether the batch adds no audit entry, so that the chain cannot show whether it was committed. */
 export function isQuiet({ audit }: Batch): boolean {
   return audit.length === 0;
 }
 
-/** Whether any caller is answered with a result, a new one or that of an earlier attempt; a refusal acknowledges nothing. */
+/** Whether any caller gets a result, new or of an earlier attempt; an error acknowledges nothing. */
 export function acknowledges({ outcomes }: Prepared): boolean {
   return outcomes.some(({ kind }) => kind !== "refused");
 }
@@ -69,15 +69,15 @@ export function needsOfSubmission({ command, idempotency }: Submission): Need[] 
 }
 
 /**
- * Executes submissions in order, each on the state that the ones before it left, and seals their audit entries into the
- * chain. Pure but for the HMAC: the same state, submissions and time give the same batch.
+ * Executes submissions in order, each on the state after the previous ones, and seals their audit entries into the
+ * chain. Pure except for the HMAC: the same state, submissions and time give the same batch.
  */
 export function prepareBatch(
   state: Reader,
   submissions: readonly Submission[],
   { head, now, key, keys = [key] }: { head: Head; now: number; key: AuditKey; keys?: readonly AuditKey[] },
 ): Prepared {
-  // Time in the chain never steps back, whichever process wrote last. Commands are decided by `now`, not by this.
+  // Time in the chain never moves back, whichever process wrote last. Decisions use `now`, not this time.
   const ts = Math.max(now, head.ts);
   const isoTs = new Date(ts).toISOString();
   const overlay = new Draft(withSealsChecked(state, keys), ts);
@@ -115,20 +115,20 @@ export function prepareBatch(
   });
   const writes = overlay.writes();
   if (writes.length === 0 && isQuiet(batch)) return { outcomes, batch: null };
-  // Every write moves the head, so that no other process goes on believing what it remembers.
+  // Every write moves the head, so that no other process keeps relying on its memory.
   if (isQuiet(batch)) batch.next = { ...head, epoch: quietEpoch(head, now) };
   return { outcomes, batch: { ...batch, writes } };
 }
 
 /**
- * An epoch that no other quiet batch has had: by the clock, and not the next number. Should a failover lose this batch, then
- * the next one would otherwise leave the very head that other processes remember, and they would believe rows that are gone.
+ * An epoch that no other quiet batch has had, taken from the clock. With consecutive numbers, a failover that loses this
+ * batch could make the next one leave the same head that other processes remember, and they would rely on lost rows.
  */
 function quietEpoch({ epoch }: Head, now: number): bigint {
   return epoch < BigInt(now) ? BigInt(now) : epoch + 1n;
 }
 
-/** What the entries of a command say besides; undefined, as almost always, for nothing. */
+/** Additional fields of a command's entries; usually undefined. */
 function remarksOf(
   { reason }: Submission,
   { now, ts }: { now: number; ts: number },
@@ -167,7 +167,7 @@ function append(
   if (draft.before !== null && (batch.before === null || draft.before < batch.before)) batch.before = draft.before;
 }
 
-/** The command; a trade, and what an operator moves, has the id that follows from the key. Withdrawals are listed by their ids, which sort by time. */
+/** The command, with an id derived from the key for trades and operators' moves. Withdrawal ids stay: they sort by time. */
 function commandOf({ command, idempotency }: Submission, now: number): Command {
   if (!idempotency) return command;
   switch (command.type) {

@@ -5,7 +5,7 @@ import { acknowledges, isQuiet, type Prepared, type Submission } from "./batch.t
 import { leftNothing, outcomeUnknown } from "./faults.ts";
 import type { State } from "./state.ts";
 
-/** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
+/** How long a batch with an unknown outcome waits for the database before its callers get an error. */
 const MAX_UNKNOWN_MS = 8000;
 
 interface CommitterOptions {
@@ -16,14 +16,14 @@ interface CommitterOptions {
   onSend: (batch: Batch) => void;
 }
 
-/** Takes batches to the journal, and finds out what became of them. */
+/** Sends batches to the journal, and finds out their outcomes. */
 export class Committer {
   readonly #journal: Journal;
   readonly #state: State;
   readonly #monotonic: () => number;
   readonly #pause: (ms: number) => Promise<void>;
   readonly #onSend: (batch: Batch) => void;
-  /** A statement of unknown outcome may still be under way, so the fence goes first. */
+  /** A statement with an unknown outcome may still be running, so the fence comes first. */
   #unfenced = false;
 
   constructor({ journal, state, monotonic, pause, onSend }: CommitterOptions) {
@@ -43,19 +43,19 @@ export class Committer {
     this.#unfenced = true;
   }
 
-  /** Swaps the head for the batch, or confirms it when there is nothing to write. False when it had moved. */
+  /** Swaps the head for the batch, or confirms the head if there is nothing to write. False if the head had moved. */
   send(prepared: Prepared, head: Head | null): Promise<boolean> {
     return prepared.batch ? this.#commit(prepared.batch) : this.#unmoved(head, prepared);
   }
 
-  /** Commits with the head row locked, so that no other process overtakes. Null when the batch has to start anew. */
+  /** Commits with the head row locked, so that no other process overtakes. Null if the batch must start again. */
   async commitLocked(submissions: readonly Submission[]): Promise<Prepared | null> {
     const sent: { prepared?: Prepared; swapped?: boolean } = {};
     const work = async (reading: HeadReading): Promise<boolean> => {
       await this.#state.catchUp(reading);
       await this.#state.load(this.#state.missing(submissions));
       sent.prepared = this.#state.prepare(submissions);
-      // Read again even here: the lock is gone, unnoticed, if the connection died since it was asked for.
+      // Reads again: if the connection died since, the lock is silently gone.
       if (!sent.prepared.batch) return this.#unmoved(reading.head, sent.prepared);
       const answer = this.#commit(sent.prepared.batch);
       this.#state.advance(sent.prepared);
@@ -65,11 +65,11 @@ export class Committer {
     let confirmed: boolean;
     try {
       confirmed = await this.#journal.exclusively(work);
-      // The commit of a transaction that died with its connection reports success on the next one, hence the read.
+      // If a transaction died with its connection, the next connection reports success for its commit, so this reads.
       if (sent.swapped && sent.prepared?.batch) confirmed = await this.#remains(sent.prepared.batch);
     } catch (error) {
-      // After a swap not even the database's error proves that nothing was written: without its transaction the statement
-      // was a commit by itself.
+      // After a swap, even a database error does not prove that nothing was written: outside its transaction, the
+      // statement was a commit by itself.
       if (!sent.prepared || (leftNothing(error) && !sent.swapped)) throw error;
       this.doubt();
       confirmed = await this.isIn(sent.prepared.batch);
@@ -87,8 +87,8 @@ export class Committer {
   }
 
   /**
-   * Nothing to write: the answers hold if the head is still where the state says. A refusal may rest on what only this
-   * server has; an acknowledgement, such as a replay of what an earlier attempt wrote, is confirmed by a write.
+   * Without writes, the answers are valid if the head is still the expected one. An error may depend on data that only
+   * this server has. An acknowledgement, such as a repeated earlier answer, is confirmed by a write.
    */
   async #unmoved(head: Head | null, answers?: Prepared): Promise<boolean> {
     const confirms = answers && acknowledges(answers);
@@ -97,16 +97,16 @@ export class Committer {
     return head !== null && sameHead(head, reading.head);
   }
 
-  /** Whether a batch is in, after a commit that said so. A quiet one is in if no other process has written since. */
+  /** Whether a batch is stored, after a successful commit. A quiet batch is stored if no other process has written since. */
   async #remains(batch: Batch): Promise<boolean> {
     return isQuiet(batch) ? this.#unmoved(batch.next) : this.#journal.contains(batch.next);
   }
 
   /**
-   * Fence, then read. The fence raises the head's epoch: it waits for whatever the lost connection still has under way and
-   * shuts it out; a write itself, it is confirmed only with everything before it. After it the chain says exactly whether
-   * the batch is in, and for good. Until both have answered the batch must not be executed again, whatever it is that keeps them from
-   * answering. A quiet batch, or none, is executed again in any case: then its commands find what they left.
+   * Fences, then reads. The fence raises the head's epoch: it waits for statements of the lost connection that still
+   * run, and shuts out later ones. As a write, it is confirmed only with everything before it. Then the chain shows
+   * definitely whether the batch is stored. Until both have answered, the batch must not run again, whatever delays
+   * them. A quiet batch (or none) runs again in any case: its commands then find their rows.
    */
   async isIn(batch: Batch | null): Promise<boolean> {
     const deadline = this.#monotonic() + MAX_UNKNOWN_MS;

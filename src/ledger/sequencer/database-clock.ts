@@ -1,24 +1,24 @@
-/** After this long without a reading the two clocks may have parted, and the database's may have been set. */
+/** After this time without a reading, the two clocks may have diverged, or the database's may have been set. */
 const MAX_AGE_MS = 10_000;
 
-/** Time as the database tells it, carried forward by the process's monotonic clock between its answers. */
+/** The database's time, advanced by the process's monotonic clock between readings. */
 export class DatabaseClock {
   readonly #monotonic: () => number;
   #offset: number | null = null;
   #observedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param monotonic milliseconds that never step back, such as performance.now */
+  /** @param monotonic milliseconds that never move back, such as performance.now */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
 
-  /** Takes a reading over as it arrives. It is behind by at most the answer's way back, never ahead. */
+  /** Accepts a reading on arrival. It lags by at most the answer's travel time, and is never ahead. */
   observe(databaseNow: number): void {
     this.#observedAt = this.#monotonic();
     this.#offset = databaseNow - this.#observedAt;
   }
 
-  /** Whether the last reading is too old to decide by. */
+  /** Whether the last reading is too old for decisions. */
   get isStale(): boolean {
     return this.#monotonic() - this.#observedAt > MAX_AGE_MS;
   }
@@ -30,7 +30,7 @@ export class DatabaseClock {
   }
 }
 
-/** Runs something later; returns how to call it off. */
+/** Runs something later; returns a function that cancels it. */
 export function later(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms);
   return () => clearTimeout(timer);

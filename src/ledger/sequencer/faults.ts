@@ -1,14 +1,14 @@
 import { Fault } from "../../domain/fault.ts";
 import { StatementFailed, Unconfirmed } from "../../postgres/connect.ts";
 
-/** Why a command was not executed that another moment may take. */
+/** Why a command was not executed that may succeed later. */
 const OVERLOADS = {
   busy: "The service is busy",
-  unconfirmed: "The database has not confirmed the change before it",
-  "given up": "The database let none of several attempts in",
+  unconfirmed: "The database has not confirmed the previous change",
+  "given up": "The database accepted none of several attempts",
 };
 
-/** Not executed, and never will be. */
+/** The command was not executed and never will be. */
 export function overloaded(why: keyof typeof OVERLOADS): Fault {
   return new Fault("OVERLOADED", `${OVERLOADS[why]}; nothing was executed`, { retryAfterSec: 1 });
 }
@@ -18,18 +18,18 @@ export function shuttingDown(): Fault {
 }
 
 export function outcomeUnknown(cause: unknown): Fault {
-  const message = "The database did not confirm it; retry with the same Idempotency-Key to learn the outcome";
+  const message = "The database did not confirm the change; retry with the same Idempotency-Key to learn the outcome";
   return new Fault("OUTCOME_UNKNOWN", message, { cause });
 }
 
-/** Whether a statement left nothing in the database: the database refused it, or the journal before sending it. */
+/** Whether a statement left nothing in the database: the database refused it, or the journal did before sending it. */
 export function leftNothing(error: unknown): boolean {
   return error instanceof StatementFailed || error instanceof Fault;
 }
 
 /**
- * What callers hear of an error that left nothing of their commands in the database.
- * @param refusal why changes are refused at present, which is then why the database did not take these
+ * The callers' error when nothing of their commands is in the database.
+ * @param refusal why changes are currently refused, which then explains the failure
  */
 export function faultOf(error: unknown, refusal?: Fault): Fault {
   if (error instanceof Fault) return error;

@@ -4,14 +4,14 @@ import type { StoredAnswer } from "../../engine/rows.ts";
 import { isQuiet, type Outcome, type Prepared, type Rendered, type Submission } from "./batch.ts";
 
 /**
- * `rendered` is what the submission made of the result, where it does. `entry` is the last one that the command wrote,
- * sealed and committed; a command that changed nothing has none.
+ * `rendered` is the answer that the submission created, if it creates one. `entry` is the last entry that the command
+ * wrote, sealed and committed; undefined if the command changed nothing.
  */
 export type Submitted<C extends Command> =
   | { result: Results[C["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined; replayed?: undefined }
   | { result?: undefined; rendered?: undefined; entry?: undefined; replayed: StoredAnswer };
 
-/** A submission that waits for its answer. */
+/** A submission whose caller waits for the answer. */
 export interface Job extends Submission {
   enqueuedAt: number;
   resolve: (answer: Submitted<Command>) => void;
@@ -28,23 +28,23 @@ export function settle(jobs: readonly Job[], outcomes: readonly Outcome[]): void
   }
 }
 
-/** A batch whose statement was sent and whose callers have no answer yet. */
+/** A batch that was sent and whose callers have no answer yet. */
 export interface Flight {
   jobs: Job[];
   prepared: Prepared;
-  /** See `canBeFollowed`. */
+  /** The result of `canBeFollowed`. */
   mayBeFollowed: boolean;
-  /** `swapped`: the head is confirmed; `moved`: it was another; `failed`: nothing is in the database; else the fence tells. */
+  /** `swapped`: head confirmed; `moved`: another head was found; `failed`: nothing was stored; `unknown`: the fence decides. */
   state: "under way" | "swapped" | "moved" | "failed" | "unknown";
   error?: unknown;
-  /** Resolves when the statement has ended, however it did. */
+  /** Resolves when the statement has ended, with or without success. */
   landed: Promise<void>;
 }
 
 /**
- * Whether another batch may be sent behind this. Not behind a quiet one, whose head another process's quiet batch of
- * the same millisecond might leave too, nor a read; nor next to a command with a batch of its own, which changes what
- * loaders sum up.
+ * Whether another batch may be sent behind this one. Not behind a quiet batch, because another process's quiet batch of
+ * the same millisecond could leave the same head; nor behind a read; nor next to a command with its own batch, which
+ * changes the sums that loaders read.
  */
 export function canBeFollowed({ jobs, prepared: { batch } }: Pick<Flight, "jobs" | "prepared">): boolean {
   return batch !== null && !isQuiet(batch) && jobs.every(({ command }) => !needsOwnBatch(command));

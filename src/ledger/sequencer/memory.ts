@@ -5,29 +5,29 @@ import type { Need, Position, Table, Tables } from "../../engine/rows.ts";
 import type { Loaded } from "../load.ts";
 
 /**
- * Past so many rows memory starts afresh with the next batch, which costs one load per row in use: when those in use are
- * more, it does so again and again. A row takes 300 bytes.
+ * Beyond this many rows, memory is cleared before the next batch, which costs one load per row in use. If more rows are
+ * in use, this happens again and again. A row takes 300 bytes.
  */
 const MAX_ROWS = 100_000;
 
 /**
- * Rows that live within another one (the keyring's keys), that the next trade changes (holders), or that are not read
- * again. The keyring and the tenant's record are read anew for each command that changes them, so that it sees and
- * corrects what was forged in their tables meanwhile.
+ * Rows that are part of another row (the keyring's keys), that the next trade changes (holders), or that are not read
+ * again. The keyring and the tenant's record are reread for each command that changes them, so that it sees and
+ * corrects rows that were forged meanwhile.
  */
 const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "tenantRecord", "holders", "assessment", "inboundDelivery"]);
 
 /**
- * Whether a row must not be loaded while a batch is under way: its loader may read what the batch writes although memory does
- * not hold the row. Any other row that memory lacks is one that the batch does not write, so it is the same before and after.
+ * Whether a row must not be loaded while a batch is in progress: its loader may read rows of the batch although memory
+ * does not hold the row. Any other missing row is not part of the batch, so it is the same before and after.
  */
 export function awaitsCommit({ table }: Need): boolean {
   return NOT_KEPT.has(table);
 }
 
 /**
- * Rows as the last batch sent will leave them, and which rows do not exist. They are the truth for as long as
- * the head has not moved by another hand: every write swaps the head.
+ * The rows after the last batch sent, including rows that do not exist. They are correct as long as no other process
+ * has moved the head, because every write moves it.
  */
 export class Memory implements Reader {
   readonly #rows = new RowMap<Tables[Table] | null>();
@@ -37,7 +37,7 @@ export class Memory implements Reader {
     return (this.#rows.get(table, key) ?? undefined) as Tables[T] | undefined;
   }
 
-  /** Whether the row is here, or the knowledge that there is none. */
+  /** Whether memory knows the row, or that it does not exist. */
   knows({ table, key }: Need): boolean {
     return this.#rows.has(table, key);
   }
@@ -49,7 +49,7 @@ export class Memory implements Reader {
     }
   }
 
-  /** Takes over what a batch writes, once it was sent. Versions move on, as the statement wrote `version + 1`. */
+  /** Takes over the writes of a batch that was sent. Versions rise, as the statement wrote `version + 1`. */
   publish(writes: readonly RowWrite[]): void {
     for (const { table, key, row } of writes) {
       if ("version" in row) row.version += 1;
@@ -59,13 +59,13 @@ export class Memory implements Reader {
     this.#passing = [];
   }
 
-  /** Takes back what a batch wrote that is not in: its rows are loaded again. */
+  /** Removes the writes of a batch that was not stored: its rows are loaded again. */
   withdraw(writes: readonly RowWrite[]): void {
     for (const { table, key } of [...writes, ...this.#passing]) this.#rows.delete(table, key);
     this.#passing = [];
   }
 
-  /** Takes over what the trades of another process changed, as `loadTouched` found it; of rows that it holds already only. */
+  /** Takes over the changes of another process's trades, as `loadTouched` found them, for rows already in memory. */
   follow(touched: readonly Loaded[]): void {
     for (const { table, key, row } of touched) {
       if (row && "traderId" in row && "costMicro" in row) this.#followPosition(key, row);
@@ -78,7 +78,7 @@ export class Memory implements Reader {
     const { traderId, costMicro } = position;
     if (!this.get("trader", traderId)) this.#rows.delete("trader", traderId);
     const portfolio = this.get("portfolio", traderId);
-    // A portfolio is loaded together with its positions.
+    // A portfolio is always loaded with its positions.
     if (!portfolio) {
       this.#rows.delete("position", key);
       return;

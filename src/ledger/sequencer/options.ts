@@ -5,24 +5,24 @@ import type { Journal } from "../journal.ts";
 
 export interface SequencerOptions {
   journal: Journal;
-  /** Seals. */
+  /** The key that seals. */
   auditKey: AuditKey;
-  /** Those that rows may be sealed with: the audit key and those before it. Only itself unless given. */
+  /** The keys that may have sealed rows: the audit key and its predecessors. Only the audit key by default. */
   auditKeys?: readonly AuditKey[];
-  /** Milliseconds that never step back. */
+  /** Milliseconds that never move back. */
   monotonic?: () => number;
-  /** Runs something later; returns how to call it off. */
+  /** Runs something later; returns a function that cancels it. */
   after?: (ms: number, run: () => void) => () => void;
-  /** From 0 up to 1, for pauses that no two processes share. */
+  /** A number from 0 up to 1, so that processes pause for different times. */
   random?: () => number;
   /** Runs the work after everything that is ready now. */
   defer?: (work: () => void) => void;
-  /** Why no command is taken at present; asked before each is queued. */
+  /** Why commands are currently refused; checked before each is queued. */
   refusal?: () => Fault | undefined;
-  /** Told of faults that no caller is to blame for. */
+  /** Called with errors that no caller caused. */
   onError?: (error: unknown) => void;
-  /** Told of each batch, right before its commit statement goes to the journal. */
+  /** Called with each batch, right before its commit statement goes to the journal. */
   onSend?: (batch: Batch) => void;
-  /** Told of each commit: commands in the batch, entries written, and where the log ends with it. */
+  /** Called after each commit, with the number of commands and entries, and the heads before and after. */
   onCommit?: (commit: { commands: number; entries: number; before: Head; head: Head }) => void;
 }

@@ -2,9 +2,9 @@ import { type Command, needsOwnBatch } from "../../engine/commands.ts";
 
 /** Commands per commit; the parameters of a full batch stay well below a megabyte. */
 const MAX_BATCH = 1024;
-/** Commands waiting; past it callers are told to come back. */
+/** The most waiting commands; beyond this, callers are told to retry. */
 const MAX_QUEUE = 8192;
-/** A command that waited longer is told so, and never executes. */
+/** A command that waits longer gets an error and never executes. */
 const MAX_WAIT_MS = 2000;
 
 interface Waiting {
@@ -13,18 +13,18 @@ interface Waiting {
 }
 
 export interface QueueOptions<Job> {
-  /** Milliseconds that never step back. */
+  /** Milliseconds that never move back. */
   monotonic: () => number;
-  /** Runs something later; returns how to call it off. */
+  /** Runs something later; returns a function that cancels it. */
   after: (ms: number, run: () => void) => () => void;
   /**
-   * Called with each command that waited too long, at the moment at which it has: also while a long commit is under way.
-   * @param isStuck nothing was taken in all that time: it is not the number of commands that it waited for
+   * Called with each command that waited too long, as soon as its time is up, even during a long commit.
+   * @param isStuck nothing was taken during that time, so the wait is not due to the number of commands
    */
   onLate: (job: Job, isStuck: boolean) => void;
 }
 
-/** Commands that wait for the commit in flight, oldest first. */
+/** Commands that wait for the current commit, oldest first. */
 export class Queue<Job extends Waiting> {
   readonly #options: QueueOptions<Job>;
   readonly #jobs: Job[] = [];
@@ -43,7 +43,7 @@ export class Queue<Job extends Waiting> {
     return this.#jobs.length >= MAX_QUEUE;
   }
 
-  /** The oldest. */
+  /** The oldest command. */
   get next(): Job | undefined {
     return this.#jobs[0];
   }
@@ -53,7 +53,7 @@ export class Queue<Job extends Waiting> {
     this.#watch();
   }
 
-  /** The next batch: as many as may share one, and none that waited too long. */
+  /** The next batch: as many commands as may share one, without those that waited too long. */
   take(): Job[] {
     this.#dropLate();
     let size = 0;
@@ -72,7 +72,7 @@ export class Queue<Job extends Waiting> {
     return batch;
   }
 
-  /** Commands that were taken and have not been executed go to the front again. */
+  /** Returns taken commands that were not executed to the front. */
   putBack(jobs: readonly Job[]): void {
     this.#jobs.unshift(...jobs);
     this.#callOff?.();
@@ -80,12 +80,12 @@ export class Queue<Job extends Waiting> {
     this.#watch();
   }
 
-  /** One timer, for the oldest: the others' turn comes after it. */
+  /** Sets one timer for the oldest command; the others become due later. */
   #watch(): void {
     const [oldest] = this.#jobs;
     if (!oldest || this.#callOff) return;
     const { after, monotonic } = this.#options;
-    // At least a millisecond: a timer may fire a little early, and would then be set again and again.
+    // At least a millisecond: a timer may fire slightly early, and would be set again and again.
     const ms = Math.max(oldest.enqueuedAt + MAX_WAIT_MS - monotonic(), 1);
     this.#callOff = after(ms, () => {
       this.#callOff = null;

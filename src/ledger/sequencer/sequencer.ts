@@ -12,17 +12,17 @@ import { Queue } from "./queue.ts";
 import { State } from "./state.ts";
 import { Turns } from "./turns.ts";
 
-/** Attempts at a batch before its callers are told to come back. With the head locked only the closing of a market loses a swap. */
+/** Attempts at a batch before its callers are told to retry. With the head locked, only the closing of a market can lose a swap. */
 const MAX_ATTEMPTS = 8;
-/** From this attempt on the head is locked. */
+/** From this attempt on, the head is locked. */
 const LOCKED_FROM = 2;
-/** The longest pause before a batch that failed as a whole is executed again; it doubles. */
+/** The longest pause before a failed batch is executed again; pauses double. */
 const RETRY_PAUSE_MS = 10;
 
 /**
- * One ordered stream of commits for a tenant. While a commit is under way the next batch fills, and may be sent before the
- * first is answered. An answer is given only once the head has confirmed the state that it rests on, by the swap or, when
- * nothing was written, by a read.
+ * One ordered stream of commits for a tenant. The next batch fills during a commit, and may be sent before the first is
+ * answered. An answer is given only once its state is confirmed: by the swap of the head or, if nothing was written, by
+ * a read.
  */
 export class Sequencer {
   readonly #monotonic: () => number;
@@ -36,9 +36,9 @@ export class Sequencer {
   readonly #committer: Committer;
   readonly #turns: Turns;
   readonly #queue: Queue<Job>;
-  /** Batches under way, in order. The second expects the head that the first leaves, so it falls with it. */
+  /** Batches in progress, in order. The second expects the head that the first leaves, so both fail together. */
   #flights: Flight[] = [];
-  /** Lets the run look again: a batch has landed, or enough commands wait for another batch. */
+  /** Wakes the loop: a batch has landed, or enough commands wait for another batch. */
   #wake: () => void = () => {};
   #running: Promise<void> | null = null;
   #closed = false;
@@ -74,8 +74,8 @@ export class Sequencer {
 
   /**
    * Resolves after the commit.
-   * @throws Fault the command's refusal, or `refusal`'s; OVERLOADED (never executed); DATABASE_UNAVAILABLE (not executed);
-   * OUTCOME_UNKNOWN (it may or may not be in, and a retry with the same Idempotency-Key tells).
+   * @throws Fault the command's own Fault, or `refusal`'s; OVERLOADED (never executed); DATABASE_UNAVAILABLE (not
+   * executed); OUTCOME_UNKNOWN (it may be stored; a retry with the same Idempotency-Key tells).
    */
   submit<C extends Command>(submission: Submission<C>): Promise<Submitted<C>> {
     const refused = this.#closed ? shuttingDown() : (this.#refusal() ?? (this.#queue.isFull && overloaded("busy")));
@@ -84,12 +84,12 @@ export class Sequencer {
       const job = { ...submission, enqueuedAt: this.#monotonic(), resolve, reject };
       this.#queue.push(job as unknown as Job);
       if (!this.#running) this.#running = this.#run();
-      // After the other callers of this turn of the event loop, who belong to the same batch.
+      // Runs after the other callers in this turn of the event loop, which belong to the same batch.
       else if (this.#maySendSecond()) this.#defer(this.#wake);
     });
   }
 
-  /** Finishes what is queued and refuses what comes after. */
+  /** Finishes queued commands and refuses later ones. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
@@ -98,7 +98,7 @@ export class Sequencer {
   }
 
   async #run(): Promise<void> {
-    // The callers of this turn of the event loop all belong to the first batch.
+    // All callers in this turn of the event loop belong to the first batch.
     await new Promise<void>((resolve) => this.#defer(resolve));
     while (this.#queue.length > 0 || this.#flights.length > 0) {
       const [first] = this.#flights;
@@ -111,7 +111,7 @@ export class Sequencer {
         });
     }
     this.#turns.rest();
-    // In the same turn of the event loop as the look at the queue: a command that came after it would wait for ever.
+    // In the same turn of the event loop as the check of the queue: otherwise a command that came in between would wait for ever.
     this.#running = null;
   }
 
@@ -131,7 +131,7 @@ export class Sequencer {
     }
   }
 
-  /** Whether a second batch is worth sending: a batch costs a lot by itself, so it is to be as large as the first. */
+  /** Whether a second batch is worth sending: a batch has a high fixed cost, so it should be as large as the first. */
   #maySendSecond(): boolean {
     const [first, second] = this.#flights;
     const { next } = this.#queue;
@@ -139,7 +139,7 @@ export class Sequencer {
     return first.mayBeFollowed && !needsOwnBatch(next.command) && this.#state.isFresh && !this.#turns.isOver;
   }
 
-  /** Executes a batch on the state that the first one will leave, and sends it behind. */
+  /** Executes a batch on the state that the first will leave, and sends it behind the first. */
   async #sendSecond(jobs: Job[], first: Flight): Promise<void> {
     if (jobs.length === 0) return;
     let failure: { error: unknown } | undefined;
@@ -156,7 +156,7 @@ export class Sequencer {
     else await this.#sendAlone(jobs, true);
   }
 
-  /** One round trip when every row is in memory. */
+  /** One round trip if every row is in memory. */
   async #launch(jobs: Job[]): Promise<Flight> {
     await this.#state.refresh();
     await this.#state.load(this.#state.missing(jobs));
@@ -175,7 +175,7 @@ export class Sequencer {
     return flight;
   }
 
-  /** Callers are answered in order, and only once all before them are in. */
+  /** Answers callers in order, and only once all earlier batches are stored. */
   async #land(flight: Flight, answer: Promise<boolean>): Promise<void> {
     try {
       flight.state = (await answer) ? "swapped" : "moved";
@@ -189,8 +189,8 @@ export class Sequencer {
   }
 
   /**
-   * The first batch under way did not swap the head by itself, so the second may have fallen with it. Once both have
-   * ended, those that are in nevertheless are answered; the first that is not starts anew, and what was behind it waits in the queue again.
+   * The first batch in progress did not swap the head, so the second may have failed with it. Once both have ended, the batches
+   * that were stored anyway are answered. The first that was not starts again, and later commands return to the queue.
    */
   async #recover(): Promise<void> {
     const flights = this.#flights;
@@ -213,8 +213,8 @@ export class Sequencer {
   }
 
   /**
-   * Whether a batch is in whose statement has ended.
-   * @throws what it failed with
+   * Whether a batch was stored whose statement has ended.
+   * @throws the statement's error
    */
   async #stands(flight: Flight): Promise<boolean> {
     const { state, error, prepared } = flight;
@@ -223,18 +223,18 @@ export class Sequencer {
     if (state !== "unknown") return state === "swapped";
     const isIn = await this.#committer.isIn(prepared.batch);
     flight.state = isIn ? "swapped" : "failed";
-    // Executing again would meet any other error again.
+    // Executing the batch again would cause the same error again.
     if (!isIn && !(error instanceof Unconfirmed)) throw error;
     return isIn;
   }
 
-  /** Batches are not in: what they left in memory goes, and after anything but a lost swap all of it. */
+  /** Withdraws batches that were not stored from memory; after anything except a lost swap, clears all of memory. */
   #takeBack(flights: Flight[]): void {
     if (flights.every(({ state }) => state === "moved")) this.#state.withdraw(flights.map(({ prepared }) => prepared));
     else this.#state.forget();
   }
 
-  /** Attempts until the callers have their answers. Nothing else is under way meanwhile. */
+  /** Tries until the callers have their answers, with nothing else in progress. */
   async #process(jobs: Job[], firstAttempt = () => this.#attempt(jobs, 0)): Promise<void> {
     if (jobs.length === 0) return;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -255,17 +255,17 @@ export class Sequencer {
     for (const job of jobs) job.reject(overloaded("given up"));
   }
 
-  /** When the database rejects a batch for its data, halving it finds the command at fault, and the others are committed. */
+  /** If the database rejects a batch because of its data, halving finds the faulty command, and the others are committed. */
   async #bisect(jobs: Job[]): Promise<void> {
     const middle = jobs.length >> 1;
     await this.#process(jobs.slice(0, middle));
     await this.#process(jobs.slice(middle));
   }
 
-  /** False when the head had moved, or an outcome that was unknown turned out to be nothing. */
+  /** False if the head had moved, or if a batch with an unknown outcome was not stored. */
   async #attempt(jobs: Job[], attempt: number): Promise<boolean> {
     await this.#committer.fenceIfNeeded();
-    // A turn does not keep out a process that believes to be alone; the lock on the head does.
+    // A turn does not stop a process that believes it is alone; the lock on the head does.
     if (attempt >= LOCKED_FROM || !(await this.#turns.begin())) return this.#commitLocked(jobs);
     const flight = await this.#launch(jobs);
     await flight.landed;
@@ -277,7 +277,7 @@ export class Sequencer {
     return isIn;
   }
 
-  /** The head row is locked first, so no other process overtakes: two busy processes both make progress. */
+  /** Locks the head row first, so no other process overtakes: two busy processes both make progress. */
   async #commitLocked(jobs: Job[]): Promise<boolean> {
     const prepared = await this.#committer.commitLocked(jobs);
     if (prepared) this.#acknowledge({ jobs, prepared });
@@ -289,7 +289,7 @@ export class Sequencer {
   }
 
   #acknowledge({ jobs, prepared: { outcomes, batch } }: Pick<Flight, "jobs" | "prepared">): void {
-    // The next batch goes to the database first: what callers do with their answers need not keep it waiting.
+    // The next batch goes to the database first: it need not wait for what callers do with their answers.
     this.#defer(() => settle(jobs, outcomes));
     if (batch) {
       const { audit, expected: before, next: head } = batch;

@@ -11,8 +11,8 @@ import { Memory } from "./memory.ts";
 import type { SequencerOptions } from "./options.ts";
 
 /**
- * What this process believes of the database: its rows, its head and its clock, each as the last batch sent will leave
- * them. Commits are accepted only on top of that head, so a wrong belief costs a swap and nothing else.
+ * This process's view of the database: its rows, head and clock, each as the last batch sent will leave them. Commits
+ * are accepted only on top of that head, so a wrong view costs only a lost swap.
  */
 export class State {
   readonly #journal: Journal;
@@ -29,12 +29,12 @@ export class State {
     this.#clock = new DatabaseClock(monotonic);
   }
 
-  /** Null when nothing is believed. */
+  /** Null if the head is unknown. */
   get head(): Head | null {
     return this.#head;
   }
 
-  /** Whether the next batch can be prepared without a reading of the head, or room in memory. */
+  /** Whether the next batch can be prepared without reading the head or clearing memory. */
   get isFresh(): boolean {
     return this.#head !== null && !this.#moved && !this.#clock.isStale && !this.#memory.isFull;
   }
@@ -43,22 +43,22 @@ export class State {
     this.#clock.observe(now);
   }
 
-  /** Makes ready for a first batch. Memory is used only if no other process has written. */
+  /** Prepares for a first batch. Memory is used only if no other process has written. */
   async refresh(): Promise<void> {
     if (this.#memory.isFull) this.#memory.forget();
     if (!this.isFresh) await this.catchUp(await this.#journal.readHead());
   }
 
   /**
-   * Believes a reading, whatever other processes have written: what their trades changed is read again, unless it came with the
-   * reading, and after anything else memory starts afresh. Returns whether none has written.
+   * Adopts a reading, whatever other processes have written. Rows changed by their trades are read again, unless they
+   * came with the reading; after any other change memory is cleared. Returns whether no other process has written.
    */
   async catchUp({ head, now }: HeadReading, read?: Loaded[] | null): Promise<boolean> {
     this.#clock.observe(now);
     const known = this.#head;
     const stands = known !== null && sameHead(known, head);
     if (!stands) {
-      // A quiet batch raises the epoch, and no entry tells what it wrote.
+      // A quiet batch raises the epoch, and no entry says what it wrote.
       const follows = known?.epoch === head.epoch;
       const touched = !follows ? null : read === undefined ? await this.#journal.loadTouched(known) : read;
       if (touched) this.#memory.follow(touched);
@@ -69,7 +69,7 @@ export class State {
     return stands;
   }
 
-  /** Takes back batches that another process's writes have overtaken, the first that is not in and those behind it. */
+  /** Withdraws batches that another process's writes have overtaken: the first that was not stored and all after it. */
   withdraw(overtaken: readonly Prepared[]): void {
     for (const { batch } of overtaken) this.#memory.withdraw(batch?.writes ?? []);
     const first = overtaken.find(({ batch }) => batch)?.batch;
@@ -77,7 +77,7 @@ export class State {
     this.#moved = true;
   }
 
-  /** Takes over the epoch of a fence of this process, which changes nothing else. */
+  /** Adopts the epoch of this process's own fence, which changes nothing else. */
   fenced({ head: { epoch }, now }: HeadReading): void {
     if (this.#head) this.#head = { ...this.#head, epoch };
     this.#clock.observe(now);
@@ -92,18 +92,18 @@ export class State {
     return [...missing.values()];
   }
 
-  /** @param missing as `missing` gives them */
+  /** @param missing the result of `missing` */
   async load(missing: Need[]): Promise<void> {
     if (missing.length > 0) this.#memory.learn(await this.#journal.load(missing));
   }
 
-  /** Executes the submissions, whose rows are loaded. */
+  /** Executes the submissions, whose rows are already loaded. */
   prepare(submissions: readonly Submission[]): Prepared {
     invariant(this.#head, "a batch is prepared on a known head");
     return prepareBatch(this.#memory, submissions, { head: this.#head, now: this.#clock.now(), ...this.#keys });
   }
 
-  /** Believes what the batch will leave. Its statement has been made: the versions of its rows move on. */
+  /** Adopts the state that the batch will leave. Call it after creating the statement, because the rows' versions rise. */
   advance({ batch }: Prepared): void {
     this.#memory.publish(batch?.writes ?? []);
     if (batch) this.#head = batch.next;

@@ -1,13 +1,13 @@
 import type { Journal } from "../journal.ts";
 import type { State } from "./state.ts";
 
-/** How long a process begins batches in its turn. The last two end after it: of two processes the other waits 25 ms where a batch takes 5. */
+/** How long a process starts batches in its turn. The last two end later: with batches of 5 ms, another process waits 25 ms. */
 const TURN_MS = 15;
-/** How long a process without commands keeps its turn for those that the callers it has just answered send next. */
+/** How long a process without commands keeps its turn for the next commands of the callers that it has just answered. */
 const REST_MS = 3;
-/** How long after another process's last write this one goes on taking turns. */
+/** How long this process keeps taking turns after another process's last write. */
 const ALONE_AFTER_MS = 1000;
-/** How long the head is locked without asking for a turn after a turn request failed: waiting for a turn costs the lock timeout. */
+/** How long the head is locked without a turn after a turn request failed, because waiting for a turn costs the lock timeout. */
 const WITHOUT_TURNS_MS = 5000;
 
 interface TurnsOptions {
@@ -18,15 +18,15 @@ interface TurnsOptions {
 }
 
 /**
- * Turns of processes that write at the same time: while one commits several batches the others collect theirs, so that none
- * loses its swap to another. A process alone takes none.
+ * Turns of processes that write at the same time: while one commits several batches the others collect theirs, so that
+ * none loses its swap to another. A single process takes no turns.
  */
 export class Turns {
   readonly #journal: Journal;
   readonly #state: State;
   readonly #monotonic: () => number;
   readonly #after: (ms: number, run: () => void) => () => void;
-  /** When another process was last seen to have written; null while this process is alone. */
+  /** When another process last wrote, as far as known; null while this process is alone. */
   #othersWroteAt: number | null = null;
   #held: { until: number; end: () => void } | null = null;
   #keepOn: () => void = () => {};
@@ -39,17 +39,17 @@ export class Turns {
     this.#after = after;
   }
 
-  /** Another process was faster. */
+  /** Records that another process was faster. */
   lost(): void {
     this.#othersWroteAt = this.#monotonic();
   }
 
-  /** Whether another process may be waiting by now. */
+  /** Whether another process may be waiting. */
   get isOver(): boolean {
     return this.#othersWroteAt !== null && !(this.#held && this.#monotonic() < this.#held.until);
   }
 
-  /** Waits for a turn where one is needed. False when there is none to be had: then the head has to be locked. */
+  /** Waits for a turn if one is needed. False if no turn is available: then the head must be locked. */
   async begin(): Promise<boolean> {
     this.#keepOn();
     if (!this.isOver) return true;
@@ -66,7 +66,7 @@ export class Turns {
       }
       return true;
     } catch {
-      // Whatever is wrong with the database, the slow path meets it too, and says so.
+      // The slow path meets the same database problem and reports it.
       this.#state.forget();
       this.end();
       this.#noTurnsUntil = this.#monotonic() + WITHOUT_TURNS_MS;
@@ -74,7 +74,7 @@ export class Turns {
     }
   }
 
-  /** Nothing is to be written just now. A turn of a single batch costs as much as the batch, so it is not given up at once. */
+  /** Called when there is nothing to write. A turn costs as much as a batch, so it is kept for a moment. */
   rest(): void {
     if (!this.#held) return;
     const ms = Math.min(REST_MS, this.#held.until - this.#monotonic());

@@ -3,22 +3,22 @@ import { COMMITS_LOCALLY } from "../../postgres/commit-setting.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { WINDOW_MS } from "./request-count.ts";
 
-/** Rows of one statement, so that none takes long. */
+/** The most rows of one statement, so that no statement takes long. */
 const PORTION = 10_000;
-/** An hour longer than an answer counts, so that no clock finds one gone that it would still give. */
+/** An hour longer than an answer is valid, so that differing clocks cannot delete a valid answer. */
 const ANSWER_LIFE_MS = 25 * HOUR_MS;
 const SECURITY_LIFE_MS = 90 * DAY_MS;
 
-/** Removes windows of requests that ended long ago, however many addresses requests have come from. */
+/** Removes windows of requests that ended long ago, from any number of addresses. */
 export const forgetOldCounts = forgetting("request_count", "bucket", "window_start", 2 * WINDOW_MS);
-/** Removes answers to requests with an `Idempotency-Key` that are not given any more. */
+/** Removes expired answers to requests with an `Idempotency-Key`. */
 export const forgetOldAnswers = forgetting("stored_answer", "caller, key", "created_at", ANSWER_LIFE_MS);
-/** Removes what the security log has kept for its time. */
+/** Removes expired events of the security log. */
 export const forgetOldSecurityEvents = forgetting("security_event", "id", "ts", SECURITY_LIFE_MS);
 
 /**
- * Makes the removal of rows whose instant lies further back than `lifeMs`, by the database's clock. It waits for no
- * other session: rows that one has locked are left for the next time.
+ * Creates a function that removes rows older than `lifeMs` by the database's clock. It waits for no other session:
+ * locked rows are left for the next time.
  */
 function forgetting(table: string, key: string, instant: string, lifeMs: number) {
   const removal = `

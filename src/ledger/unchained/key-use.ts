@@ -8,7 +8,7 @@ export async function readKeyUse(sql: ReadSql): Promise<Map<string, number>> {
   return new Map(rows.map((row) => [row.hash as string, Number(row.last_used_at)]));
 }
 
-/** Records the uses that a process has seen. The latest use wins, so servers write in any order, and twice does no harm. */
+/** Records uses that a process has seen. The latest use wins, so the order of servers does not matter, and repeats are harmless. */
 export async function recordKeyUse(sql: Sql, seen: ReadonlyMap<string, number>): Promise<void> {
   const hashes = [...seen.keys()].sort();
   await sql`

@@ -7,13 +7,13 @@ import { nowMs } from "../../postgres/database-time.ts";
 export const WORKS = ["oracle", "closing", "overrides", "webhooks", "audit"] as const;
 export type Work = (typeof WORKS)[number];
 
-/** Who does a work; times by the database's clock. */
+/** The holder of a work; times by the database's clock. */
 export interface Lease {
   work: Work;
   holder: string;
   /** Milliseconds since the epoch. */
   until: number;
-  /** How long it still runs. Nothing or less: it has ended; more than a claim gives: the clock was put back since. */
+  /** The remaining time. Zero or negative: the lease has ended. More than a claim grants: the clock was set back since. */
   leftMs: number;
 }
 
@@ -23,12 +23,12 @@ export async function readLeases(sql: ReadSql): Promise<Lease[]> {
 }
 
 /**
- * Claims works for so long: those that the holder has already, and those whose lease has ended.
- * @returns the leases that it now has
+ * Claims works for a duration: those that the holder already has, and those whose lease has ended.
+ * @returns the leases that the holder now has
  */
 export async function claimLeases(sql: Sql, holder: string, works: readonly Work[], ttlMs: number): Promise<Lease[]> {
-  // Rows are locked in the order of their names, so two servers cannot deadlock. A statement that waited for another's claim
-  // compares with a time before it, and leaves that claim alone.
+  // Rows are locked in the order of their names, so two servers cannot deadlock. A statement that waited for another's
+  // claim compares with its own earlier time, and leaves that claim alone.
   const rows = await sql`
     insert into lease as held (work, holder, until)
     select work, ${holder}, ${nowMs(sql)} + ${ttlMs}::int4
@@ -42,7 +42,7 @@ export async function claimLeases(sql: Sql, holder: string, works: readonly Work
   return rows.map(toLease);
 }
 
-/** Ends a holder's leases, so that others need not wait for them to run out. */
+/** Ends a holder's leases, so that others need not wait for their expiry. */
 export async function releaseLeases(sql: Sql, holder: string): Promise<void> {
   await sql`update lease set until = 0 where holder = ${holder} and until <> 0 and ${commitsLocally(sql)}`;
 }

@@ -4,7 +4,7 @@ import { commitsLocally, commitsToDisk } from "../../postgres/commit-setting.ts"
 import type { Sql } from "../../postgres/connect.ts";
 import { nullable, rowReader, text, whole } from "../codec.ts";
 
-/** Records that a sweep has run. The time never steps back, whichever process wrote last. */
+/** Records that a sweep has run. The time never moves back, whichever process wrote last. */
 export async function recordSweep(sql: Sql, now: number): Promise<void> {
   await sql`
     update oracle_sweep
@@ -12,7 +12,7 @@ export async function recordSweep(sql: Sql, now: number): Promise<void> {
      where id = 1 and ${commitsLocally(sql)}`;
 }
 
-/** A row of `oracle_tick`: a price that a source has shown. */
+/** A row of `oracle_tick`: a price from a source. */
 export const toTick = rowReader({
   source: text(),
   symbol: text(),
@@ -32,7 +32,7 @@ const observed = ({ source, symbol, observedAt, price, conf, receivedAt }: TickR
 const confirmed = ({ source, symbol, observedAt, confirmedAt }: TickRow) =>
   [source, symbol, observedAt, confirmedAt] as const;
 
-/** Whether the tenant's servers wrote this price, and when they say that it was confirmed: any other decides nothing. */
+/** Whether the tenant's servers wrote this price and its time of confirmation. Any other price decides nothing. */
 export function isSealedTick(tick: StoredTick, keys: readonly AuditKey[]): boolean {
   return (
     isSealedRow(keys, "oracle_tick", observed(tick), tick.seal) &&
@@ -41,9 +41,9 @@ export function isSealedTick(tick: StoredTick, keys: readonly AuditKey[]): boole
 }
 
 /**
- * Keeps what sources have shown. Of an observation that is there already only the time of its last confirmation moves:
- * a price that was revised later is the same observation, and its first price counts.
- * @param key seals them
+ * Stores prices from sources. If an observation exists, only its time of confirmation changes: a later revised price is
+ * the same observation, and its first price counts.
+ * @param key the key that seals the rows
  */
 export async function recordTicks(sql: Sql, ticks: readonly TickRow[], key: AuditKey): Promise<void> {
   if (ticks.length === 0) return;

@@ -2,17 +2,17 @@ import { textArray } from "../../postgres/arrays.ts";
 import { commitsLocally } from "../../postgres/commit-setting.ts";
 import type { Sql } from "../../postgres/connect.ts";
 
-/** Requests of one bucket that have arrived and are not in the shared count yet. */
+/** Requests of one bucket that are not in the shared count yet. */
 export interface Demand {
   bucket: string;
   requests: number;
 }
 
-/** The shared count of a bucket right after a demand was added to it. */
+/** The shared count of a bucket right after adding a demand. */
 export interface SharedCount {
   bucket: string;
   requests: number;
-  /** Until the bucket's window ends, by the database's clock: 1 to 60,000. */
+  /** The time until the bucket's window ends, by the database's clock: 1 to 60,000. */
   remainingMs: number;
 }
 
@@ -25,8 +25,8 @@ export const WINDOW_MS = 60_000;
 export async function countRequests(sql: Sql, demands: readonly Demand[]): Promise<SharedCount[]> {
   const buckets = textArray(demands.map(({ bucket }) => bucket));
   const requests = `{${demands.map((demand) => demand.requests).join(",")}}`;
-  // Rows are locked in the order of their names: two processes that count the same addresses cannot deadlock.
-  // A start that lies ahead belongs to a process whose statement began a moment later; one far ahead, to a clock since put back.
+  // Rows are locked in the order of their names: two processes that count the same addresses cannot deadlock. A start slightly in
+  // the future belongs to a process whose statement began later; a start far in the future, to a clock that was since set back.
   const rows = await sql`
     insert into request_count as counted (bucket, window_start, requests)
     select bucket, floor(extract(epoch from now()) * 1000)::bigint, requests

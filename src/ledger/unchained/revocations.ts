@@ -4,16 +4,16 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
 import { linkOf, saidBy, upToHead } from "../on-record.ts";
 
-/** A user whose tokens are refused when they were issued before an instant. */
+/** A user whose tokens are refused if they were issued before an instant. */
 export interface RevokedUser {
   userId: string;
-  /** Infinity where the entry's seal is broken: every token of the user is refused until a sealed entry follows. */
+  /** Infinity if the entry's seal is broken: every token of the user is refused until a sealed entry follows. */
   before: number;
 }
 
-/** How far a server has followed what ends sessions. */
+/** How far a server has followed the entries that end sessions. */
 export interface RevocationsRead {
-  /** The log's head at the time. Another hash at its number is another log, which is read from the beginning. */
+  /** The log's head at that time. Another hash at its number means another log, which is read from the beginning. */
   seq: string;
   hash: string;
 }
@@ -26,15 +26,15 @@ export interface Revocations extends RevocationsRead {
 /** A token that its user ended. */
 export interface EndedToken {
   tokenSha256: string;
-  /** When it has expired, milliseconds. */
+  /** When the token has expired, in milliseconds. */
   until: number;
 }
 
 export const NOTHING_READ: RevocationsRead = { seq: "0", hash: "" };
 
 /**
- * What ended sessions since the last read, in one statement: the entries that revoke users' tokens, or end one token.
- * @param longestMs how long a token may live at the most: what was revoked longer ago has expired anyway
+ * The sessions ended since the last read, in one statement: entries that revoke a user's tokens or end one token.
+ * @param longestMs the longest lifetime of a token: anything revoked earlier has expired anyway
  */
 export async function readRevocations(
   sql: ReadSql,

@@ -5,9 +5,9 @@ import { nullable, rowReader, text, whole } from "../codec.ts";
 
 /** One event from one address within its window, and how often. */
 const toSecurityRow = rowReader({
-  /** Made of the event, reason, detail, address and window, so that all servers write the same row. */
+  /** Derived from the event, reason, detail, address and window, so that all servers write the same row. */
   id: text(),
-  /** When it first happened in the window, milliseconds. */
+  /** The first time within the window, in milliseconds. */
   ts: whole(),
   event: text(),
   reason: text(),
@@ -20,9 +20,9 @@ const toSecurityRow = rowReader({
 });
 export type SecurityRow = ReturnType<typeof toSecurityRow>;
 
-/** Adds what a process has seen to what others have. A use of a key is told once, however many servers see it. */
+/** Adds a process's events to those of others. A use of a key is reported once, however many servers see it. */
 export async function recordSecurityEvents(sql: Sql, entries: readonly SecurityRow[]): Promise<void> {
-  // In one order everywhere, so that two servers cannot deadlock.
+  // A fixed order everywhere, so that two servers cannot deadlock.
   const rows = entries.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const texts = (name: "detail" | "address" | "fingerprint" | "keyName" | "route") =>
     arrayLiteral(
@@ -44,9 +44,9 @@ export async function recordSecurityEvents(sql: Sql, entries: readonly SecurityR
 
 export interface SecurityQuery {
   event?: string | undefined;
-  /** From this instant on, milliseconds. */
+  /** Only events from this instant on, in milliseconds. */
   since?: number | undefined;
-  /** Only what is older than this row. */
+  /** Only rows older than this row. */
   before?: { ts: number; id: string } | undefined;
   limit: number;
 }

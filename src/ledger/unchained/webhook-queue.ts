@@ -8,26 +8,26 @@ export interface ReceiverState {
   disabled: boolean;
 }
 
-/** A delivery that is this process's to attempt, until its lease ends. */
+/** A delivery that this process may attempt until its lease ends. */
 export interface ClaimedDelivery {
   eventId: string;
   seq: bigint;
-  /** This attempt included. It also tells this claim from a later one. */
+  /** The number of attempts including this one, which also distinguishes this claim from a later claim. */
   attempts: number;
 }
 
-/** A delivery to be. */
+/** A delivery to create. */
 export interface NewDelivery {
   eventId: string;
   seq: bigint;
   type: string;
-  /** When it happened, milliseconds since the epoch. */
+  /** The event's time, milliseconds since the epoch. */
   createdAt: number;
 }
 
 /**
- * Makes a receiver known. A new one begins at the head of the log, without its history; one whose configuration changed
- * is tried again although it was disabled.
+ * Registers a receiver. A new receiver begins at the head of the log, without its history. A receiver whose
+ * configuration changed is retried even if it was disabled.
  */
 export async function registerReceiver(sql: Sql, name: string, fingerprint: string): Promise<void> {
   await sql`
@@ -44,7 +44,7 @@ export async function readReceiver(sql: ReadSql, name: string): Promise<Receiver
   return row && { position: BigInt(row.position), disabled: row.disabled_at !== null };
 }
 
-/** How many deliveries wait for their first attempt, counted up to `limit`. */
+/** The number of deliveries without a first attempt, counted up to `limit`. */
 export async function countUntried(sql: ReadSql, receiver: string, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int4 as count
@@ -56,8 +56,8 @@ export async function countUntried(sql: ReadSql, receiver: string, limit: number
 }
 
 /**
- * Turns a stretch of the log into deliveries: the receiver's position moves and the rows appear together, or neither
- * does, because another process was faster.
+ * Turns a range of the log into deliveries: the receiver's position moves and the rows appear together, or neither
+ * happens because another process was faster.
  */
 export async function fanOut(
   sql: Sql,
@@ -86,8 +86,8 @@ export async function fanOut(
 }
 
 /**
- * Makes an event that no entry causes due for these receivers, once for each event's id. A receiver that is not
- * registered yet gets it as soon as it is.
+ * Makes an event without an audit entry due for these receivers, once per event id. A receiver that is not registered
+ * yet gets the event once it is.
  */
 export async function announce(
   sql: Sql,
@@ -103,8 +103,8 @@ export async function announce(
 }
 
 /**
- * Takes deliveries that are due, oldest first, for one attempt each. Two processes never take the same one: a row that
- * is being taken is passed over, and one that was taken is due again only after its lease.
+ * Claims due deliveries, oldest first, for one attempt each. Two processes never claim the same one: a row that is
+ * being claimed is skipped, and a claimed row is due again only after its lease.
  */
 export async function claimDeliveries(
   sql: Sql,
@@ -135,16 +135,16 @@ export async function claimDeliveries(
     .toSorted((a, b) => (a.seq < b.seq ? -1 : 1));
 }
 
-/** What an attempt came to, as it is kept. */
+/** The stored result of an attempt. */
 export interface AttemptRecord {
   status: "pending" | "delivered" | "dead";
-  /** Null when there is none. */
+  /** Null if no further attempt follows. */
   nextAttemptAt: number | null;
   lastStatus: number | null;
   lastExcerpt: string;
 }
 
-/** Records the result of a claimed attempt. A claim whose lease ended and that another process took over changes nothing. */
+/** Records the result of a claimed attempt. Changes nothing if another process has claimed the delivery since. */
 export async function recordAttempt(
   sql: Sql,
   receiver: string,
@@ -161,14 +161,14 @@ export async function recordAttempt(
        and ${commitsToDisk(sql)}`;
 }
 
-/** A receiver that answers well again is served at once. */
+/** Marks a receiver as healthy, so that it is served at once. */
 export async function recordSuccess(sql: Sql, receiver: string): Promise<void> {
   await sql`
     update webhook_receiver set failures = 0, paused_until = 0
      where name = ${receiver} and failures > 0 and ${commitsToDisk(sql)}`;
 }
 
-/** From `tolerated` failures in a row on, fresh deliveries wait for `pauseMs` after each. */
+/** After `tolerated` failures in a row, new deliveries wait for `pauseMs` after each failure. */
 export async function recordFailure(
   sql: Sql,
   receiver: string,
@@ -188,7 +188,7 @@ export async function disableReceiver(sql: Sql, receiver: string, now: number): 
      where name = ${receiver} and disabled_at is null and ${commitsToDisk(sql)}`;
 }
 
-/** For each of these receivers that has any, since when its oldest undelivered event waits. */
+/** For each of these receivers with undelivered events, since when the oldest waits. */
 export async function oldestPending(sql: ReadSql, receivers: readonly string[]): Promise<Map<string, number>> {
   const rows = await sql`
     select receiver, min(created_at) as oldest
@@ -199,9 +199,9 @@ export async function oldestPending(sql: ReadSql, receivers: readonly string[]):
 }
 
 /**
- * Deletes deliveries that are past their keeping time, a bounded number at a time. Pending deliveries of a receiver are kept
- * for as long as the tenant file names it: a disabled one may be enabled much later.
- * @param receivers those that the tenant file names
+ * Deletes deliveries past their retention, a limited number at a time. Pending deliveries are kept as long as the
+ * tenant file names their receiver: a disabled receiver may be enabled much later.
+ * @param receivers the receivers in the tenant file
  */
 export async function forgetDeliveries(
   sql: Sql,

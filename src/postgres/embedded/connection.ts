@@ -2,7 +2,7 @@ import type { Site } from "./home.ts";
 import { ownerRole, port } from "./settings.ts";
 import { socketDirectory } from "./socket.ts";
 
-/** How to reach one database, in the words of the `postgres` package. The host is a socket directory. */
+/** How to reach a database, in the form for the `postgres` package. The host is a socket directory. */
 export interface ClusterConnection {
   host: string;
   port: number;
@@ -10,7 +10,7 @@ export interface ClusterConnection {
   database: string;
 }
 
-/** How to connect to a database of the cluster, as the owner role unless told otherwise. */
+/** How to connect to a database of the cluster, by default as the owner role. */
 export function connectionTo({ home }: Site, database: string, user: string = ownerRole): ClusterConnection {
   return { host: socketDirectory(home), port, user, database };
 }
@@ -20,7 +20,7 @@ export function connectionUrl({ user, host, port, database }: ClusterConnection)
   return `postgresql://${encodeURIComponent(user)}@${encodeURIComponent(host)}:${port}/${encodeURIComponent(database)}`;
 }
 
-/** A name, quoted for a statement. Quoted by hand: the driver's identifier helper splits a name at its dots. */
+/** Quotes a name for a statement. Done here, because the driver's helper splits a name at its dots. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

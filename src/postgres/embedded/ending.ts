@@ -4,29 +4,29 @@ import { join } from "node:path";
 import { errorCode } from "../../state/state-directory.ts";
 import type { Site } from "./home.ts";
 
-// Where the state lies in global/pg_control, an int32 in the machine's byte order; the layout before it has not changed
-// since PostgreSQL 8. https://github.com/postgres/postgres/blob/REL_18_STABLE/src/include/catalog/pg_control.h
+// The position of the state in global/pg_control, an int32 in the machine's byte order. The preceding layout has not
+// changed since PostgreSQL 8. https://github.com/postgres/postgres/blob/REL_18_STABLE/src/include/catalog/pg_control.h
 const stateOffset = 16;
 const stateShutDown = 1;
 
-/** Records that the server is meant to be down, before it is stopped, also when it had crashed already. */
+/** Records before a stop that the server should be down, even if it has already crashed. */
 export async function markStopped(home: string): Promise<void> {
   try {
-    // Exclusively, so that root never writes through a link that the home's owner may have put there.
+    // Exclusive, so that root never writes through a link that the home's owner may have placed there.
     await writeFile(markOf(home), "", { flag: "wx" });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
   }
 }
 
-/** Records that the server is meant to run. */
+/** Records that the server should run. */
 export async function clearStopped(home: string): Promise<void> {
   await rm(markOf(home), { force: true });
 }
 
 /**
- * Whether the server that is not running now was ended on purpose: by `stop()`, or by an orderly shutdown that was
- * asked for otherwise (`kill`, `pg_ctl`), which PostgreSQL records. After a crash it has recorded "in production".
+ * Whether the server was ended on purpose: by `stop()`, or by another orderly shutdown (`kill`, `pg_ctl`), which
+ * PostgreSQL records. After a crash the record is "in production".
  */
 export async function endedOnPurpose(site: Site): Promise<boolean> {
   if (existsSync(markOf(site.home))) return true;

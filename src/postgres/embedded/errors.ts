@@ -1,6 +1,6 @@
 import { StateError } from "../../state/state-directory.ts";
 
-/** The embedded database could not do what was asked. The message is for the operator: what happened, where the log is, what to do. */
+/** An error of the embedded database. The message tells the operator what happened, where the log is, and what to do. */
 export class ClusterError extends StateError {
   override name = "ClusterError";
 }

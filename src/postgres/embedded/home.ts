@@ -6,13 +6,13 @@ import { errorCode, stateDirectory, unlessMissing } from "../../state/state-dire
 import { type Account, canReach } from "./account.ts";
 import { ClusterError } from "./errors.ts";
 
-/** Where a project's cluster lies. */
+/** The paths of a project's cluster. */
 export interface Site {
   /** `<directory>/.pmctl`, which belongs to the user who ran pmctl first. */
   root: string;
-  /** `<directory>/.pmctl/postgres`: the home itself, or the link to it, which is then the only record of its place. */
+  /** `<directory>/.pmctl/postgres`: the home itself, or a link to it, which is then the only record of its place. */
   entry: string;
-  /** Holds `data`, `log` and usually `socket`. A real path once it exists. */
+  /** Contains `data`, `log` and usually `socket`. A real path once it exists. */
   home: string;
   dataDir: string;
 }
@@ -30,9 +30,9 @@ function realIfExists(path: string): string {
 }
 
 /**
- * Makes sure that the home exists where the account can reach it, and returns the site with it. When root runs pmctl in
- * a directory closed to others, such as /root, the home lies in `<systemDir>/clusters` behind a link; when a directory
- * was closed after the home had been created in it, the home moves there. The server must not be running.
+ * Ensures that the home exists where the account can reach it, and returns its site. If root runs pmctl in a directory
+ * closed to others, such as /root, the home is in `<systemDir>/clusters` behind a link. If a directory was closed after
+ * its home was created, the home moves there. The server must not be running.
  */
 export async function prepareHome(directory: string, systemDir: string, account: Account): Promise<Site> {
   const { root, entry } = findSite(directory);
@@ -50,7 +50,7 @@ export async function prepareHome(directory: string, systemDir: string, account:
     );
   }
   const site = findSite(directory);
-  // Again, in case the process that created it was killed half-way.
+  // Repeated, in case the process that created it was killed halfway.
   await createDirectories(site.home, account);
   if (account.isCaller || (await canReach(account, site.home))) return site;
   if (found.isSymbolicLink()) {
@@ -62,14 +62,14 @@ export async function prepareHome(directory: string, systemDir: string, account:
   return findSite(directory);
 }
 
-/** Creates what a home needs, and says whether this file system lets it belong to the account (some network ones do not). */
+/** Creates the directories of a home. Returns whether the file system lets the account own them (some network ones do not). */
 async function createDirectories(home: string, account: Account): Promise<boolean> {
   await mkdir(home, { recursive: true });
-  // Others may pass but not look: the account owns `data`, `log` and `socket` inside, while root keeps the names.
+  // Others may pass but not list: the account owns `data`, `log` and `socket` inside, while root keeps the names.
   if ((await stat(home)).uid === process.geteuid?.()) await chmod(home, account.isCaller ? 0o700 : 0o711);
   const log = join(home, "log");
   await mkdir(log, { mode: 0o700, recursive: true });
-  // A refusal shows in the owner, which is read next.
+  // The owner, which is read next, shows whether this failed.
   if (!account.isCaller) await lchown(log, account.uid, account.gid).catch(() => undefined);
   const { uid, mode } = await stat(log);
   return uid === account.uid && (mode & 0o777) === 0o700;
@@ -85,8 +85,8 @@ async function createOutside(root: string, entry: string, systemDir: string, acc
 }
 
 /**
- * A new directory for one project. Its name is never used again: a project that was deleted and begun anew at the same
- * path must not come up with the old one's money.
+ * A new directory for one project. Its name is never reused: a project that was deleted and created again at the same
+ * path must not get the old project's money.
  */
 async function reserveOutside(root: string, systemDir: string): Promise<string> {
   await createSystemDirectory(systemDir);
@@ -95,8 +95,8 @@ async function reserveOutside(root: string, systemDir: string): Promise<string> 
 }
 
 /**
- * Where copies of the server's programs are kept: in the operator's directory. Root's server runs as another user, who may
- * not reach it, and a directory of another user's is one in which root's copy could be replaced: then in the system's.
+ * Where copies of the server's programs are stored: in the operator's directory. Two cases use the system's directory: root's
+ * server runs as a user who may not reach the operator's, and in another user's directory root's copy could be replaced.
  */
 export async function copiesDirectory({ root }: Site, account: Account, systemDir: string): Promise<string> {
   if (account.isCaller) return root;
@@ -105,7 +105,7 @@ export async function copiesDirectory({ root }: Site, account: Account, systemDi
   return isRoots && (await canReach(account, root)) ? root : createSystemDirectory(systemDir);
 }
 
-/** Creates a directory of root's that every user can pass through; refuses one in which others could replace files. */
+/** Creates a directory of root that every user can pass through; refuses a directory in which others could replace files. */
 async function createSystemDirectory(path: string): Promise<string> {
   if ((await mkdir(path, { recursive: true })) !== undefined) await chmod(path, 0o755);
   const { uid, mode } = await lstat(path);
@@ -118,8 +118,8 @@ async function createSystemDirectory(path: string): Promise<string> {
 }
 
 /**
- * Moves the home to `outside` and leaves a link. The link is written first, under another name, so that after a kill at
- * any moment either the home is still in its place or `finishMove` knows where it went.
+ * Moves the home to `outside` and leaves a link. The link is written first under another name, so that after a kill at
+ * any moment either the home is in its old place or `finishMove` knows its new place.
  */
 async function moveOut(entry: string, outside: string): Promise<void> {
   await symlink(outside, pendingLink(entry));
@@ -127,7 +127,7 @@ async function moveOut(entry: string, outside: string): Promise<void> {
     await rename(entry, outside);
   } catch (error) {
     if (errorCode(error) !== "EXDEV") throw error;
-    // Another file system: copy, and put the copy on the disk before the original goes.
+    // On another file system: copies, and syncs the copy to disk before the original is deleted.
     const { execa } = await import("execa");
     await execa("cp", ["-a", `${entry}/.`, outside]);
     await execa("sync");

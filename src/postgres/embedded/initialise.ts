@@ -14,9 +14,9 @@ const shownLines = 15;
 const unfinishedPrefix = "data.new-";
 
 /**
- * Creates the data directory unless it exists: built beside its place and renamed into it when it is complete, roles
- * included, so that a kill leaves either nothing or a whole cluster.
- * @throws ClusterError with initdb's output when it fails, or when the data is of another major version.
+ * Creates the data directory unless it exists. It is built in a temporary place and renamed when it is complete,
+ * including roles, so that a kill leaves either nothing or a whole cluster.
+ * @throws ClusterError with initdb's output if it fails, or if the data belongs to another major version
  */
 export async function initialise(
   site: Site,
@@ -27,7 +27,7 @@ export async function initialise(
 ): Promise<void> {
   begin("creating the database's files");
   for (const name of await readdir(site.home)) {
-    // An orphaned initdb may still be writing there. What it adds goes away next time.
+    // An orphaned initdb may still be writing there. The next time deletes what it adds.
     if (name.startsWith(unfinishedPrefix)) await rm(join(site.home, name), { recursive: true }).catch(() => undefined);
   }
   const created = await unlessMissing(readFile(join(site.dataDir, "PG_VERSION"), "utf8"), undefined);
@@ -41,12 +41,12 @@ export async function initialise(
     ...["-D", unfinished, "--username", superuser],
     // Replaced below, before anything can connect.
     ...["--auth-local", "peer", "--auth-host", "reject"],
-    // The server's own locale: the same order and the same case rules on every machine, with no locale installed.
+    // The server's built-in locale: the same order and case rules on every machine, without an installed locale.
     ...["--encoding", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
     ...["--no-instructions", ...asOptions({ ...initialSettings, ...(await machineSettings()) })],
   ]);
   begin("creating the database's owner");
-  // In single-user mode, before anyone can connect: there is no moment at which the cluster exists without its owner.
+  // In single-user mode, before anything can connect, so that the cluster never exists without its owner.
   await run(
     account,
     binaries.postgres,
@@ -74,7 +74,7 @@ async function run(account: Account, program: string, args: string[], input = ""
   throw new ClusterError(`The embedded PostgreSQL could not be created.\n${output}`, { cause: result });
 }
 
-/** The new name must be on the disk before anything is committed under it. */
+/** The new name must be on disk before anything is committed under it. */
 async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path);
   await directory.sync();

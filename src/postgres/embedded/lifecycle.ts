@@ -14,11 +14,11 @@ import { bringUp, findPostmaster, settle, shutDown } from "./postmaster.ts";
 import { prepareSocketDirectory, socketDirectory } from "./socket.ts";
 import type { Begin } from "./steps.ts";
 
-/** Where a cluster lies, and what it is made from. */
+/** The place of a cluster, and the source of its programs. */
 export interface ClusterLocation {
-  /** The operator's. Its site is looked up whenever it is needed, because a start may move the home. */
+  /** The operator's directory. Its site is looked up at each use, because a start may move the home. */
   directory: string;
-  /** Where root keeps what its server cannot reach in the directory. */
+  /** Where root stores what its server cannot reach in the directory. */
   systemDir: string;
   /** @throws ClusterError when this platform has no PostgreSQL package. */
   findPackageRoot(): string;
@@ -42,7 +42,7 @@ export async function readyPid(directory: string): Promise<number | undefined> {
 export async function ensureStarted(location: ClusterLocation, begin: Begin): Promise<void> {
   const { directory, findPackageRoot } = location;
   if ((await isReady(directory, begin)) && (await hasRules(findSite(directory)))) return;
-  // First, so that a platform without the package is left untouched.
+  // First, so that nothing is changed on a platform without the package.
   findPackageRoot();
   createStateDirectory(directory);
   await exclusively(directory, begin, async () => {
@@ -52,12 +52,12 @@ export async function ensureStarted(location: ClusterLocation, begin: Begin): Pr
   });
 }
 
-/** Starts the server when it ended by a crash, never when it was stopped on purpose. Resolves to whether it started it. */
+/** Starts the server after a crash, never after an intended stop. Resolves to whether it started the server. */
 export async function restartAfterCrash(location: ClusterLocation, begin: Begin): Promise<boolean> {
   const { directory } = location;
   const { dataDir } = findSite(directory);
   begin("looking for a server that runs");
-  // Without the lock first: a server process asks this every few seconds while its database is away.
+  // First without the lock: a server process calls this every few seconds while its database is away.
   if (!existsSync(dataDir) || (await findPostmaster(dataDir))) return false;
   return exclusively(directory, begin, async () => {
     const site = findSite(directory);
@@ -67,7 +67,7 @@ export async function restartAfterCrash(location: ClusterLocation, begin: Begin)
   });
 }
 
-/** Shuts the server down, and remembers that this was wanted. Resolves to false when it was not running. */
+/** Shuts the server down, and records that this was intended. Resolves to false if it was not running. */
 export async function stop(directory: string, begin: Begin): Promise<boolean> {
   if (!existsSync(findSite(directory).dataDir)) return false;
   return exclusively(directory, begin, async () => {
@@ -77,13 +77,13 @@ export async function stop(directory: string, begin: Begin): Promise<boolean> {
     if (!found) return false;
     begin("waiting for the server's end");
     await shutDown(site, found.pid);
-    // Nothing may stay in /tmp. Not empty means that another program uses it, which the next start will say.
+    // Leaves nothing in /tmp. If the directory is not empty, another program uses it, which the next start will report.
     await rmdir(socketDirectory(site.home)).catch(() => undefined);
     return true;
   });
 }
 
-/** Creates what is missing and starts the server, which must not be alive. Needs the lock. */
+/** Creates what is missing and starts the server, which must not be running. Needs the lock. */
 async function launch({ directory, systemDir, findPackageRoot }: ClusterLocation, begin: Begin): Promise<void> {
   begin("preparing the database's directory");
   const packageRoot = findPackageRoot();
@@ -102,7 +102,7 @@ async function launch({ directory, systemDir, findPackageRoot }: ClusterLocation
   await bringUp(site, binaries, account);
 }
 
-/** Holds the lock for starting and stopping, which lies beside the home because the home may move. */
+/** Holds the lock for starting and stopping, which is outside the home because the home may move. */
 async function exclusively<T>(directory: string, begin: Begin, work: () => Promise<T>): Promise<T> {
   const { root } = findSite(directory);
   begin("waiting for the lock of starting and stopping");

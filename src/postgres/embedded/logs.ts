@@ -6,21 +6,21 @@ import type { Account } from "./account.ts";
 const shownLines = 15;
 const shownBytes = 8192;
 
-/** The output of a server before its log collector runs, such as why it did not start. */
+/** The output of a server before its log collector starts, such as the reason of a failed start. */
 export function startLog(home: string): string {
   return join(home, "start.log");
 }
 
 /** Creates an empty start log, owned by the account, and returns it open for writing. */
 export async function openStartLog(home: string, account: Account) {
-  // A fresh file each time: an existing one may belong to root, and an ordinary user must be able to start later.
+  // A new file each time: an existing one may belong to root, and an ordinary user must be able to start later.
   await rm(startLog(home), { force: true });
   const file = await open(startLog(home), "wx", 0o600);
   if (!account.isCaller) await file.chown(account.uid, account.gid);
   return file;
 }
 
-/** The last lines of the start log and of the newest log file, each under its path; empty when there are none. */
+/** The last lines of the start log and of the newest log file, each below its path; empty if there are none. */
 export async function lastWords(home: string): Promise<string> {
   const directory = join(home, "log");
   const paths = (await unlessMissing(readdir(directory), [])).map((name) => join(directory, name));
@@ -35,7 +35,7 @@ export async function lastWords(home: string): Promise<string> {
     .join("\n");
 }
 
-/** The last lines of a file, reading no more than its end; empty when it is missing. */
+/** The last lines of a file, reading only its end; empty if it is missing. */
 export async function lastLines(path: string): Promise<string> {
   const file = await unlessMissing(open(path), undefined);
   if (!file) return "";

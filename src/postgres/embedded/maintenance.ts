@@ -10,14 +10,14 @@ export const maintenanceDatabase = "postgres";
 
 const connectTimeoutSeconds = 10;
 const longestNameBytes = 63;
-// duplicate_database, duplicate_object, and the unique violation that two creations in the same moment end in.
+// duplicate_database, duplicate_object, and the unique violation of two simultaneous creations.
 const alreadyThere = new Set(["42P04", "42710", "23505"]);
 const serverIsDown = new Set(["ENOENT", "ECONNREFUSED"]);
 
 /**
- * Creates the login that serves a database unless it exists. It has no rights before they are granted to it.
- * @param database undefined to ask for the version only
- * @returns the version of the server that runs, such as "18.4"
+ * Creates the serving login of a database unless it exists. It has no rights until they are granted.
+ * @param database undefined to read only the version
+ * @returns the version of the running server, such as "18.4"
  */
 export async function prepareCluster(site: Site, database: string | undefined): Promise<string> {
   const login = database === undefined ? undefined : serverLogin(database);
@@ -26,7 +26,7 @@ export async function prepareCluster(site: Site, database: string | undefined): 
       select current_setting('server_version') as version,
              ${login ?? null}::text is null
                or exists (select 1 from pg_roles where rolname = ${login ?? null}) as "isReady"`;
-    // The owner becomes a member of it, so that it may end its sessions: a database is copied or dropped only without them.
+    // The owner becomes a member of it, to be able to end its sessions: a database can be copied or dropped only without sessions.
     if (!row.isReady && login !== undefined)
       await unlessThere(sql.unsafe(`create role ${quoted(login)} login role ${ownerRole}`));
     return row.version;
@@ -35,12 +35,12 @@ export async function prepareCluster(site: Site, database: string | undefined): 
 
 /**
  * Creates a database of the owner role unless it exists.
- * @throws ClusterError when the server does not run, or PostgreSQL allows no such name.
+ * @throws ClusterError if the server does not run, or PostgreSQL does not allow the name
  */
 export async function createDatabase(site: Site, name: string): Promise<void> {
   const bytes = Buffer.byteLength(name);
   if (bytes === 0 || bytes > longestNameBytes || name.includes("\0")) {
-    // PostgreSQL would cut a longer name off, and two names could mean one database.
+    // PostgreSQL would truncate a longer name, and two names could mean one database.
     throw new ClusterError(`"${name}" cannot name a database: 1 to ${longestNameBytes} bytes, without NUL.`);
   }
   await query(site, async (sql) => {
@@ -51,13 +51,13 @@ export async function createDatabase(site: Site, name: string): Promise<void> {
   });
 }
 
-/** A session's program, as it names itself, and the database that it is in. */
+/** A session's program, by its own name, and its database. */
 export interface ConnectedClient {
   database: string;
   name: string;
 }
 
-/** Who is connected to the server, each once, this session left out. */
+/** The programs connected to the server, each once, without this session. */
 export async function connectedClients(site: Site): Promise<ConnectedClient[]> {
   return query(
     site,
@@ -71,7 +71,7 @@ export async function connectedClients(site: Site): Promise<ConnectedClient[]> {
   );
 }
 
-/** Passes over that another command created the same thing first, or at the same moment. */
+/** Ignores the error if another command created the same object earlier or at the same moment. */
 async function unlessThere(creation: PromiseLike<unknown>): Promise<void> {
   try {
     await creation;
@@ -80,10 +80,10 @@ async function unlessThere(creation: PromiseLike<unknown>): Promise<void> {
   }
 }
 
-/** Runs statements in the maintenance database on a connection of their own, as the owner role unless told otherwise. */
+/** Runs statements in the maintenance database on a separate connection, by default as the owner role. */
 export async function query<T>(site: Site, work: (sql: postgres.Sql) => Promise<T>, role?: string): Promise<T> {
   const connection = connectionTo(site, maintenanceDatabase, role);
-  // No statement here has an array, whose types the driver would otherwise ask for on each connection.
+  // No statement here uses arrays, whose types the driver would otherwise query on each connection.
   const options = { ssl: false, max: 1, connect_timeout: connectTimeoutSeconds, fetch_types: false } as const;
   const sql = postgres({ ...connection, ...options });
   try {

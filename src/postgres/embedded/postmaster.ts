@@ -11,7 +11,7 @@ import { lastLines, lastWords, openStartLog, startLog } from "./logs.ts";
 import { launchArguments } from "./settings.ts";
 import { socketDirectory } from "./socket.ts";
 
-/** A server process that is alive. Until it is ready it recovers; after that it may be stopping. */
+/** A live server process. Until it is ready it is recovering; after that it may be stopping. */
 export interface Postmaster {
   pid: number;
   isReady: boolean;
@@ -23,8 +23,8 @@ const stopTimeoutMs = 60_000;
 const relaunchPauseMs = 200;
 
 /**
- * The server of a data directory, or undefined when none is alive. Reads what PostgreSQL itself writes into
- * postmaster.pid: line 1 is the process, line 8 the state.
+ * The server of a data directory; undefined if none is alive. Reads PostgreSQL's own postmaster.pid: line 1 is the
+ * process, line 8 the state.
  * @see https://github.com/postgres/postgres/blob/REL_18_STABLE/src/include/utils/pidfile.h
  */
 export async function findPostmaster(dataDir: string): Promise<Postmaster | undefined> {
@@ -46,26 +46,26 @@ async function readPidFile(dataDir: string): Promise<string[]> {
 }
 
 /**
- * A live process id proves little: after a restart of a container the same small numbers belong to other programs, and
- * a container without an init keeps a killed server as a zombie for ever.
+ * A live process id proves little: after a container restart the same small numbers belong to other programs, and a
+ * container without an init keeps a killed server as a zombie for ever.
  */
 async function isServerOf(pid: number, dataDir: string): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch {
-    // Gone; or another user's process, which is not the server, since that runs as the owner of these files.
+    // The process is gone; or it belongs to another user and is not the server, which runs as the owner of these files.
     return false;
   }
   if (process.platform !== "linux") return true;
-  // The server's working directory is its data directory, also after it was moved. A zombie has none.
+  // The server's working directory is its data directory, even after a move. A zombie has none.
   const [workingDir, data] = await Promise.all([stat(`/proc/${pid}/cwd`).catch(() => undefined), stat(dataDir)]);
   if (workingDir) return workingDir.dev === data.dev && workingDir.ino === data.ino;
-  // Root in a container lacks CAP_SYS_PTRACE and may not follow that link of another user's process, but may read the arguments.
+  // In a container, root lacks CAP_SYS_PTRACE and cannot follow that link of another user's process, but can read its arguments.
   const args = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
   return args.split("\0").includes(dataDir);
 }
 
-/** Waits until a server that is starting or stopping has done so. Resolves to whether one is ready; at once when none is alive. */
+/** Waits until a starting or stopping server has finished. Resolves to whether a server is ready; at once if none is alive. */
 export async function settle(dataDir: string): Promise<boolean> {
   const deadline = performance.now() + startTimeoutMs;
   for (;;) {
@@ -82,7 +82,7 @@ export async function settle(dataDir: string): Promise<boolean> {
 
 /**
  * Starts the server unless it is alive, and waits until it accepts connections.
- * @throws ClusterError with the server's last words when it ends or takes longer than a minute.
+ * @throws ClusterError with the server's last messages if it ends or takes longer than a minute
  */
 export async function bringUp(site: Site, binaries: Binaries, account: Account): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
@@ -109,8 +109,8 @@ interface Launched {
 }
 
 /**
- * Starts the server in a session of its own, so that it outlives this command and its terminal's Ctrl-C. Node's own
- * spawn, because execa watches over its children, and this one is left alone.
+ * Starts the server in a separate session, so that it survives this command and Ctrl-C in its terminal. Uses Node's own
+ * spawn, because execa supervises its children, and this child must be left alone.
  */
 async function launch(site: Site, binaries: Binaries, account: Account): Promise<Launched> {
   const [stalePid] = await readPidFile(site.dataDir);
@@ -118,9 +118,9 @@ async function launch(site: Site, binaries: Binaries, account: Account): Promise
   await using log = await openStartLog(site.home, account);
   const child = spawn(binaries.postgres, await launchArguments(site.dataDir, socketDirectory(site.home)), {
     ...options,
-    // `findPostmaster` saw that this process is not the server. PostgreSQL by itself only sees that some process has
-    // the number, and refuses; it makes an exception for the number in this variable, which pg_ctl uses for its own
-    // parent. Deleting postmaster.pid instead would switch off the search for surviving children of a killed server.
+    // `findPostmaster` saw that this process is not the server. PostgreSQL alone only sees that some process has the
+    // number, and refuses. It makes an exception for the number in this variable, which pg_ctl uses for its own parent.
+    // Deleting postmaster.pid would disable the check for surviving children of a killed server.
     env: { ...options.env, ...(stalePid ? { PG_GRANDPARENT_PID: stalePid } : {}) },
     stdio: ["ignore", log.fd, log.fd],
     detached: true,
@@ -135,7 +135,7 @@ async function launch(site: Site, binaries: Binaries, account: Account): Promise
   return launched;
 }
 
-/** After `kill -9` of a server its children hold the shared memory until they notice; a server may also just be starting. */
+/** After `kill -9` of a server, its children hold the shared memory until they notice; or a server is just starting. */
 async function mayPass(home: string): Promise<boolean> {
   return /pre-existing shared memory block|lock file "[^"]*" (already exists|is empty)/.test(
     await lastLines(startLog(home)),
@@ -147,14 +147,14 @@ async function startError(home: string, sentence: string): Promise<ClusterError>
 }
 
 /**
- * Shuts the server down: sessions end, everything committed is kept.
- * @throws ClusterError when it is still there after a minute.
+ * Shuts the server down: sessions end, and everything committed is kept.
+ * @throws ClusterError if it still runs after a minute
  */
 export async function shutDown(site: Site, pid: number): Promise<void> {
   try {
     process.kill(pid, "SIGINT");
   } catch (error) {
-    // It has just ended by itself.
+    // The server has just ended by itself.
     if (errorCode(error) !== "ESRCH") throw error;
   }
   const deadline = performance.now() + stopTimeoutMs;

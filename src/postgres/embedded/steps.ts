@@ -1,13 +1,12 @@
 import { ClusterError } from "./errors.ts";
 
-/** Names the step that begins now. @throws ClusterError when the work was given up in an earlier one */
+/** Names the step that begins now. @throws ClusterError if the work was given up in an earlier step */
 export type Begin = (step: string) => void;
 
 /**
- * Runs work that says which step it is at, and gives it up when one step takes longer than the limit. A disk that does
- * not answer, a stopped process or an event that never comes would hold a command for ever otherwise, and with it the
- * lock that every other command waits for. Work that was given up ends at its next step, because another command may
- * have the lock by then.
+ * Runs work that reports its steps, and gives up if one step takes longer than the limit. Otherwise a disk that does
+ * not answer, a stopped process or a missing event would block a command for ever, and with it the lock that all other
+ * commands wait for. Abandoned work ends at its next step, because another command may have the lock by then.
  * @throws ClusterError that names the step
  */
 export async function inSteps<T>(limitMs: number, what: string, work: (begin: Begin) => Promise<T>): Promise<T> {

@@ -3,47 +3,47 @@ import postgres from "postgres";
 import type { DatabaseAddress, DatabaseHost } from "../../domain/access/database-address.ts";
 import { dial, type Encryption, encryptionsOf, NotConnected } from "./dial.ts";
 
-/** A server, and how it lets itself be spoken to. */
+/** A server, and how to connect to it. */
 export interface Server extends DatabaseHost {
   encryption: Encryption;
 }
 
 export interface Primary {
   server: Server;
-  /** Rises with every promotion: of two servers that both count themselves primary, the one left behind has the lower one. */
+  /** Rises with every promotion: of two servers that claim to be primary, the abandoned one has the lower timeline. */
   timeline: number;
 }
 
-/** What one host of several answers: the primary that it is, or why it is none. */
+/** The answer of one host: a primary, or why it is none. */
 export type HostRole = Primary | { problem: unknown };
 
-/** A login that was refused without a word about the password: `pg_hba.conf` has no line for it, encrypted or not. */
+/** A login refused without checking the password: `pg_hba.conf` has no line for it, encrypted or not. */
 const NO_ENTRY = "28000";
 const QUERY_TIMEOUT_MS = 5000;
 
-/** The driver's options for the login that an address names. */
+/** The driver's options for the login in an address. */
 export function loginOptions({ hosts, user, password, name }: DatabaseAddress) {
   const [only] = hosts.length === 1 ? hosts : [];
   return {
-    // Only for texts of errors: connections come from the route. One host, because with more the driver (postgres 3.4.9)
-    // never reports that none of them can be reached, and asks them again without a pause.
+    // Only for error messages: connections come from the route. One host, because with several the driver (postgres
+    // 3.4.9) never reports that all are unreachable, and retries without a pause.
     host: only === undefined || /[/:]/.test(only.host) ? "database" : only.host,
     port: only?.port ?? 5432,
     database: name,
     ...(user === "" ? {} : { username: user }),
-    // The driver would send `PGPASSWORD` to an address without a password, and the tenant file's author may have chosen it:
-    // the environment's password goes to no database that its operator did not mean.
+    // The driver would send `PGPASSWORD` to an address without a password, which the tenant file's author may have
+    // chosen. The environment's password must reach no database that its operator did not intend.
     password: () => password,
     ssl: false,
   } satisfies postgres.Options<Record<string, never>>;
 }
 
-/** Seconds that a connection may take, as the driver has them: 0 for any time. */
+/** The seconds that a connection may take, in the driver's form: 0 for no limit. */
 export function connectTimeoutSec({ parameters }: DatabaseAddress): number {
   return Number(parameters.connect_timeout ?? 5);
 }
 
-/** How to speak to a host that is the only one: by the first way in which it accepts the login. */
+/** How to connect to a single host: the first encryption with which it accepts the login. */
 export async function askAlone(address: DatabaseAddress, host: DatabaseHost): Promise<Server> {
   const [first, ...others] = encryptionsOf(host, address);
   if (others.length === 0) return { ...host, encryption: first };
@@ -54,7 +54,7 @@ export async function askAlone(address: DatabaseAddress, host: DatabaseHost): Pr
   });
 }
 
-/** Whether a host is a primary that takes changes. Never throws. */
+/** Whether a host is a primary that accepts changes. Never throws. */
 export async function askHost(address: DatabaseAddress, host: DatabaseHost): Promise<HostRole> {
   const readOnlyWillDo = address.parameters.target_session_attrs !== "read-write";
   try {
@@ -82,7 +82,7 @@ async function withLogin<T>(
   work: (sql: postgres.Sql) => PromiseLike<T>,
 ): Promise<T> {
   const timeoutSec = connectTimeoutSec(address);
-  // Opened before the client, whose own `socket` could not tell why there is none.
+  // Opened before the client, whose own `socket` could not report why there is none.
   const socket = await dial(server, server.encryption, timeoutSec === 0 ? undefined : timeoutSec * 1000);
   const options = {
     ...loginOptions(address),
@@ -103,8 +103,8 @@ async function withLogin<T>(
 }
 
 /**
- * The driver (postgres 3.4.9) takes a connection that is closed before its login for one that is still to come, and waits
- * until `connect_timeout`. A balancer closes it so that could not reach the primary that has just died.
+ * The driver (postgres 3.4.9) treats a connection that is closed before its login as still pending, and waits until
+ * `connect_timeout`. A load balancer closes a connection like this if the primary has just died.
  */
 function untilClosed(socket: Socket): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
@@ -113,7 +113,7 @@ function untilClosed(socket: Socket): Promise<never> {
   return promise;
 }
 
-/** The first way that works. One that fails for want of another encryption makes place for the next. */
+/** Tries each encryption in turn. A failure for lack of another encryption leads to the next. */
 async function inTurn<T>(ways: readonly Encryption[], work: (way: Encryption) => Promise<T>): Promise<T> {
   let failure: unknown;
   for (const way of ways) {

@@ -3,26 +3,26 @@ import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as encrypt, getCACertificates } from "node:tls";
 import { type DatabaseAddress, type DatabaseHost, isSocket } from "../../domain/access/database-address.ts";
 
-/** A connection could not be made, so nothing was sent on it. The message is the cause's own. */
+/** The connection could not be established, so nothing was sent. The message is the cause's own. */
 export class NotConnected extends Error {
   override name = "NotConnected";
   readonly code: string;
 
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : "The connection cannot be made", { cause });
+    super(cause instanceof Error ? cause.message : "The connection cannot be established", { cause });
     this.code = cause instanceof Error && "code" in cause ? String(cause.code) : "NOT_CONNECTED";
   }
 }
 
-/** How a connection is encrypted; undefined for one that is not. */
+/** How a connection is encrypted; undefined for none. */
 export type Encryption = Pick<ConnectionOptions, "ca" | "rejectUnauthorized" | "checkServerIdentity"> | undefined;
 
-/** What asks a PostgreSQL whether it encrypts: it answers one byte, `S` or `N`. */
+/** Asks a PostgreSQL server whether it encrypts. The answer is one byte, `S` or `N`. */
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * The ways in which `sslmode` lets a host be spoken to, the preferred one first. As in libpq a certificate is checked
- * wherever `sslrootcert` says by what. Without it, `verify-ca` and `verify-full` trust what Node trusts: no file of the
+ * The encryptions that `sslmode` allows for a host, the preferred one first. As in libpq, a certificate is checked
+ * whenever `sslrootcert` is given. Without it, `verify-ca` and `verify-full` trust what Node trusts: no file in the
  * home folder is read.
  */
 export function encryptionsOf(
@@ -44,13 +44,13 @@ export function encryptionsOf(
 
 function certificatesOf(sslrootcert: string): string[] {
   if (sslrootcert === "system") return getCACertificates("system");
-  // A pipe that was put in the file's place, without a writer, would stop the process for ever.
+  // A named pipe without a writer in place of the file would otherwise block the process for ever.
   return [readFileSync(sslrootcert, { encoding: "utf8", flag: constants.O_RDONLY | constants.O_NONBLOCK })];
 }
 
 /**
- * Opens a connection, encrypted where that is asked for.
- * @param timeoutMs undefined for any time
+ * Opens a connection, encrypted if requested.
+ * @param timeoutMs undefined for no limit
  * @throws NotConnected
  */
 export async function dial(server: DatabaseHost, encryption: Encryption, timeoutMs?: number): Promise<Socket> {
@@ -83,20 +83,20 @@ export async function dial(server: DatabaseHost, encryption: Encryption, timeout
 }
 
 /**
- * Reports an error to the driver with the close of a connection, whatever was reported before. The driver (postgres 3.4.9)
- * answers neither a query that it is given between a connection's error and its close, nor one for which it opened a
- * connection that the server closes before the login: for that one it connects again and again.
- * @param socket that the driver has not heard of yet, since it takes all other listeners off at the close
+ * Reports an error to the driver when a connection closes, whatever was reported before. The driver (postgres 3.4.9)
+ * never answers a query that it gets between a connection's error and its close. And if the server closes a connection
+ * before the login, the driver reconnects again and again for its query.
+ * @param socket a socket unknown to the driver, which removes all other listeners at the close
  */
 export function failAtClose(socket: Socket): void {
   socket.once("close", () => {
     const error = failureOf("CONNECTION_CLOSED", "The database closed the connection");
-    // Without a word of the server no login was accepted, so no query was sent.
+    // The server has sent nothing, so no login was accepted and no query was sent.
     socket.emit("error", socket.bytesRead === 0 ? new NotConnected(error) : error);
   });
 }
 
-/** A name for the server's choice of certificate; an address is none. */
+/** The name by which the server chooses its certificate; an address is not a name. */
 function nameOf(host: string): string {
   return /^[\d.]+$|:/.test(host) ? "" : host;
 }
@@ -104,7 +104,7 @@ function nameOf(host: string): string {
 async function requireTls(socket: Socket, { host, port }: DatabaseHost): Promise<void> {
   socket.write(TLS_REQUEST);
   const answer = await happens(socket, "data");
-  // Anything behind the answer came from another than the server, and before the encryption.
+  // Further bytes came from someone other than the server, before the encryption.
   if (!Buffer.isBuffer(answer) || answer.length !== 1 || answer[0] !== 0x53)
     throw failureOf("NO_TLS", `${host}:${port} does not encrypt connections`);
 }
@@ -116,7 +116,7 @@ function happens(socket: Socket, event: "connect" | "secureConnect" | "data"): P
   return promise.finally(() => {
     if (event === "data") socket.pause();
     socket.off(event, resolve).off("close", closed);
-    // An error between two steps must not end the process; the close behind it tells.
+    // An error between two steps must not end the process; the close that follows reports it.
     socket.on("error", () => undefined).off("error", reject);
   });
 }

@@ -6,13 +6,13 @@ import { askAlone, askHost, connectTimeoutSec, type HostRole, type Primary, type
 import { dial, NotConnected } from "./dial.ts";
 
 const FIRST_MS = 50;
-/** With the time that finding the primary and a commit take, a change is still acknowledged within 5 s of a promotion. */
+/** With the time for finding the primary and for a commit, a change is still acknowledged within 5 s of a promotion. */
 const LONGEST_MS = 4000;
 
 /**
- * How long to wait before the next attempt: it doubles with each failure, and half of it is random, so that servers which
- * lost one database at one moment do not come back to it at one moment.
- * @param failures in a row, at least 1
+ * The pause before the next attempt. It doubles with each failure, and half of it is random, so that servers which lost
+ * a database together do not return to it together.
+ * @param failures failures in a row, at least 1
  * @param random from 0 up to 1
  * @returns milliseconds from 50 to 4000
  */
@@ -21,33 +21,33 @@ export function backoffMs(failures: number, random: number): number {
   return Math.max(FIRST_MS, longest * (0.5 + random / 2));
 }
 
-/** How long the other hosts may take to answer once one was heard: a silent one must not hold up a failover. */
+/** How long the other hosts may take after the first answer: a silent host must not delay a failover. */
 const HOST_TIMEOUT_MS = 1000;
-/** The same once a primary was heard: one of a later timeline, if there is one, answers about as fast. */
+/** The same after a primary has answered: a primary of a later timeline, if any, answers about as fast. */
 const RIVAL_MS = 200;
-/** How long a primary that nothing is connected to counts as one. */
+/** How long a primary without connections counts as one. */
 const UNSEEN_MS = 1000;
-/** The first answer of a server that starts, stops or is full, with its code; a refused login is no reason to wait. */
+/** The first answer, with its code, of a server that starts, stops or is full. A refused login is no reason to wait. */
 const BUSY = /^E.*\0C(?:57P|53)/s;
 const APART_MS = 1000;
 
 /**
- * The way of this process to one database: which of its hosts is the primary now. The connections of all clients with one
- * URL take it, so that after a failover one of them asks and the others wait for the answer.
+ * The access of this process to one database: it knows which host is currently the primary. All clients with the same
+ * URL use it, so that after a failover one of them asks and the others wait for the answer.
  *
- * The driver (postgres 3.4.9) could choose among hosts itself, but takes a standby for `read-write`, keeps asking hosts that
- * are all away in a closed loop, and knows neither IPv6 nor sockets beside other hosts.
+ * The driver (postgres 3.4.9) could choose among hosts itself. But it accepts a standby for `read-write`, retries
+ * unreachable hosts in a busy loop, and supports neither IPv6 nor sockets together with other hosts.
  */
 export class Route {
   readonly address: DatabaseAddress;
   /** The primary that was found last. */
   #current: { server: Server; foundAt: number } | undefined;
   #finding: Promise<Server> | undefined;
-  /** Questions without an answer yet: a silent host is not asked again meanwhile. */
+  /** Unanswered questions: a silent host is not asked again meanwhile. */
   readonly #asked = new Map<DatabaseHost, Promise<HostRole>>();
   readonly #sessions = new Map<Socket, Server>();
   #failures = 0;
-  /** Until then no connection is tried. */
+  /** No connection is attempted until then. */
   #pausesUntil = 0;
 
   constructor(url: string) {
@@ -56,7 +56,7 @@ export class Route {
 
   /**
    * Opens a connection to the primary.
-   * @throws NotConnected, or the database's own refusal of the login
+   * @throws NotConnected, or the database's own login error
    */
   async dial(): Promise<Socket> {
     const server = await this.#server();
@@ -72,12 +72,12 @@ export class Route {
     }
   }
 
-  /** The host that connections go to; undefined while that is not known. */
+  /** The host for connections; undefined while it is unknown. */
   get host(): DatabaseHost | undefined {
     return this.#current?.server;
   }
 
-  /** The server that was the primary may be none any more: the next connection asks. */
+  /** The last primary may no longer be one: the next connection asks again. */
   leave(): void {
     this.#current = undefined;
   }
@@ -100,7 +100,7 @@ export class Route {
       const server =
         hosts.length === 1 && only ? await askAlone(this.address, only) : primaryAmong(await this.#askAll());
       this.#current = { server, foundAt: performance.now() };
-      // The server that was spoken to before may show what is no longer so.
+      // The previous server may return outdated data.
       for (const [socket, old] of this.#sessions)
         if (old.host !== server.host || old.port !== server.port) socket.destroy();
       return server;
@@ -110,7 +110,7 @@ export class Route {
     }
   }
 
-  /** What the hosts answer, without those that are silent for too long. */
+  /** The hosts' answers, without hosts that are silent for too long. */
   async #askAll(): Promise<HostRole[]> {
     const answers: HostRole[] = [];
     const answered = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ export class Route {
     let isLost = false;
     let isBusy = false;
     this.#sessions.set(socket, server);
-    // Before the stream's own listener, which ends what the server has ended. A client that ends a session did so earlier.
+    // Runs before the stream's own listener, which ends what the server has ended. A client that ends a session did so earlier.
     socket.prependOnceListener("end", () => {
       isLost = !socket.writableEnded;
     });
@@ -148,13 +148,13 @@ export class Route {
     socket.once("close", () => {
       this.#sessions.delete(socket);
       if (!isLost) return;
-      // It may be the first sign of a failover.
+      // This may be the first sign of a failover.
       this.leave();
       if (isBusy) this.#pause();
     });
   }
 
-  /** Failures that are far apart, as of commands that come now and then, do not add up. */
+  /** Failures far apart, as of occasional commands, do not add up. */
   #pause(): void {
     const now = performance.now();
     this.#failures = now - this.#pausesUntil > APART_MS ? 1 : this.#failures + 1;
@@ -167,7 +167,7 @@ function primaryAmong(answers: readonly HostRole[]): Server {
   const [latest] = primaries.toSorted((a, b) => b.timeline - a.timeline);
   if (latest) return latest.server;
   const problems = answers.flatMap((answer) => ("problem" in answer ? [answer.problem] : []));
-  // What a database itself says, such as that there is none of this name, tells more than that others are away.
+  // A database's own message, such as a missing database, says more than the absence of others.
   const words = problems.find((problem) => problem instanceof postgres.PostgresError);
   if (words !== undefined) throw words;
   const texts = problems.map((problem) => (problem instanceof Error ? problem.message : String(problem)));
@@ -177,7 +177,7 @@ function primaryAmong(answers: readonly HostRole[]): Server {
 
 const routes = new Map<string, Route>();
 
-/** The route of this process to the database of a URL. */
+/** The route of this process to the database at a URL. */
 export function routeTo(url: string): Route {
   const route = routes.get(url) ?? new Route(url);
   routes.set(url, route);

@@ -10,19 +10,19 @@ import type { Caller, ProviderHandlers } from "../../services/invoke.ts";
 import { readStripeEvent } from "./read.ts";
 
 const PROVIDER = "stripe";
-/** An owner is set once and never changes, so the second look usually has the right one. */
+/** An owner never changes once set, so the second attempt usually has the right one. */
 const MAX_LOOKS = 3;
 
 type Context = Pick<ServiceContext, "sequencer" | "pool">;
 
-/** The handler of Stripe's webhook. The server adds it to those of the services, which know no provider. */
+/** The handler of Stripe's webhook. The server adds it to the services' handlers, which know no provider. */
 export function stripeHandlers(context: Context): ProviderHandlers {
   return { receiveStripe: (event, caller) => receiveStripe(context, event, caller) };
 }
 
 /**
- * Applies a Stripe event whose signature the server has verified. The answer follows the commit, and is 200 also when
- * no money moves: Stripe would only repeat an event that cannot be used.
+ * Applies a Stripe event whose signature the server has verified. The answer follows the commit, and is 200 even if no
+ * money moves: Stripe would only repeat an unusable event.
  */
 async function receiveStripe(
   { sequencer, pool }: Context,
@@ -58,7 +58,7 @@ async function receiveStripe(
   throw new Fault("OVERLOADED", "Too many events about one payment at once: try again", { retryAfterSec: 1 });
 }
 
-/** The user of a payment, whose rows the command has to name. */
+/** The user of a payment, whose rows the command must name. */
 async function readOwner(reader: Reader, reference: string): Promise<string | undefined> {
   const key = referenceKey(PROVIDER, reference);
   return (await reader.read((sql) => loadByKey(sql, TABLES.payment, [key]))).get(key)?.userId || undefined;

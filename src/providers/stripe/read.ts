@@ -13,7 +13,7 @@ const MICRO_PER_CENT = 10_000n;
 const MAX_CENTS = 100_000_000_000;
 
 const Id = text(255);
-/** A reference: the id, or the whole object when it is expanded in the event. */
+/** A reference: the id, or the expanded object. */
 const Reference = z.union([Id, z.object({ id: Id }).transform(({ id }) => id)]).nullish();
 const Cents = z.number().int().min(0).max(MAX_CENTS);
 const Metadata = z.record(z.string(), z.unknown()).nullish();
@@ -33,7 +33,7 @@ const StripeSession = z.object({
   client_reference_id: z.unknown().optional(),
   metadata: Metadata,
 });
-/** What refunds and disputes have in common. */
+/** The common fields of refunds and disputes. */
 const Reversal = z.object({ id: Id, amount: Cents, currency: z.string(), payment_intent: Reference });
 const Refund = Reversal.extend({ status: z.string().nullish() });
 const Dispute = Reversal.extend({ status: z.string() });
@@ -45,7 +45,7 @@ const Charge = z.object({
 });
 
 /**
- * The fact about money in a Stripe event; undefined when there is none: an unpaid checkout, a notice, a payment without
+ * The money-related fact in a Stripe event; undefined if there is none: an unpaid checkout, a notice, a payment without
  * an intent. Amounts are integers of minor units, and only dollars are accepted.
  * @see https://docs.stripe.com/api/events/types
  */
@@ -100,7 +100,7 @@ function readRefund(object: unknown): StripeFact | undefined {
   return { reference: refund.payment_intent, fact: { kind: "refund", refunds: refundItem(refund) } };
 }
 
-/** A pending refund counts too: the money has left the balance, and comes back if the refund fails. */
+/** A pending refund counts too: the money has left the balance, and returns if the refund fails. */
 function refundItem({ id, amount, status }: z.output<typeof Refund>): RefundItem[] {
   const failed = status === "failed" || status === "canceled";
   return amount === 0 ? [] : [{ id, amountMicro: micro(amount), failed }];
@@ -109,7 +109,7 @@ function refundItem({ id, amount, status }: z.output<typeof Refund>): RefundItem
 function readDispute(object: unknown): StripeFact | undefined {
   const { data: dispute } = Dispute.safeParse(object);
   if (!dispute) return unreadable(object, "payment_intent");
-  // An inquiry ("warning_…") takes no money; should it become a dispute, another event says so.
+  // An inquiry ("warning_…") takes no money; if it becomes a dispute, another event says so.
   if (!dispute.payment_intent || dispute.amount === 0 || dispute.status.startsWith("warning")) return undefined;
   if (!isDollars(dispute.currency)) return unusable(dispute.payment_intent, "not in US dollars");
   const { id, amount, status } = dispute;
@@ -120,8 +120,8 @@ function readDispute(object: unknown): StripeFact | undefined {
 }
 
 /**
- * An event that Stripe signed but that does not parse: it is recorded, so that Stripe does not repeat it, and moves no
- * money.
+ * An event that Stripe signed but that does not parse. It is recorded without moving money, so that Stripe does not
+ * repeat it.
  */
 function unreadable(object: unknown, field: string): StripeFact {
   const { data: reference } = Reference.safeParse((object as Record<string, unknown>)[field]);

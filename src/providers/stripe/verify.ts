@@ -10,7 +10,7 @@ type Verifier = (payload: string, header: string, secret: string, toleranceSec: 
 
 let loading: Promise<Verifier> | undefined;
 
-/** Loads the library on the first event: it is large, and most processes never get one. */
+/** Loads the library at the first event: it is large, and most processes never get an event. */
 function loadVerifier(): Promise<Verifier> {
   loading ??= import("stripe").then(({ default: Stripe }) => {
     const { signature } = Stripe.webhooks;
@@ -21,15 +21,15 @@ function loadVerifier(): Promise<Verifier> {
   return loading;
 }
 
-/** `Stripe-Signature` as Stripe would send it with this body. */
+/** The `Stripe-Signature` that Stripe would send with this body. */
 export async function signAsStripe(payload: string, secret: string, nowMs: number): Promise<string> {
   const { default: Stripe } = await import("stripe");
   return Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp: Math.floor(nowMs / 1000) });
 }
 
 /**
- * Whether `Stripe-Signature` is Stripe's for the bytes that arrived under one of the active secrets, at most five
- * minutes old, and not from the future either, which the library would accept.
+ * Whether `Stripe-Signature` is valid for the received bytes under one of the active secrets, at most five minutes old,
+ * and not in the future, which the library would accept.
  */
 export async function verifyStripeSignature(
   rawBody: Uint8Array,
@@ -39,7 +39,7 @@ export async function verifyStripeSignature(
 ): Promise<boolean> {
   if (header === undefined || secrets.length === 0) return false;
   const [timestamp, ...others] = [...header.matchAll(TIMESTAMP)];
-  // The library takes the last of several times.
+  // The library uses the last of several times.
   if (!timestamp || others.length > 0 || Number(timestamp[1]) - nowMs / 1000 > TOLERANCE_SEC) return false;
   if (rawBody.length === 0 || !isUtf8(rawBody))
     return isSignedUnreadable(rawBody, header, Number(timestamp[1]), secrets, nowMs);
@@ -55,8 +55,8 @@ export async function verifyStripeSignature(
 }
 
 /**
- * Verifies a body that the library cannot: it refuses an empty one, and decodes others as text, which changes bytes
- * that are not UTF-8. Such a body is never an event; the signature over its bytes tells whether Stripe sent it.
+ * Verifies a body that the library cannot: it refuses an empty body, and decodes others as text, which changes invalid
+ * UTF-8. Such a body is never an event; the signature over its bytes shows whether Stripe sent it.
  */
 function isSignedUnreadable(
   rawBody: Uint8Array,
@@ -67,6 +67,6 @@ function isSignedUnreadable(
 ): boolean {
   if (Math.floor(nowMs / 1000) - timestampSec > TOLERANCE_SEC) return false;
   const message = Buffer.concat([Buffer.from(`${timestampSec}.`), rawBody]);
-  // Every signature is checked, so that the time taken does not tell which one is valid.
+  // Checks every signature, so that the duration does not reveal which one is valid.
   return [...header.matchAll(SIGNATURE)].map(([, hex]) => isHmac(message, hex, secrets)).includes(true);
 }

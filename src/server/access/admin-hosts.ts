@@ -2,7 +2,7 @@ import { HostNames, targetHost } from "../../domain/access/host-names.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** The host names under which admin operations exist; without any, they exist under every name. */
+/** The host names under which admin operations exist. An empty list allows every name. */
 export class AdminHosts {
   readonly #names: HostNames;
 
@@ -10,10 +10,10 @@ export class AdminHosts {
     this.#names = new HostNames(names);
   }
 
-  /** @throws Fault NOT_FOUND, the same answer as for an unknown path */
+  /** @throws Fault NOT_FOUND, exactly as for an unknown path */
   require(exchange: Exchange): void {
     if (this.#names.isEmpty || exchange.isCommand) return;
-    // A proxy in front may go by the target instead of by `Host`.
+    // A proxy in front may route by the request target instead of by `Host`.
     const hosts = [exchange.header("host") ?? "", targetHost(exchange.req.url ?? "") ?? []].flat();
     if (!hosts.every((host) => this.#names.has(host))) throw new Fault("NOT_FOUND", "Not found");
   }

@@ -22,7 +22,7 @@ export interface Identities {
   keys: KeyRing;
   addresses: ClientAddresses;
   tokens: UserTokens;
-  /** Sessions that ended before their tokens expire; `tokens` refuses these. */
+  /** Sessions that ended before their tokens expired; `tokens` refuses them. */
   ended: EndedSessions;
   origins: Origins;
   /** Records when each key was used. */
@@ -42,7 +42,7 @@ const MAX_REASON = 500;
 
 /**
  * Checks the credentials that an operation needs, in this order: key, role, scope, user.
- * @returns at once where the keys are fresh and the user's token is known
+ * @returns without a promise if the keys are fresh and the user's token is known
  * @throws Fault KEY_INVALID, FORBIDDEN, SCOPE_REQUIRED, USER_REQUIRED or ORIGIN_FORBIDDEN
  */
 export function authenticate(
@@ -72,7 +72,7 @@ function identifyKey(exchange: Exchange, operation: Authenticated, identities: I
   return key;
 }
 
-/** The user whom the request names; undefined for none, where the operation asks for none. */
+/** The user named by the request; undefined if the request names no user and the operation needs none. */
 function identifyUser(
   exchange: Exchange,
   { auth, method, optionalUser }: Authenticated,
@@ -86,7 +86,7 @@ function identifyUser(
   if (cookie === undefined) return tokens.verify(authorization);
   const fromCookie = async (): Promise<User> => {
     const user = await tokens.verify(`Bearer ${cookie}`);
-    // A browser adds the cookie to requests of any page; a token in a header comes from a page that knows the token.
+    // A browser adds the cookie to requests of any page. A token in a header comes from a page that knows the token.
     if (method !== "GET") origins.require(exchange);
     return user;
   };
@@ -100,8 +100,8 @@ function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
 }
 
 /**
- * The key of the request. A key used from outside its networks is answered like an unknown one, so that a thief does not
- * learn where it works; only the log learns which of the two it was, by the `reason` in the fault's detail.
+ * The key of the request. A key used from outside its networks gets the same answer as an unknown key, so that a thief
+ * does not learn where it works. Only the log learns the difference, from the `reason` in the error's detail.
  */
 function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
   const text = exchange.header("x-api-key");
@@ -120,9 +120,9 @@ function isInNetworks(exchange: Exchange, { from }: ApiKey, addresses: ClientAdd
 }
 
 /**
- * The admin key whose limit a request counts in; undefined for one that counts in its address's. A key in the copy at hand
- * needs no fresh one, as it opens nothing here: the answer to a valid key never waits for the database. Others wait for a
- * fresh copy, since the key may be new.
+ * The admin key whose limit a request counts in; undefined if it counts in the limit of its address. A key found in the
+ * current copy needs no refresh, since the lookup grants nothing: a valid key never waits for the database. Other keys
+ * wait for a fresh copy, because the key may be new.
  */
 export function adminKeyOf(
   exchange: Exchange,
@@ -157,8 +157,8 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
 }
 
 /**
- * The caller with the key under which its change is made once, where the request has one.
- * @param input as it was decoded
+ * The caller, with its idempotency key if the request has one.
+ * @param input the decoded input
  * @throws Fault BAD_REQUEST for an unusable `Idempotency-Key` or `Idempotency-Fingerprint`
  */
 export function repeatableCaller(
@@ -189,14 +189,14 @@ function readFingerprint(header: string | undefined): string | undefined {
   throw new Fault("BAD_REQUEST", "Idempotency-Fingerprint must be a SHA-256 in lower-case hex");
 }
 
-/** The strong tags of `If-Match` (RFC 9110, 13.1.1). Undefined when there is no condition: none sent, or `*`. */
+/** The strong tags of `If-Match` (RFC 9110, 13.1.1). Undefined without a condition: no header, or `*`. */
 function readTags(header: string | undefined): string[] | undefined {
   if (header === undefined || header.trim() === "*") return undefined;
-  // A weak tag (W/"…") never matches here, so it is left out; an empty list matches nothing.
+  // A weak tag (W/"…") never matches here, so it is omitted; an empty list matches nothing.
   return header.split(",").flatMap((tag) => /^\s*"([\x21\x23-\x7e]*)"\s*$/.exec(tag)?.[1] ?? []);
 }
 
-/** Whole seconds, in milliseconds. An unreadable time is refused: without a time the change would be permanent. */
+/** Whole seconds, in milliseconds. An unreadable value is refused: without a time the change would be permanent. */
 function readTtl(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = /^[1-9]\d{0,7}$/.test(header) ? Number(header) : Number.NaN;

@@ -1,13 +1,13 @@
 /**
- * Keeps the entries used last, up to a bound: an entry that is read moves from the older half to the younger one, and the
- * older half is dropped as a whole when the younger one is full. Reading an entry of the younger half reorders nothing.
+ * Keeps the most recently used entries, up to a bound. The cache has a younger and an older half. Reading an entry moves it to
+ * the younger half; when that is full, the older half is dropped as a whole. Reads within the younger half reorder nothing.
  */
 export class BoundedCache<Value> {
   readonly #half: number;
   #younger = new Map<string, Value>();
   #older = new Map<string, Value>();
 
-  /** @param bound how many entries at the most */
+  /** @param bound the largest number of entries */
   constructor(bound: number) {
     this.#half = Math.max(1, Math.floor(bound / 2));
   }

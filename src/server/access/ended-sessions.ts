@@ -11,31 +11,31 @@ import {
 import type { Pool } from "../../postgres/pool.ts";
 import { FreshCredentials } from "./fresh-credentials.ts";
 
-/** How long a token of a user may live, from `iat` to `exp`. */
+/** The longest lifetime of a user's token, from `iat` to `exp`. */
 export const MAX_LIFETIME_SEC = 24 * 60 * 60;
 
 /** The parts of a verified token that decide whether its session was ended. */
 export interface SessionToken {
   userId: string;
-  /** SHA-256 of what its signature covers, hex: the token itself is never stored. */
+  /** SHA-256 in hex of the signed part; the token itself is never stored. */
   hash: string;
   issuedAtMs: number;
-  /** Its `exp`; the leeway comes on top. */
+  /** The token's `exp`, without the leeway. */
   expiresAtMs: number;
 }
 
-/** Puts the end of a token's session on record. */
+/** Records the end of a token's session in the audit log. */
 export type RecordEnd = (ended: EndedToken & { userId: string }) => Promise<unknown>;
 
-/** Covers clocks that disagree, and the leeway that a token is given. */
+/** Covers clocks that disagree and the leeway of a token. */
 const SLACK_MS = HOUR_MS;
 /** A revocation older than this concerns only tokens that have expired. */
 const LONGEST_TOKEN_MS = MAX_LIFETIME_SEC * 1000 + SLACK_MS;
 const SWEEP_EVERY_MS = 60_000;
 
 /**
- * The sessions that end before their tokens expire: a user ends one token's, an operator all of a user's. All servers of
- * the tenant read them from the audit log, and a server's copy is at most a second old.
+ * The sessions that end before their tokens expire: a user ends the session of one token, an operator all sessions of a
+ * user. All servers of the tenant read them from the audit log; a server's copy is at most a second old.
  */
 export class EndedSessions extends FreshCredentials {
   protected readonly unavailable = "The database is away, so no session can be checked: try again in a moment";
@@ -44,7 +44,7 @@ export class EndedSessions extends FreshCredentials {
   readonly #record: RecordEnd;
   /** Until when each ended token counts. */
   readonly #tokens = new Map<string, number>();
-  /** Those of them whose end this process has not seen on record. */
+  /** Ended tokens whose end this process has not yet seen in the log. */
   readonly #unrecorded = new Set<string>();
   readonly #users = new Map<string, number>();
   #readSoFar: RevocationsRead = NOTHING_READ;
@@ -64,7 +64,7 @@ export class EndedSessions extends FreshCredentials {
 
   /**
    * Ends the session of a verified token: in this process at once, in all others within a second.
-   * @returns false when it was ended before
+   * @returns false if the session had ended already
    */
   async end({ userId, hash, expiresAtMs }: SessionToken): Promise<boolean> {
     const until = expiresAtMs + SLACK_MS;
@@ -77,7 +77,7 @@ export class EndedSessions extends FreshCredentials {
     return true;
   }
 
-  /** Moves a user's revocation only forward in time, except that an entry that verifies replaces one that did not. */
+  /** Moves a user's revocation only forward in time, except that a verified entry replaces an unverified one. */
   #revoke({ userId, before }: RevokedUser): void {
     const standing = this.#users.get(userId) ?? 0;
     this.#users.set(userId, standing === Number.POSITIVE_INFINITY ? before : Math.max(standing, before));

@@ -9,30 +9,30 @@ const REFRESH_TIMEOUT_MS = 2000;
 const WATCH_INTERVAL_MS = 400;
 
 /**
- * A process's copy of one kind of the tenant's credentials, at most a second old: what one process revokes, all refuse
- * within that time. Requests renew the copy; a timer does so only while streams that credentials opened wait for their end.
+ * A process's copy of one kind of the tenant's credentials, at most a second old: when one process revokes a credential, all
+ * refuse it within that time. Requests renew the copy. A timer renews it only while streams wait for their credentials to end.
  */
 export abstract class FreshCredentials {
   readonly #watchers = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #refresh: Promise<void> | undefined;
-  /** Rises when this process changes the credentials, so that a read under way is known to be outdated. */
+  /** Rises when this process changes the credentials, so that a read in progress is known to be outdated. */
   #generation = 0;
 
-  /** The refusal's message while the database is unavailable. */
+  /** The error message while the database is unavailable. */
   protected abstract readonly unavailable: string;
 
   /**
    * Reads the credentials from the database.
-   * @returns applies what was read, and returns whether credentials have ended
+   * @returns a function that applies the result and returns whether credentials have ended
    */
   protected abstract read(): Promise<() => boolean>;
 
   /**
-   * Resolves when the copy is fresh enough to decide by; undefined when it already is. Between half a second and a second
-   * of age it is renewed in the background, so that under load no request waits.
-   * @throws Fault DATABASE_UNAVAILABLE when it is too old and cannot be renewed: a revoked credential must not stay valid.
+   * Resolves when the copy is fresh enough for a decision; undefined if it already is. At an age of half a second to a second
+   * the copy is renewed in the background, so that under load no request waits.
+   * @throws Fault DATABASE_UNAVAILABLE if the copy is too old and cannot be renewed: a revoked credential must not stay valid.
    */
   ready(): Promise<void> | undefined {
     const age = monotonicMs() - this.#readAt;
@@ -53,8 +53,8 @@ export abstract class FreshCredentials {
   }
 
   /**
-   * Calls back soon after any of the credentials ended, whether or not requests come in.
-   * @returns stops the calls
+   * Calls back soon after any of the credentials ended, with or without requests.
+   * @returns a function that stops the calls
    */
   watch(onEnded: () => void): () => void {
     this.#watchers.add(onEnded);
@@ -84,7 +84,7 @@ export abstract class FreshCredentials {
   }
 
   async #renew(generation: number): Promise<void> {
-    // The query returns the state as of its start, so the age counts from there.
+    // The query returns the state at its start, so the age counts from there.
     const startedAt = monotonicMs();
     let apply: () => boolean;
     try {
@@ -93,7 +93,7 @@ export abstract class FreshCredentials {
     } catch (cause) {
       throw new Fault("DATABASE_UNAVAILABLE", this.unavailable, { cause });
     }
-    // The credentials have changed meanwhile: a request that waits here must not be decided by the old ones.
+    // The credentials have changed meanwhile: a waiting request must not be decided by the old ones.
     if (generation !== this.#generation) {
       this.#refresh ??= this.#start();
       return this.#refresh;

@@ -9,15 +9,15 @@ import { FreshCredentials } from "./fresh-credentials.ts";
 /**
  * The tenant's API keys in memory, at most a second old: a key revoked in one process is refused in all within that time.
  *
- * Keys are found by their SHA-256 in a hash table. That needs no constant-time comparison: an attacker who varies a key
- * cannot steer its digest, so the time a lookup takes tells nothing about the digests stored.
+ * Keys are found by their SHA-256 in a hash table. A constant-time comparison is not needed: an attacker who varies a
+ * key cannot steer its digest, so the duration of a lookup reveals nothing about the stored digests.
  */
 export class KeyRing extends FreshCredentials {
   protected readonly unavailable = "The database is away, so no key can be checked: try again in a moment";
   readonly #reader: Reader;
   readonly #isSealed: IsSealed;
   #byHash = new Map<string, ApiKey>();
-  /** Saves hashing a key at each request. Holds the texts of existing keys only, so it is never larger than the ring. */
+  /** Saves hashing the key at each request. Holds texts of existing keys only, so it is never larger than the ring. */
   readonly #hashByText = new Map<string, string>();
 
   constructor(reader: Reader, isSealed: IsSealed) {

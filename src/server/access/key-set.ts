@@ -5,13 +5,13 @@ import { monotonicMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 
-/** Two loads a minute at the most, however many unknown key ids arrive; with the 5 s of a load, a rotation is seen within 36 s. */
+/** At most two loads a minute, however many unknown key ids arrive. With the 5 s of a load, a rotation is seen within 36 s. */
 const COOLDOWN_MS = 31_000;
-/** Until a first set is loaded every user token is refused, so the load is tried again sooner. */
+/** Every user token is refused until a first set is loaded, so the load is retried sooner. */
 const FIRST_COOLDOWN_MS = 5_000;
-/** A set older than this is used only after another load was tried. */
+/** A set older than this is used only after another attempt to load. */
 const STALE_MS = 36_000;
-/** How long the last loaded set is used while its source cannot be read. */
+/** How long the last loaded set is used while its source is unreadable. */
 const LAST_GOOD_MS = DAY_MS;
 const LOAD_TIMEOUT_MS = 5_000;
 const LIMIT_BYTES = 256 * 1024;
@@ -22,7 +22,7 @@ export interface KeySetOptions {
   onError?: (error: unknown) => void;
 }
 
-/** The public keys that user tokens are verified with, kept as current as their issuer publishes them. */
+/** The public keys that verify user tokens, kept as current as their issuer publishes them. */
 export class KeySet {
   readonly #load: () => Promise<string>;
   readonly #now: () => number;
@@ -44,8 +44,8 @@ export class KeySet {
   }
 
   /**
-   * Starts a load when one is due. Returns a promise only when the set is too old to be used before it, and not where the load
-   * before has just failed: the last good set is used in any case, and an issuer that hangs would hold up all requests.
+   * Starts a load if one is due. Returns a promise only if the set is too old to be used before the load. After a failed
+   * load it returns none: the last good set is used in any case, and an issuer that hangs would delay all requests.
    */
   ready(): Promise<void> | undefined {
     const now = this.#now();
@@ -61,7 +61,7 @@ export class KeySet {
     try {
       return await this.#selector()(header, token);
     } catch (error) {
-      // An unknown id may name a new key. Within the cooldown it is refused, so that invented ids cause no loads.
+      // An unknown id may name a new key. Within the cooldown the token is refused, so that invented ids cause no loads.
       const reloading = error instanceof errors.JWKSNoMatchingKey ? this.#reload() : undefined;
       if (!reloading) throw error;
       await reloading;
@@ -79,7 +79,7 @@ export class KeySet {
     });
   }
 
-  /** The load under way, or a new one; undefined within the cooldown. Never rejects: the last good set stays. */
+  /** The load in progress, or a new load; undefined within the cooldown. Never rejects: the last good set stays. */
   #reload(): Promise<void> | undefined {
     if (this.#loading) return this.#loading;
     const cooldown = this.#select ? COOLDOWN_MS : FIRST_COOLDOWN_MS;
@@ -109,15 +109,15 @@ export class KeySet {
   }
 }
 
-/** Reads a key set from where the tenant file says. */
+/** Returns how to read the key set from the place that the tenant file names. */
 export function keySetLoader(jwks: { url: string } | { file: string }, outgoing: OutgoingHttp): () => Promise<string> {
-  // A pipe that was put in the file's place, without a writer, would hold a thread for ever.
+  // A named pipe without a writer in place of the file would otherwise block a thread for ever.
   const flag = constants.O_RDONLY | constants.O_NONBLOCK;
   if ("file" in jwks) return () => readFile(jwks.file, { encoding: "utf8", flag });
   return async () => {
     const headers = { accept: "application/jwk-set+json, application/json" };
     const answer = await outgoing.request(jwks.url, { headers, timeoutMs: LOAD_TIMEOUT_MS, limitBytes: LIMIT_BYTES });
-    if (answer.status !== 200) throw new Error(`The key set was answered with ${answer.status}`);
+    if (answer.status !== 200) throw new Error(`The issuer's key set URL returned HTTP status ${answer.status}`);
     return answer.body.toString();
   };
 }

@@ -3,7 +3,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 /** Uses may be stored up to a minute late; a shorter interval leaves time for a slow database. */
 const WRITE_INTERVAL_MS = 15_000;
 
-/** When keys were used, collected in memory and written in batches, so that no request waits for it. */
+/** When keys were used. Collected in memory and written in batches, so that no request waits. */
 export class KeyUse {
   readonly #write: (seen: ReadonlyMap<string, number>) => Promise<void>;
   #seen = new Map<string, number>();
@@ -19,7 +19,7 @@ export class KeyUse {
     this.#seen.set(hash, wallClockMs());
   }
 
-  /** Writes the rest, in one attempt: while the database is unavailable, the rest is lost. */
+  /** Writes the rest in one attempt; if the database is unavailable, the rest is lost. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
@@ -32,7 +32,7 @@ export class KeyUse {
     this.#seen = new Map();
     this.#writing = this.#write(seen)
       .catch(() => {
-        // Written with the next batch; a key used since then keeps its later time.
+        // The next batch writes these; a key used since then keeps its later time.
         this.#seen = new Map([...seen, ...this.#seen]);
       })
       .finally(() => {

@@ -18,7 +18,7 @@ export function clearedCookie(): string {
   return `${NAME}=; Max-Age=0; ${ATTRIBUTES}`;
 }
 
-/** The token in a `Cookie` header. Undefined when there is none, or more than one. */
+/** The token in a `Cookie` header; undefined if the header has none, or more than one. */
 export function tokenFromCookies(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const values = header

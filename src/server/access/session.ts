@@ -12,8 +12,8 @@ import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie, tokenFromCookies } from
 import type { VerifiedToken } from "./user-tokens.ts";
 
 /**
- * The session operations. The cookie holds the token itself, so creating a session stores nothing; ending one puts the
- * hash of its token on record.
+ * The session operations. The cookie contains the token itself, so creating a session stores nothing. Ending a session
+ * records its token's hash.
  */
 export function sessionRoutes({ identities, security }: RouteServices): Route[] {
   const { createSession, deleteSession } = operations;
@@ -25,7 +25,7 @@ export function sessionRoutes({ identities, security }: RouteServices): Route[] 
       forBrowsers: true,
       async answer(exchange) {
         const authorization = exchange.header("authorization");
-        // A cookie must not renew itself, and no page may plant a cookie of its own user in another user's browser.
+        // A cookie must not renew itself, and no page may plant its own user's cookie in another user's browser.
         if (exchange.header("origin") !== undefined) identities.origins.require(exchange);
         await authenticate(exchange, createSession, identities, { cookies: false });
         const { user, expiresAtMs } = await identities.tokens.read(authorization);
@@ -55,8 +55,8 @@ export function sessionRoutes({ identities, security }: RouteServices): Route[] 
 }
 
 /**
- * The tokens whose sessions a request ends: the cookie's and the header's. A token that does not verify is skipped. One
- * that was ended before is ended again, since the first attempt may not have reached the database.
+ * The tokens whose sessions a request ends: those in the cookie and in the header. A token that fails verification is
+ * skipped. An already ended session is ended again, since the first attempt may not have reached the database.
  */
 async function tokensOf(exchange: Exchange, { tokens }: Identities): Promise<VerifiedToken[]> {
   const cookie = tokenFromCookies(exchange.header("cookie"));

@@ -2,12 +2,12 @@ import { errors } from "jose";
 import { isTokenFault, type TokenFault } from "../../domain/access/token-faults.ts";
 import { Fault } from "../../domain/fault.ts";
 
-/** The refusal of a token. Only its detail says what is wrong, and no caller sees that: a forger learns nothing. */
+/** The error for a bad token. Only its detail says what is wrong, and no caller sees the detail, so a forger learns nothing. */
 export function userRequired(fault: TokenFault, cause?: unknown): Fault {
   return new Fault("USER_REQUIRED", "A valid user token is required", { detail: { fault }, cause });
 }
 
-/** What a failed verification says of the token. Claims are read only under a signature that holds. */
+/** The fault that a failed verification found. Claims are read only under a valid signature. */
 export function faultOf(error: errors.JOSEError): TokenFault {
   if (error instanceof errors.JWSSignatureVerificationFailed) return "signature";
   if (error instanceof errors.JOSEAlgNotAllowed) return "algorithm";
@@ -20,7 +20,7 @@ export function faultOf(error: errors.JOSEError): TokenFault {
   return "header";
 }
 
-/** `iat` and `nbf` fail a check by lying ahead, other claims by holding another value. */
+/** `iat` and `nbf` fail because they are in the future; other claims fail because of their value. */
 function claimFault({ claim, reason }: errors.JWTClaimValidationFailed): TokenFault {
   const failed = claim === "iat" || claim === "nbf" ? "ahead" : "wrong";
   const fault = `${claim}-${reason === "check_failed" ? failed : reason}`;

@@ -13,9 +13,9 @@ const LEEWAY_SEC = 30;
 const CACHED_TOKENS = 10_000;
 const BEARER = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
-/** How a tenant's users prove who they are. One algorithm, so that no token can choose how it is checked (RFC 8725, 3.1). */
+/** How a tenant's users prove their identity. One algorithm, so that no token can choose how it is checked (RFC 8725, 3.1). */
 export type JwtOptions =
-  /** Tokens signed with a previous secret count too. */
+  /** Tokens signed with a previous secret are valid too. */
   (
     | { algorithm: "HS256"; secret: string; previous?: readonly string[] | undefined }
     | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
@@ -32,8 +32,8 @@ export interface User {
 }
 
 /**
- * Verifies the bearer tokens of users, and remembers verified ones by their SHA-256: a signature costs 50 µs, a hash one.
- * One token is one entry however its header is written, and a remembered token can still be ended.
+ * Verifies the bearer tokens of users, and remembers verified tokens by their SHA-256: verifying a signature costs 50
+ * µs, a hash 1 µs. A token has one entry however its header is written, and its session can still be ended.
  */
 export class UserTokens {
   readonly #options: JwtOptions;
@@ -45,7 +45,7 @@ export class UserTokens {
 
   /**
    * @param keySet the public keys, for all algorithms but HS256
-   * @param ended without it no session ends before its token expires
+   * @param ended if omitted, no session ends before its token expires
    */
   constructor(options: JwtOptions, keySet?: KeySet, ended?: EndedSessions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class UserTokens {
 
   /**
    * The user named by an `Authorization` header.
-   * @throws Fault USER_REQUIRED, whose detail names what is wrong
+   * @throws Fault USER_REQUIRED, whose detail names the fault
    */
   verify(authorization: string | undefined): User | Promise<User> {
     const refreshing = this.#keySet?.ready() ?? this.#ended?.ready();
@@ -71,14 +71,14 @@ export class UserTokens {
     return known ? this.#unlessEnded(known).user : this.read(authorization).then(({ user }) => user);
   }
 
-  /** Like `verify`, but returns what the token says beyond its user. */
+  /** Like `verify`, but returns all that the token states. */
   async read(authorization: string | undefined): Promise<VerifiedToken> {
     const verified = await this.identify(authorization);
     await this.#ended?.ready();
     return this.#unlessEnded(verified);
   }
 
-  /** Like `read`, but takes tokens of ended sessions too. */
+  /** Like `read`, but accepts tokens of ended sessions too. */
   async identify(authorization: string | undefined): Promise<VerifiedToken> {
     await this.#keySet?.ready();
     const token = tokenIn(authorization);
@@ -93,7 +93,7 @@ export class UserTokens {
 
   #known(tokenHash: string): VerifiedToken | undefined {
     if (this.#keySet && this.#keySet.generation !== this.#generation) {
-      // The key of a remembered token may have been taken out of the set.
+      // The key of a remembered token may have been removed from the set.
       this.#generation = this.#keySet.generation;
       this.#verified.clear();
     }
@@ -105,7 +105,7 @@ export class UserTokens {
     const generation = this.#keySet?.generation;
     const { payload } = await this.#checkSignature(token);
     const verified = readClaims(payload, sessionHash(token));
-    // The set changed while the old one verified this token: the token is valid once more, but not remembered.
+    // The set changed while the old set verified this token. The token is accepted this once and not remembered.
     if (this.#keySet?.generation === generation) this.#verified.set(tokenHash, verified);
     return verified;
   }
@@ -113,10 +113,10 @@ export class UserTokens {
   async #checkSignature(token: string): Promise<{ payload: JWTPayload }> {
     const { algorithm, issuer, audience } = this.#options;
     const checks: JWTVerifyOptions = {
-      // RFC 9864 gives EdDSA with the usual curve a name of its own.
+      // RFC 9864 gives EdDSA with the usual curve its own name.
       algorithms: algorithm === "EdDSA" ? [algorithm, "Ed25519"] : [algorithm],
       requiredClaims: ["exp", "sub"],
-      // Asks for `iat`, and refuses one that lies ahead: a lifetime counted from the future would never end.
+      // Requires `iat`, and refuses an `iat` in the future: a lifetime counted from there would be too long.
       maxTokenAge: MAX_LIFETIME_SEC,
       clockTolerance: LEEWAY_SEC,
       currentDate: new Date(wallClockMs()),
@@ -134,8 +134,8 @@ export class UserTokens {
 }
 
 /**
- * Tries every secret, so that the time taken does not reveal which one signed. Where one of them did, what it says of the
- * token is the reason.
+ * Tries every secret, so that the duration does not reveal which secret signed. If one of them did, its finding about
+ * the token is the reason.
  */
 async function verifyWithAny(token: string, secrets: readonly KeyObject[], checks: JWTVerifyOptions) {
   const tried = await Promise.allSettled(secrets.map((secret) => jwtVerify(token, secret, checks)));
@@ -153,20 +153,20 @@ function tokenIn(authorization: string | undefined): string {
   return token;
 }
 
-/** The key of a remembered token. It covers the whole token, or another signature under the same claims would pass for verified. */
+/** The cache key of a token. It covers the whole token: otherwise another signature over the same claims would pass as verified. */
 function hashOf(token: string): string {
   return hash("sha256", token);
 }
 
 /**
- * The key of an ended session. It covers only what is signed: a signature has several texts that verify (spare bits of
- * base64, the two roots of an ECDSA), so the holder of an ended token could otherwise write it in another way.
+ * Identifies an ended session. It covers only the signed part: a signature has several valid texts (spare bits of
+ * base64, the two roots of an ECDSA), so the holder of an ended token could otherwise rewrite it.
  */
 function sessionHash(token: string): string {
   return hash("sha256", token.slice(0, token.lastIndexOf(".")));
 }
 
-/** jose takes any JSON for claims that it does not check itself. */
+/** jose accepts any JSON for claims that it does not check. */
 function readClaims({ sub, iat, exp, jurisdiction }: JWTPayload, session: string): VerifiedToken {
   const id = UserId.safeParse(sub);
   const country = PlaceCode.optional().safeParse(jurisdiction);

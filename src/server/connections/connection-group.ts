@@ -3,17 +3,17 @@ import type { ClientAddresses } from "../client-address.ts";
 import type { OnRefused } from "./connection-refusals.ts";
 import type { StreamLimits } from "./stream-seats.ts";
 
-/** By whose limits connections are counted, and who is told of those that are refused. */
+/** The limits of a group of connections, and who is notified of refused connections. */
 export interface ConnectionTerms {
   limits: Omit<ConnectionLimits, keyof StreamLimits>;
   addresses: ClientAddresses;
   onRefused: OnRefused;
 }
 
-/** Connections that are counted together: those of a listener, or those of one of its tenants. */
+/** Connections that are counted together: those of a listener or of one of its tenants. */
 export class ConnectionGroup<Member extends { readonly address: string }> {
   readonly terms: ConnectionTerms;
-  /** How many connections each address has, and which of them have no request, the longest idle first. */
+  /** The number of connections of each address, and its connections without a request, longest idle first. */
   readonly #byAddress = new Map<string, { count: number; idle: Set<Member> }>();
   size = 0;
 
@@ -24,7 +24,7 @@ export class ConnectionGroup<Member extends { readonly address: string }> {
   /**
    * Makes room for one more connection.
    * @param end ends a connection of the group that is idle
-   * @returns the bucket that connections from this address are counted in; undefined when the group takes none
+   * @returns the bucket in which connections from this address count; undefined if the group accepts none
    */
   roomFor(remoteAddress: string, end: (idle: Member) => void): string | undefined {
     const { limits, addresses, onRefused } = this.terms;
@@ -41,7 +41,7 @@ export class ConnectionGroup<Member extends { readonly address: string }> {
     return bucket;
   }
 
-  /** Adds a connection, which is idle. */
+  /** Adds a connection. It is idle at first. */
   add(member: Member): void {
     const { address } = member;
     const own = this.#byAddress.get(address) ?? { count: 0, idle: new Set() };
@@ -60,7 +60,7 @@ export class ConnectionGroup<Member extends { readonly address: string }> {
     this.size -= 1;
   }
 
-  /** Puts a connection behind the others of its address that are idle. */
+  /** Marks a connection as idle, last among the idle connections of its address. */
   setIdle(member: Member): void {
     this.#byAddress.get(member.address)?.idle.add(member);
   }
@@ -69,7 +69,7 @@ export class ConnectionGroup<Member extends { readonly address: string }> {
     this.#byAddress.get(member.address)?.idle.delete(member);
   }
 
-  /** The longest idle connection of an address with most connections; undefined when all of those are busy. */
+  /** The longest idle connection of the address with the most connections; undefined if all of those are busy. */
   longestIdleOfMost(): Member | undefined {
     let most = 0;
     let longest: Member | undefined;

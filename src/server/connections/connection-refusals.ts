@@ -11,29 +11,29 @@ export const REFUSAL_REASONS = [
   "rate",
   "malformed",
 ] as const;
-/** The limit that ended a connection, or refused it or its stream. */
+/** The limit that ended a connection, or refused a connection or stream. */
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** Called for each refusal. The address is the client's as the rate limit counts it. */
+/** Called for each refusal. The address is the client's, as the rate limit counts it. */
 export type OnRefused = (reason: RefusalReason, address: string) => void;
 
 interface Tally {
   count: number;
   byAddress: Map<string, number>;
-  /** When its line is due, by the timer. */
+  /** When the next line is due, according to the timer. */
   timer: NodeJS.Timeout;
 }
 
 const LINE_INTERVAL_MS = 60_000;
-/** The first line about an attack comes soon, but not before it can count several connections. */
+/** The first line about an attack comes soon, but late enough to count several connections. */
 const FIRST_LINE_MS = 1000;
-/** Beyond this number of addresses, refusals are counted without their address. */
+/** Beyond this number of addresses, refusals are counted without an address. */
 const COUNTED_ADDRESSES = 10_000;
 const SHOWN_ADDRESSES = 20;
 
 /**
- * Logs refusals: one line a minute for each reason, however many connections an attack opens. Its `addresses` are the 20
- * with most refusals.
+ * Logs refusals: one line a minute for each reason, however many connections an attack opens. A line lists the 20
+ * addresses with the most refusals.
  */
 export class RefusalReport {
   readonly #log: Logger;
@@ -68,7 +68,7 @@ export class RefusalReport {
     return { count: 0, byAddress: new Map(), timer: setTimeout(() => this.#line(reason), afterMs).unref() };
   }
 
-  /** Writes a line and waits a minute before the next one; a minute without refusals ends the wait. */
+  /** Writes a line, and waits a minute before the next one. A minute without refusals ends the wait. */
   #line(reason: RefusalReason): void {
     const tally = this.#tallies.get(reason);
     if (!tally || tally.count === 0) return void this.#tallies.delete(reason);
@@ -83,7 +83,7 @@ export class RefusalReport {
       .slice(0, SHOWN_ADDRESSES)
       .map(([address]) => address);
     const line = { event: "connections.refused", reason, count, addresses };
-    // Ordinary clients go idle all the time.
+    // Idle connections are normal for ordinary clients.
     if (reason === "idle") this.#log.info(line, "Idle connections were closed");
     else this.#log.warn(line, "Connections were refused or closed");
   }

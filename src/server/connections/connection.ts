@@ -6,32 +6,32 @@ import { timedOutText } from "./unparsed.ts";
 
 type Seconds = Pick<ConnectionLimits, "headersSeconds" | "bodySeconds" | "idleSeconds" | "writeSeconds">;
 
-/** How long a client has to read a refusal whose request it is still sending. */
+/** How long a client may read the error while it is still sending its request. */
 const LINGER_MS = 1000;
 
-/** The state of one connection, and since when it lasts. Times are milliseconds of the monotonic clock. */
+/** The state of one connection, and since when it is in that state. Times are milliseconds of the monotonic clock. */
 export class Connection {
-  /** The TCP socket; under TLS another socket reads and writes through it. */
+  /** The TCP socket. Under TLS, another socket reads and writes through it. */
   readonly #raw: Socket;
   /** The socket on which requests arrive. */
   socket: Socket;
-  /** Kept here, because a closed socket no longer knows it. */
+  /** Kept here, because a closed socket forgets its peer. */
   readonly peer: string;
-  /** The connections that it is counted with, and the bucket of its address there. */
+  /** The connections with which this one is counted, and its bucket there. */
   group: ConnectionGroup<Connection>;
   address: string;
-  /** Refusals for too many requests. */
+  /** The number of rate limit errors sent. */
   rateRefusals = 0;
-  /** Set once its refusal is counted. */
+  /** Set once the connection's refusal is counted. */
   isNoted = false;
-  /** Set when it ends and accepts no further request. */
+  /** Set when the connection is ending and accepts no further request. */
   leaving = false;
-  /** Set when it ends after the answers to the requests that it has, and accepts no further one. */
+  /** Set when the connection accepts no further request and ends after the answers to the current ones. */
   isFull = false;
   readonly #openedAt: number;
-  /** Requests whose answer is not written yet; a client may send several at once. */
+  /** Requests whose answers are not written yet; a client may send several at once. */
   #requests = 0;
-  /** The last of them, since only its body can still be arriving, and when its headers had arrived. */
+  /** The last request, since only its body can still be arriving, and when its headers arrived. */
   #last: { req: IncomingMessage; res: ServerResponse; at: number } | undefined;
   /** Serve the requests that wait for their turn. */
   readonly #waiting: (() => void)[] = [];
@@ -54,7 +54,7 @@ export class Connection {
     return this.#waiting.length;
   }
 
-  /** @param serve called at once, or when the answers ahead are written; never if the connection ends before */
+  /** @param serve called once the earlier answers are written; never if the connection ends before */
   begin(req: IncomingMessage, res: ServerResponse, now: number, serve: () => void): void {
     this.#requests += 1;
     this.#last = { req, res, at: now };
@@ -62,11 +62,11 @@ export class Connection {
     else this.#waiting.push(serve);
   }
 
-  /** @returns whether no request is left */
+  /** @returns whether no request remains */
   end(now: number): boolean {
     this.#requests -= 1;
     if (this.#requests > 0) {
-      // Other connections are served in between.
+      // Lets other connections be served in between.
       setImmediate(() => this.#serveNext());
       return false;
     }
@@ -75,35 +75,35 @@ export class Connection {
     return true;
   }
 
-  /** Whether it has no request that arrived whole, and none that began to arrive after `time`. */
+  /** Whether the connection has no complete request, and none that began to arrive after `time`. */
   isIncompleteSince(time: number): boolean {
     if (this.leaving || this.#requests > 1) return false;
     if (this.#last) return !this.#last.req.complete && this.#last.at <= time;
     return (this.#idleSince ?? this.#openedAt) <= time;
   }
 
-  /** Ends it once its client has had time to read the answers, since bytes may be unread. */
+  /** Ends the connection once its client has had time to read the answers, since bytes may be unread. */
   endAfterAnswers(): void {
     this.leaving = true;
     this.socket.end();
     closeLater(this.socket);
   }
 
-  /** The limit that it exceeds, if any. */
+  /** The limit that the connection exceeds, if any. */
   overdue(seconds: Seconds, now: number): "headers" | "body" | "idle" | "write" | undefined {
     if (now - this.#stalledSince(now) > seconds.writeSeconds * 1000) return "write";
     if (this.leaving) return undefined;
     if (this.#last)
       return !this.#last.req.complete && now - this.#last.at > seconds.bodySeconds * 1000 ? "body" : undefined;
-    // Under TLS, Node's own time for headers begins with the end of the handshake.
+    // Under TLS, Node's own header timeout begins at the end of the handshake.
     if (this.#idleSince === undefined)
       return this.socket !== this.#raw && now - this.#openedAt > seconds.headersSeconds * 1000 ? "headers" : undefined;
-    // An empty line now and then starts Node's time between requests anew.
+    // An occasional empty line restarts Node's timeout between requests.
     const allowedSeconds = seconds.idleSeconds + seconds.headersSeconds;
     return now - this.#idleSince > allowedSeconds * 1000 ? "idle" : undefined;
   }
 
-  /** Ends the connection. A client that sends a body too slowly gets a 408 first. */
+  /** Ends the connection. A client that sends its body too slowly gets a 408 first. */
   cut(reason: "headers" | "body" | "idle" | "write"): void {
     const { socket } = this;
     // A client that waits for an earlier answer would take this text for that answer.
@@ -114,18 +114,18 @@ export class Connection {
   }
 
   /**
-   * Leaves the rest of a request's body on the wire and ends with the answer under way. Node would read and discard the
-   * body; and since bytes are unread, closing at once would send a reset, which can take the answer away from the client.
+   * Stops reading a request's body, and ends the connection with the current answer. Node would read and discard the
+   * body. Closing at once while bytes are unread would send a reset, which can take the answer away from the client.
    */
   leaveUnread(req: IncomingMessage): void {
     this.leaving = true;
     req.pause();
-    // Node discards a body only if it believes that its reading has not begun.
+    // Node discards a body only if it believes that reading it has not begun.
     req.read(0);
     this.#lingerAtEnd();
   }
 
-  /** Leaves what follows the last request on the wire; the requests so far are answered, the last one ends the connection. */
+  /** Stops reading after the last request. All requests so far are answered, and the last answer ends the connection. */
   ignoreRest(): void {
     this.socket.pause();
     this.#lingerAtEnd();
@@ -141,7 +141,7 @@ export class Connection {
     if (!this.leaving && this.socket.writable) serve?.();
   }
 
-  /** Since when the peer has read none of the bytes that wait for it; `now` when none wait, or some were read. */
+  /** Since when the peer has read none of its pending bytes; `now` if no bytes are pending or some were read. */
   #stalledSince(now: number): number {
     const { writableLength } = this.socket;
     if (writableLength === 0) {
@@ -158,8 +158,8 @@ export class Connection {
 }
 
 /**
- * Node reports a large write only when all of it is sent. The handle tells how much is still queued, as Node's own socket
- * timer reads it; without it a slow reader would look like one that reads nothing.
+ * The bytes still queued in the handle, as Node's own socket timer reads them. Node reports a large write only when all
+ * of it is sent, so without this a slow reader would look like one that reads nothing.
  */
 function queuedBytes(socket: Socket & { _handle?: { writeQueueSize?: number } | null }): number {
   return socket._handle?.writeQueueSize ?? 0;

@@ -7,20 +7,20 @@ import { Connection, closeLater, peerOf } from "./connection.ts";
 import { ConnectionGroup, type ConnectionTerms } from "./connection-group.ts";
 import type { RefusalReason } from "./connection-refusals.ts";
 
-/** Short, because all that is overdue is ended in one turn of the event loop. */
+/** Short, because one turn of the event loop ends all overdue connections. */
 const LONGEST_CHECK_INTERVAL_MS = 250;
 const SHORTEST_CHECK_INTERVAL_MS = 25;
-/** Refusals for too many requests that one connection may get. A client that goes on after them does not heed `Retry-After`. */
+/** The rate limit errors that one connection may get. A client that continues after them ignores `Retry-After`. */
 const RATE_REFUSALS = 3;
-/** Requests that one connection may send ahead of their answers; with one more it ends after those. */
+/** Requests that a connection may send ahead of their answers. With one more, it ends after those answers. */
 const MOST_WAITING = 100;
 
 /**
- * The connections of one listener and their limits. Node's own timers end idle connections and slow headers; this class
- * checks four times a second what they miss: a handshake before the first request, a slow body, a peer that reads nothing.
+ * The connections of one listener and their limits. Node's own timers end idle connections and slow headers. Four times
+ * a second, this class checks what they miss: a handshake without a request, a slow body, a peer that reads nothing.
  */
 export class Connections {
-  /** Those that are in no other group. */
+  /** Connections that belong to no other group. */
   readonly group: ConnectionGroup<Connection>;
   readonly #open = new Set<Connection>();
   #timer: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ export class Connections {
     return this.group.terms.limits;
   }
 
-  /** Puts the limits before Node's own handling of a server's connections, so that a refused one costs no parser. */
+  /** Applies the limits before Node's own handling of a server's connections, so that a refused connection costs no parser. */
   guard(server: Server): void {
     const accept = server.listeners("connection");
     server.removeAllListeners("connection");
@@ -55,8 +55,8 @@ export class Connections {
   }
 
   /**
-   * Counts a connection in another group from now on: a request has come on it that is for that group's tenant.
-   * @returns whether the group has room for it; a connection that finds none is ended
+   * Counts a connection in another group from now on, because it carried a request for that group's tenant.
+   * @returns whether the group has room; without room the connection is ended
    */
   join(socket: Socket, group: ConnectionGroup<Connection>): boolean {
     if (commandSockets.has(socket)) return true;
@@ -79,16 +79,16 @@ export class Connections {
   }
 
   /**
-   * Serves a request once the answers ahead of it are written: a connection has one request under way, however many its
-   * client sends at once, and requests behind a stream of events wait for its end. A request that arrives after the
-   * connection's last answer is not served.
+   * Serves a request once the earlier answers are written. A connection serves one request at a time, however many its
+   * client sends at once; requests behind a stream of events wait for its end. A request after the connection's last
+   * answer is not served.
    */
   begin(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
     const { socket } = req;
     const connection = this.#bySocket.get(socket);
     if (!connection) return void socket.destroy();
     if (connection.leaving || !socket.writable) return;
-    // Reading the body of a request ahead makes Node read on, so the pause is repeated.
+    // Reading the body of an earlier request makes Node resume, so the pause is repeated.
     if (connection.isFull) return void socket.pause();
     if (connection.waiting >= MOST_WAITING) {
       this.note("rate", socket);
@@ -96,7 +96,7 @@ export class Connections {
       socket.pause();
     }
     connection.group.setBusy(connection);
-    // Node emits it once for each response; a listener that takes itself off costs as much as the rest of this.
+    // Node emits `close` once for each response; removing the listener would cost as much as the rest of this function.
     res.on("close", () => {
       if (connection.end(monotonicMs()) && this.#open.has(connection)) connection.group.setIdle(connection);
     });
@@ -104,8 +104,8 @@ export class Connections {
   }
 
   /**
-   * Counts a refusal for too many requests.
-   * @returns whether its connection has to end
+   * Counts a rate limit error.
+   * @returns whether the connection must end
    */
   refusedByRate(socket: Socket): boolean {
     const connection = this.#bySocket.get(socket);
@@ -115,12 +115,12 @@ export class Connections {
     return connection.rateRefusals >= RATE_REFUSALS;
   }
 
-  /** Ends a connection with the answer to a request whose body is left unread. */
+  /** Ends a connection with the answer to a request whose body stays unread. */
   leaveUnread(req: IncomingMessage): void {
     this.#bySocket.get(req.socket)?.leaveUnread(req);
   }
 
-  /** Ignores what follows a connection's last request. */
+  /** Ignores everything after a connection's last request. */
   ignoreRest(socket: Socket): void {
     this.#bySocket.get(socket)?.ignoreRest();
   }
@@ -135,23 +135,23 @@ export class Connections {
     }
   }
 
-  /** Answers bytes that never became a request, and ends their connection. */
+  /** Answers bytes that are not a request, and ends their connection. */
   dismiss(socket: Socket, answer: string): void {
     this.note("malformed", socket);
     const connection = this.#bySocket.get(socket);
     if (connection) connection.leaving = true;
-    // Further bytes are left unread.
+    // Further bytes stay unread.
     socket.pause();
     socket.on("error", () => {}).end(answer);
     closeLater(socket);
   }
 
-  /** Ends those connections that have no request which arrived whole, and none which began to arrive after `time`. */
+  /** Ends the connections without a complete request, unless a request began to arrive after `time`. */
   endIncomplete(time: number): void {
     for (const connection of this.#open) if (connection.isIncompleteSince(time)) connection.cut("body");
   }
 
-  /** Ends all connections, including those in a handshake, which no method of an HTTP server ends. */
+  /** Ends all connections, including those in a handshake, which no method of an HTTP server can end. */
   destroyAll(): void {
     for (const connection of this.#open) connection.socket.destroy();
   }
@@ -171,7 +171,7 @@ export class Connections {
     return connection;
   }
 
-  /** Makes room for another one. */
+  /** Makes room for another connection. */
   #end(connection: Connection): void {
     this.#forget(connection);
     connection.socket.destroy();
@@ -191,7 +191,7 @@ export class Connections {
     connection.group.remove(connection);
   }
 
-  /** Looks for overdue connections as long as there are any. */
+  /** Checks for overdue connections as long as there are connections. */
   #watch(): void {
     const { headersSeconds, bodySeconds, idleSeconds, writeSeconds } = this.limits;
     const quarterMs = Math.min(headersSeconds, bodySeconds, idleSeconds, writeSeconds) * 250;

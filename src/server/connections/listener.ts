@@ -7,7 +7,7 @@ import { refusalText, timedOutText } from "./unparsed.ts";
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const PLAIN_HOST = /^[^\s,/?#@\\]*$/;
-/** Short, because all that is overdue is ended in one turn of the event loop. */
+/** Short, because one turn of the event loop ends all overdue connections. */
 const LONGEST_CHECK_INTERVAL_MS = 250;
 
 /** The certificate of a TLS listener and its key, both in PEM. */
@@ -17,17 +17,17 @@ export interface KeyPair {
   key: string;
 }
 
-/** Certificates by the name that a client asks for. */
+/** Certificates by the host name that a client requests. */
 export interface NamedKeyPairs {
-  /** For a client that asks for no name, or for one that has none. */
+  /** For clients that request no name or an unknown name. */
   usual: KeyPair;
   forName(name: string): Promise<KeyPair | undefined>;
 }
 
 /**
- * A Node server whose every answer is JSON, including those that its parser gives before a request exists.
+ * A Node server whose every answer is JSON, including the answers of its parser before a request exists.
  * @param connections holds the limits
- * @param tls makes it speak TLS only
+ * @param tls serve TLS only
  */
 export function createListener(
   handle: RequestListener,
@@ -46,7 +46,7 @@ export function createListener(
         answer,
       )
     : createServer(terms, answer);
-  // A client that ends its side of the connection is answered first, by this property of Node's HTTP servers.
+  // Node's HTTP servers need this property to answer a client that has ended its side of the connection.
   Object.assign(server, { httpAllowHalfOpen: true });
   connections.guard(server);
   server.on("clientError", (error, socket: Socket) => refuseUnparsed(error, socket, connections));
@@ -70,7 +70,7 @@ function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
     keepAliveTimeout: idleSeconds * 1000,
     // A missing `Host` is refused by `headFault`, in JSON.
     requireHostHeader: false,
-    // Node would silently drop a second Authorization, which a proxy in front may have accepted.
+    // Node would silently drop a second Authorization header, which a proxy in front may have accepted.
     joinDuplicateHeaders: true,
   };
 }
@@ -95,14 +95,14 @@ function listenerTls(tls: KeyPair | NamedKeyPairs): TlsOptions {
   };
 }
 
-/** Stated, because Node's own default gives way to a command-line option. */
+/** Stated explicitly, because a command-line option can change Node's default. */
 function tlsTerms({ cert, key }: KeyPair) {
   return { cert, key, minVersion: "TLSv1.2" } as const;
 }
 
 /**
- * Serves a request in its turn. A request that a proxy in front may have read differently ends its connection; so does
- * one whose handler throws before its first await, which would end the process otherwise.
+ * Serves a request in its turn. A request that a proxy in front may have read differently ends its connection. A
+ * handler that throws before its first await ends only its connection; otherwise it would end the process.
  */
 function guarded(handle: RequestListener, connections: Connections): RequestListener {
   return (req: IncomingMessage, res: ServerResponse) =>
@@ -122,26 +122,26 @@ function guarded(handle: RequestListener, connections: Connections): RequestList
 }
 
 /**
- * What is wrong with a request's head although Node's parser takes it. Node's own refusal of a missing `Host` has no body.
- * Its parser takes two of them (joined by a comma here), one that is no host, and other codings before `chunked`: a proxy
- * in front may read each of those differently.
+ * What is wrong with a request's head that Node's parser accepts. Node's own error for a missing `Host` has no body.
+ * Its parser also accepts two `Host` headers (joined by a comma here), a value that is not a host, and other codings
+ * before `chunked`. A proxy in front may read each of them differently.
  */
 function headFault({ headers, httpVersion }: IncomingMessage): string | undefined {
   const { host, "transfer-encoding": coding } = headers;
   if (host === undefined && httpVersion === "1.1") return "A Host header is required";
   if (host !== undefined && !PLAIN_HOST.test(host)) return "The Host header is not a host";
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
-    return "The body must come in chunks or with its length";
+    return "The body must be sent in chunks or with Content-Length";
   return undefined;
 }
 
-/** Answers bytes that Node's parser refuses: there is no request, so the answer is written as text. */
+/** Answers bytes that Node's parser refuses. Without a request, the answer is written as text. */
 function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, connections: Connections): void {
-  // The last request said `Connection: close`, and Node ends the connection with its answer.
+  // The last request said `Connection: close`, and Node ends the connection with that answer.
   if (error.code === "HPE_CLOSED_CONNECTION") return void connections.ignoreRest(socket);
   const reason = reasonOf(error);
   if (reason) connections.note(reason, socket);
-  // A failed handshake comes here too: without TLS the client cannot read an answer.
+  // Failed handshakes end here too: without TLS the client cannot read an answer.
   if (/^ERR_(SSL|TLS)/.test(error.code ?? "")) return void socket.destroy();
   if (endsWithAnswer(socket)) return;
   const isAnswering = socket._httpMessage?.headersSent === true;
@@ -149,10 +149,10 @@ function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, c
   socket.destroy();
 }
 
-/** A socket as Node's server keeps it, with the answer whose turn it is. */
+/** A socket as Node's server keeps it, with its current answer. */
 type AnsweringSocket = Socket & { _httpMessage?: ServerResponse | null };
 
-/** Where garbage follows a complete request, the request is answered first, or the client would take our refusal for it. */
+/** If garbage follows a complete request, the request is answered first: the client would take our error for that answer. */
 function endsWithAnswer(socket: AnsweringSocket): boolean {
   const pending = socket._httpMessage;
   if (!pending?.req.complete) return false;
@@ -160,7 +160,7 @@ function endsWithAnswer(socket: AnsweringSocket): boolean {
   return true;
 }
 
-/** Undefined for a client that only left, or did not like our certificate. */
+/** Undefined if the client only left, or rejected our certificate. */
 function reasonOf({ code = "" }: NodeJS.ErrnoException): "headers" | "malformed" | undefined {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT" || code === "ERR_TLS_HANDSHAKE_TIMEOUT") return "headers";
   return /^(HPE_(?!INVALID_EOF_STATE)|ERR_SSL_(?!.*ALERT))/.test(code) ? "malformed" : undefined;
@@ -171,7 +171,7 @@ function refusalOf({ code }: NodeJS.ErrnoException): string {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? timedOutText() : refusalText(400, "The request is not valid HTTP");
 }
 
-/** The part of an answer that HEAD gets. */
+/** The part of an answer that HEAD returns. */
 function headOf(answer: string): string {
   return answer.slice(0, answer.indexOf("\r\n\r\n") + 4);
 }

@@ -7,26 +7,26 @@ import { Fault } from "../../domain/fault.ts";
 
 /** A port that a server listens on. */
 export interface Listening {
-  /** As the system names it. */
+  /** In the system's notation. */
   readonly address: string;
   readonly port: number;
-  /** Accepts no new connection; resolves when the open ones have ended. */
+  /** Stops accepting connections; resolves when the open ones have ended. */
   close(): Promise<void>;
 }
 
-/** Connections that wait to be accepted; one beyond is tried again by its client a second later. The system may allow less. */
+/** Connections waiting to be accepted. Beyond this number, a client retries a second later. The system may allow fewer. */
 const BACKLOG = 4096;
 /**
- * Node accepts one connection of a socket in each turn of its event loop. When many connections send at once, turns are
- * long and the queue overflows; with several sockets on the port, as many connections are accepted in a turn.
+ * In each turn of its event loop, Node accepts one connection per socket. When many connections send at once, turns are
+ * long and the queue overflows. Several sockets on the port accept several connections in each turn.
  */
 export const SOCKETS = 16;
 
 /**
- * Starts to listen. Port 0 takes a free one. On Linux several sockets share the port, which the first one must ask for when
- * it binds. listhen cannot ask for that, so there it only makes sure that no other server has the port.
+ * Starts to listen; port 0 takes a free port. On Linux several sockets share the port, which the first socket must
+ * request when it binds. listhen cannot request it, so there it only checks that no other server uses the port.
  * @param onError called for later failures
- * @throws Fault USAGE when the address cannot be listened on
+ * @throws Fault USAGE if the server cannot listen on the address
  */
 export async function listen(
   server: Server,
@@ -35,7 +35,7 @@ export async function listen(
   onError: (error: Error) => void,
 ): Promise<Listening> {
   if (process.platform !== "linux") return listenOnOneSocket(server, host, port);
-  // Sockets that share a port would share it with another server of this user too, so a socket that does not asks first.
+  // Sockets that allow sharing would also share the port with another server of this user, so an ordinary socket checks first.
   if (port !== 0) await requireListenable(host, port);
   const sockets = [await open(server, { host, port, reusePort: true })];
   const own = server.address() as AddressInfo;
@@ -54,30 +54,30 @@ export async function listen(
 }
 
 /**
- * Opens a port and closes it again, so that a caller with much to do before it listens learns early that it cannot. Port 0
- * tries the address alone.
- * @throws Fault USAGE when the address cannot be listened on
+ * Opens a port and closes it again, so that a caller with much to do before it listens learns early about a problem.
+ * Port 0 tests the address only.
+ * @throws Fault USAGE if the server cannot listen on the address
  */
 export async function requireListenable(host: string, port: number): Promise<void> {
   await once((await openPort(host, port)).close(), "close");
 }
 
 /**
- * Starts to listen with one socket, which listhen opens. Port 0 takes a free one.
- * @throws Fault USAGE when the address cannot be listened on
+ * Starts to listen with one socket, which listhen opens. Port 0 takes a free port.
+ * @throws Fault USAGE if the server cannot listen on the address
  */
 export async function listenOnOneSocket(server: Server, host: string, port: number): Promise<Listening> {
   const opened = await openPort(host, port);
-  // The server takes over the socket, not its connections: limits, handlers and TLS see each of them as if it had listened.
+  // The server takes over the socket, not its connections: limits, handlers and TLS see each connection as usual.
   await once(server.listen(opened, BACKLOG), "listening");
   server.once("close", () => opened.close());
   return listeningOn(server.address() as AddressInfo, [server]);
 }
 
 /**
- * Opens a port by listhen. Node opens what listhen would silently replace: for a port that browsers refuse listhen takes
- * 3000, for an address with a zone every address of this machine. Node also tries again what listhen could not open,
- * because listhen does not state the reason.
+ * Opens a port with listhen. Node opens what listhen would silently replace: listhen uses 3000 instead of a port that
+ * browsers refuse, and every address of this machine instead of an address with a zone. Node also retries what listhen
+ * could not open, because listhen does not state the reason.
  */
 async function openPort(host: string, port: number): Promise<Server> {
   const [{ address } = { address: "%" }] = await lookup(host, { all: true }).catch(() => []);
@@ -85,7 +85,7 @@ async function openPort(host: string, port: number): Promise<Server> {
     const opened = await openByListhen(({ socket }) => void socket.destroy(), {
       hostname: address,
       port: port === 0 ? { random: true } : port,
-      // Without it a port in use is replaced by another one.
+      // Otherwise listhen replaces a port in use by another one.
       isProd: true,
       // Keeps listhen from printing notes about ports to stdout.
       isTest: true,
@@ -109,7 +109,7 @@ function listeningOn(address: AddressInfo, sockets: readonly Server[]): Listenin
   };
 }
 
-/** By net's own `close`, since that of `http.Server` cuts connections that look idle although a request is on its way. */
+/** Uses `close` of `net`: that of `http.Server` cuts connections that look idle although a request is on its way. */
 async function stop(socket: Server): Promise<void> {
   const closed = once(socket, "close");
   Server.prototype.close.call(socket);

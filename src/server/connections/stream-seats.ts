@@ -12,7 +12,7 @@ export interface StreamCaller {
 
 const RETRY_AFTER_SEC = 10;
 
-/** How many streams of events are open, in all, and by each address and user. */
+/** The number of open event streams: in total, and by address and user. */
 export class StreamSeats {
   readonly #limits: StreamLimits;
   readonly #byAddress = new Map<string, number>();

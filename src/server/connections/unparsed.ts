@@ -3,7 +3,7 @@ import type { FaultCode } from "../../domain/fault.ts";
 import { nextRequestId } from "../exchange.ts";
 import { errorBody, type Header, SECURITY_HEADERS } from "../responses.ts";
 
-/** A refusal as a complete HTTP/1.1 response, for sockets on which Node made no request. */
+/** An error as a complete HTTP/1.1 response, for sockets on which Node created no request. */
 export function refusalText(status: number, message: string, code: FaultCode = "BAD_REQUEST"): string {
   const body = errorBody(message);
   const headers: Header[] = [

@@ -6,8 +6,8 @@ import { ConnectionLost, classify } from "../../postgres/connect.ts";
 const LOOK_AGAIN_MS = 500;
 
 /**
- * Makes one line of all that fails while the database is away, and one of its return: each kind of background work and
- * each request would have its own stack otherwise.
+ * Reports an outage of the database with one log line at its beginning and one at its end. Otherwise every background
+ * job and every request would log its own stack.
  */
 export class DatabaseOutage {
   #isUp: (() => Promise<boolean>) | undefined;
@@ -16,16 +16,16 @@ export class DatabaseOutage {
   #asking = false;
   #held: (() => void)[] = [];
 
-  /** @param isUp asks the database */
+  /** @param isUp checks the database */
   watch(log: Logger, isUp: () => Promise<boolean>): void {
     this.#log = log;
     this.#isUp = isUp;
   }
 
   /**
-   * Takes a line over whose error may be the database's absence. The database is asked before anything is said of it: another
-   * server's refused connection looks the same.
-   * @param write writes the line as it is
+   * Takes over a log line if its error is due to the database's absence. The database is checked first, because a
+   * refused connection to another server looks the same.
+   * @param write writes the original line
    */
   takes(error: unknown, write: () => void): boolean {
     if (this.#isUp === undefined || !mayBeAway(error)) return false;
@@ -68,7 +68,7 @@ function mayBeAway(error: unknown): boolean {
   return classify(error) instanceof ConnectionLost || error instanceof ConnectionLost;
 }
 
-/** The innermost message: that of the system, such as `connect ECONNREFUSED`. */
+/** The innermost message, which is the system's, such as `connect ECONNREFUSED`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;

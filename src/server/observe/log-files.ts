@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, startOfDay } from "../../domain/time/units.ts";
 
-/** One line of what a serving process did, as `pmctl logs` reads it. It holds names and codes, never a secret or a body. */
+/** One line of a serving process's log, as `pmctl logs` reads it. It contains names and codes, never a secret or a body. */
 export interface LogLine {
   ts: string;
   level: "info" | "warn" | "error";
@@ -14,7 +14,7 @@ export interface LogLine {
   route: string | null;
   status: number | null;
   durationMs: number | null;
-  /** The name of the API key. */
+  /** The API key's name. */
   key: string | null;
   userId: string | null;
   errorCode: string | null;
@@ -27,20 +27,20 @@ export interface LogFilesOptions {
   maxMb: number;
 }
 
-/** Lines wait so long for others: a write for each request would cost more than the request's own. */
+/** How long lines wait for others: one write per request would cost more than the request itself. */
 const FLUSH_MS = 250;
-/** What is not written yet; lines beyond it are lost, as on a full disk. */
+/** The most characters that wait to be written. Lines beyond them are lost, as on a full disk. */
 const MAX_WAITING_CHARS = 4 * 1024 * 1024;
-/** A file is a part of the whole, so that the oldest can go without the rest. */
+/** The log is split into files, so that the oldest part can be deleted alone. */
 const PARTS = 8;
 const MB = 1024 * 1024;
 
-/** The name of a file: when it was begun, and by which process. */
+/** The name of a log file: its creation time, and the process that created it. */
 export const LOG_FILE = /^(\d{13})-\d+\.ndjson$/;
 
 /**
- * Keeps what a serving process did in files of its directory, bounded in days and bytes: whichever process begins a file
- * deletes the oldest ones of all. Requests never wait for it, and where it cannot write they go on without it.
+ * Keeps a serving process's log in files of its directory, limited in days and bytes. Whichever process creates a file deletes
+ * the oldest files of all processes. Requests never wait for the log; if it cannot be written, they continue without it.
  */
 export class LogFiles {
   readonly #options: LogFilesOptions;
@@ -53,14 +53,14 @@ export class LogFiles {
     this.#options = options;
   }
 
-  /** @param line JSON text of a `LogLine`, without the line feed that will end it */
+  /** @param line JSON text of a `LogLine`, without its final line feed */
   add(line: string): void {
     if (this.#waiting.length > MAX_WAITING_CHARS) return;
     this.#waiting += `${line}\n`;
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref();
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting lines. */
   async close(): Promise<void> {
     this.#flush();
     await this.#writing;

@@ -6,7 +6,7 @@ const LEVELS = [
   { from: 40, name: "WARN ", colour: "yellow" },
   { from: 0, name: "info ", colour: "dim" },
 ] as const;
-/** What stands elsewhere in the line, or tells people nothing. */
+/** Fields that are shown elsewhere in the line or mean nothing to people. */
 const LEFT_OUT = ["level", "time", "name", "msg", "tenant", "err", "pid", "hostname"];
 
 /**
@@ -28,10 +28,10 @@ export function lineForPeople(json: string, namesTenant = false): string {
   return `${styleText("dim", clock, TERMINAL)} ${styleText(colour, name, TERMINAL)} ${text}\n`;
 }
 
-/** `NO_COLOR`, and what is no terminal, get no colours. */
+/** No colours with `NO_COLOR` or without a terminal. */
 const TERMINAL = { stream: process.stderr };
 
-/** A question of a market or a header can hold anything: nothing in it may move the cursor. */
+/** A market's question or a header can contain anything: it must not move the cursor. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, " ");
 }

@@ -7,8 +7,8 @@ import type { Exchange } from "../exchange.ts";
 import type { LogLine } from "./log-files.ts";
 
 /**
- * The line of an answered request. It names the key and never holds it; the route stands for the path, which may name anything.
- * Every request makes one, so it is written field by field, at half of what `JSON.stringify` takes.
+ * The log line of an answered request. It names the key and never contains its value. It states the route instead of the path,
+ * which may contain anything. Every request writes a line, so it is built field by field, in half the time of `JSON.stringify`.
  * @returns JSON text of a `LogLine`
  */
 export function accessLine(
@@ -22,18 +22,18 @@ export function accessLine(
   return `{"ts":"${timeOf(wallClockMs())}","level":"${level}","kind":"access","requestId":${quoted(requestId)},"method":${quoted(req.method)},"route":${quoted(route)},"status":${status},"durationMs":${durationMs},"key":${quoted(key?.name)},"userId":${quoted(userId)},"errorCode":${quoted(fault?.code)},"message":${quoted(fault && messageOf(fault))}}`;
 }
 
-/** The caller reads only that a valid token or signature is required; the operator's log says what is wrong with the one that came. */
+/** The message, with the fault of a token or signature, which only the operator's log states and never the answer. */
 function messageOf({ message, detail }: Fault): string {
   return isCredentialFault(detail.fault) ? `${credentialFaultText(detail.fault)} (${message})` : message;
 }
 
-/** What a line states about a request. */
+/** The request's facts in a line. */
 type Answered = Pick<Exchange, "requestId" | "route" | "userId"> & {
   req: Pick<Exchange["req"], "method">;
   key: { name: string } | undefined;
 };
 
-/** What JSON writes as it stands. */
+/** Text that JSON writes without escapes. */
 const PLAIN = /^[\w ./:@-]*$/;
 
 function quoted(text: string | undefined): string {
@@ -44,7 +44,7 @@ function quoted(text: string | undefined): string {
 let second = Number.NaN;
 let untilSecond = "";
 
-/** As `isoTime`, which is asked once a second. */
+/** Like `isoTime`, which it calls once a second. */
 function timeOf(ms: number): string {
   const now = Math.floor(ms / SECOND_MS);
   if (now !== second) {
@@ -55,8 +55,8 @@ function timeOf(ms: number): string {
 }
 
 /**
- * The line of what the process logs beside requests. Headers and stacks stay out.
- * @returns JSON text of a `LogLine`; undefined for what is no line of the log
+ * The line of an event that is not a request, without headers and stacks.
+ * @returns JSON text of a `LogLine`; undefined if the text is not a log line
  */
 export function eventLine(json: string): string | undefined {
   const logged = parseJson(json);

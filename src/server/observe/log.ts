@@ -4,7 +4,7 @@ import pino, { type Logger, type LoggerOptions } from "pino";
 import type { DatabaseOutage } from "./database-outage.ts";
 import { lineForPeople } from "./log-line.ts";
 
-/** Headers that hold secrets. They are logged only beside a failure, and never their values. */
+/** Headers that contain secrets. Headers are logged only for a failure, and these without their values. */
 const SECRET_HEADERS = [
   "authorization",
   "proxy-authorization",
@@ -18,11 +18,11 @@ const SECRET_HEADERS = [
   "persona-signature",
 ];
 
-/** How much is kept while the log cannot be written; lines beyond it are lost. */
+/** How many bytes are kept while the log cannot be written; lines beyond that are lost. */
 const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
 interface LogOptions {
-  /** Takes over the lines of what fails while the database is away. */
+  /** Takes over the lines about failures while the database is away. */
   outage?: DatabaseOutage;
   /** Whether lines for people name the tenant; those of JSON always do. */
   namesTenant?: boolean;
@@ -31,8 +31,8 @@ interface LogOptions {
 }
 
 /**
- * A tenant's log: lines for people on a terminal, lines of JSON elsewhere. Where it cannot be written, as on a full disk or into a pipe without a reader, the
- * lines wait for the next one. Without a descriptor only `onLine` gets them. pino's own destination would end the process, or sleep until there is room.
+ * A tenant's log: lines for people on a terminal, JSON lines elsewhere. If writing fails, as on a full disk or into a pipe without
+ * a reader, the lines wait. Without a descriptor, only `onLine` gets them. pino's own destination would end or block the process.
  */
 export function openLog(
   tenant: string,
@@ -55,7 +55,7 @@ export function openLog(
   return pino({ name: "pmctl", base: { tenant }, ...(outage && { hooks: foldedInto(outage) }) }, { write });
 }
 
-/** A logger for lines about requests. It redacts by itself, so that no logger given to the server can forget to. */
+/** A logger for lines about requests. It redacts by itself, so that redaction does not depend on the given logger. */
 export function requestLogger(log: Logger): Logger {
   const paths = SECRET_HEADERS.map((name) => `headers["${name}"]`);
   return log.child({}, { redact: { paths, censor: "[redacted]" } });

@@ -7,32 +7,32 @@ import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
-/** Where the oracle's figures come from. */
+/** The source of the oracle's figures. */
 export interface OracleSource {
   /** Null before the first sweep. */
   sweepAgeMs(): number | null;
   read(): Promise<{ held: number; feedAgesSec: ReadonlyMap<string, number> }>;
 }
 
-/** Where the figures of the database come from. */
+/** The source of the database's figures. */
 export interface DatabaseSource {
   /** Null while the database is away. */
   read(): Promise<Pick<DatabaseState, "synchronousStandbys" | "standbys"> | null>;
   connections(): number;
-  /** As `read` last found. */
+  /** The number of failovers at the last `read`. */
   failovers(): number;
 }
 
-/** Where the figures of the audit log come from. */
+/** The source of the audit log's figures. */
 export interface IntegritySource {
   isSound(): boolean;
-  /** The newest anchor that was written. */
+  /** The newest written anchor. */
   newest(): { seq: number; ts: string } | undefined;
 }
 
 type Promised<Value> = Value | Promise<Value>;
 
-/** What `/metrics` shows. Every name begins with pmctl_. */
+/** The metrics of `/metrics`. Every name begins with pmctl_. */
 export class Metrics {
   readonly requests = new RequestMetrics();
   readonly #registry = new Registry();
@@ -76,19 +76,19 @@ export class Metrics {
   );
   #anchorFailures: Counter | undefined;
 
-  /** @param ofProcess whether the figures of the process itself are shown too, which tell nothing of one tenant among several */
+  /** @param ofProcess whether to include the process's own figures, which do not belong to one tenant among several */
   constructor(ofProcess = true) {
     if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: "pmctl_" });
   }
 
-  /** @param known values of the only label, which are shown from the start */
+  /** @param known values of the single label that are shown from the start */
   #counter(name: string, help: string, labelNames: string[] = [], known: readonly string[] = []): Counter {
     const counter = new Counter({ name, help, labelNames, registers: [this.#registry] });
     for (const value of known) counter.labels(value).inc(0);
     return counter;
   }
 
-  /** @param read called when the metrics are asked for; undefined leaves the last figure standing */
+  /** @param read called at each scrape; undefined keeps the last figure */
   #gauge(name: string, help: string, read: () => Promised<number | undefined>): void {
     new Gauge({
       name,
@@ -101,7 +101,7 @@ export class Metrics {
     });
   }
 
-  /** A gauge with a figure for each value of one label. */
+  /** A gauge with one figure for each value of a label. */
   #gaugeBy(
     label: string,
     name: string,
@@ -126,23 +126,23 @@ export class Metrics {
     this.#batches.observe(commands);
   }
 
-  /** How to read the length of the sequencer's queue when metrics are scraped. */
+  /** Sets how to read the length of the sequencer's queue at a scrape. */
   setQueueLength(read: () => number): void {
     this.#gauge("pmctl_sequencer_queue_length", "Commands waiting for a commit.", read);
   }
 
-  /** Called after each attempt to deliver an outgoing webhook. */
+  /** Called after each delivery attempt of an outgoing webhook. */
   countDelivery(receiver: string, result: "delivered" | "failed" | "dead"): void {
     this.#deliveries.inc({ receiver, result });
   }
 
-  /** Called when the security log notes an event. */
+  /** Called for each security event. */
   countSecurityEvent(event: SecurityEvent, reason: string): void {
     this.#securityEvents.inc({ event });
     if (event === "auth.failed") this.#authFailures.inc({ reason });
   }
 
-  /** Called when the security log loses events. */
+  /** Called when the security log drops events. */
   countSecurityEventsDropped(events: number): void {
     this.#securityDropped.inc(events);
   }
@@ -152,7 +152,7 @@ export class Metrics {
     this.#refused.inc({ reason });
   }
 
-  /** How to read the number of open connections of each listener, and of open streams. */
+  /** Sets how to read the number of open connections of each listener, and of open streams. */
   setConnections(connections: () => Record<string, number>, streams: () => number): void {
     this.#gaugeBy("listener", "pmctl_connections", "Open connections, by listener.", () =>
       Object.entries(connections()),
@@ -160,12 +160,12 @@ export class Metrics {
     this.#gauge("pmctl_streams", "Open streams of events.", streams);
   }
 
-  /** How to read whether the server is about to end. */
+  /** Sets how to read whether the server is about to end. */
   setDraining(isDraining: () => boolean): void {
     this.#gauge("pmctl_draining", "1 while the server shuts down, else 0.", () => (isDraining() ? 1 : 0));
   }
 
-  /** How to read which work this server does, of that which one server of a tenant does at a time. */
+  /** Sets how to read the leases that this server holds. A lease is work that one server of a tenant does at a time. */
   setLeases(read: () => (readonly [work: string, held: number])[]): void {
     this.#gaugeBy("work", "pmctl_lease_held", "1 while this server holds the lease of the work, else 0.", read);
   }
@@ -175,7 +175,7 @@ export class Metrics {
     this.#mismatches.inc({ operation });
   }
 
-  /** How to read since when each receiver's oldest undelivered event waits, milliseconds since the epoch. */
+  /** Sets how to read since when each receiver's oldest undelivered event waits, in milliseconds since the epoch. */
   setOldestUndelivered(read: () => ReadonlyMap<string, number>): void {
     this.#gaugeBy(
       "receiver",
@@ -185,7 +185,7 @@ export class Metrics {
     );
   }
 
-  /** Figures of the oracle, read when metrics are scraped. While the database is away, the ages of feeds are left out. */
+  /** Figures of the oracle, read at each scrape. While the database is away, the ages of feeds are omitted. */
   setOracle({ sweepAgeMs, read }: OracleSource): void {
     this.#gauge(
       "pmctl_oracle_sweep_age_seconds",
@@ -212,7 +212,7 @@ export class Metrics {
     );
   }
 
-  /** Figures of the database, read when the metrics are asked for. */
+  /** Figures of the database, read at each scrape. */
   setDatabase({ read, connections, failovers }: DatabaseSource): void {
     this.#gauge(
       "pmctl_database_connections",
@@ -245,7 +245,7 @@ export class Metrics {
     );
   }
 
-  /** Whether the audit log holds, and how far it is anchored; read when the metrics are asked for. */
+  /** Whether the audit log is sound, and how far it is anchored; read at each scrape. */
   setIntegrity({ isSound, newest }: IntegritySource): void {
     this.#gauge("pmctl_integrity_ok", "1 while no error is known in the audit log and the ledger, else 0.", () =>
       isSound() ? 1 : 0,
@@ -260,7 +260,7 @@ export class Metrics {
     ]);
   }
 
-  /** How to read when every row of the ledger was last compared, in milliseconds; read when the metrics are asked for. */
+  /** Sets how to read when every row of the ledger was last compared, in milliseconds. */
   setLedgerVerified(read: () => number | undefined): void {
     this.#gauge("pmctl_ledger_verified_age_seconds", "Seconds since the last full check of the ledger.", () => {
       const at = read();

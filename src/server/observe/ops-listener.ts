@@ -16,17 +16,17 @@ export interface OpsOptions {
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
   readiness(): Promise<Readiness>;
-  /** Who does the work that one server of a tenant does at a time. */
+  /** Which leases this server holds. */
   leases(): readonly LeaseStatus[];
-  /** What is wrong with the audit log or the ledger, as far as this process has found; undefined when nothing is. */
+  /** The problem that this process has found in the audit log or the ledger; undefined for none. */
   integrityProblem(): IntegrityProblem | undefined;
 }
 
 /** What a server reports about writes and its database, at most 5 s old. */
 export interface Readiness {
-  /** A change sent now would be tried. */
+  /** Whether a change sent now would be tried. */
   writes: boolean;
-  /** Null while it is away. */
+  /** Null while the database is away. */
   database: DatabaseState | null;
 }
 
@@ -36,14 +36,14 @@ const DATABASE_TIMEOUT_MS = 2000;
 export interface OpsPage {
   status: number;
   body: string;
-  /** JSON unless given. */
+  /** JSON by default. */
   contentType?: string;
   headers?: Readonly<Record<string, string>>;
 }
 
 /**
  * For orchestrators and Prometheus: a second port without keys and limits, so it belongs on loopback or a closed network.
- * @param answer gets the path and the query of a GET; undefined for a path that does not exist
+ * @param answer called with the path and query of a GET; returns undefined for an unknown path
  */
 export function createOpsListener(
   answer: (path: string, query: URLSearchParams) => Promise<OpsPage | undefined>,
@@ -51,11 +51,11 @@ export function createOpsListener(
 ): Server {
   return createListener(async (req, res) => {
     try {
-      // Node leaves out the body of an answer to HEAD.
+      // Node omits the body of an answer to HEAD.
       const isRead = req.method === "GET" || req.method === "HEAD";
       const [path = "", query] = req.url?.split("?", 2) ?? [];
       const parameters = new URLSearchParams(query);
-      // Of two tenants in one question, a balancer would take the answer about one for the other's.
+      // A question about two tenants gets no answer: a load balancer would take one tenant's answer for the other's.
       const isTwice = new Set(parameters.keys()).size < parameters.size;
       if (isRead && isTwice) return sendPage(res, { status: 400, body: errorBody("A query parameter is given twice") });
       const page = isRead ? await answer(path, parameters) : undefined;
@@ -66,7 +66,7 @@ export function createOpsListener(
   }, connections);
 }
 
-/** What the operations listener of one tenant answers. */
+/** The answers of one tenant's operations listener. */
 export async function tenantOps(options: OpsOptions, path: string): Promise<OpsPage | undefined> {
   const { tenantId: tenant, metrics } = options;
   if (path === "/livez") return { status: 200, body: JSON.stringify({ ok: true, tenant }) };
@@ -88,7 +88,7 @@ async function readyPage(options: OpsOptions): Promise<OpsPage> {
   return { status: ok ? 200 : 503, body };
 }
 
-/** Answers with a page, which nothing in between keeps. */
+/** Sends a page that caches must not store. */
 export function sendPage(
   res: ServerResponse,
   { status, body, contentType = "application/json", headers }: OpsPage,

@@ -2,7 +2,7 @@ import type { FaultCode } from "../../domain/fault.ts";
 
 /** Records the requests of one route. */
 export interface RouteMetrics {
-  /** @param result the refusal's code, or that an earlier answer was repeated; undefined where the request did its work */
+  /** @param result the error code, or REPLAYED for a repeated earlier answer; undefined for success */
   observe(status: number, seconds: number, result: FaultCode | "REPLAYED" | undefined): void;
 }
 
@@ -10,7 +10,7 @@ interface RouteCounts {
   route: string;
   method: string;
   byStatus: Map<number, number>;
-  /** Requests by the first bound that their duration does not exceed; the last entry is for longer ones. */
+  /** Requests by the smallest bound that their duration does not exceed; the last entry counts the longer ones. */
   byBound: number[];
   secondsTotal: number;
 }
@@ -18,14 +18,14 @@ interface RouteCounts {
 const BOUNDS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * Counts and durations of requests in plain numbers, written out as Prometheus text when asked. prom-client finds the
- * labels again at each observation, which costs a tenth of a whole request.
+ * Counts and durations of requests as plain numbers, written as Prometheus text on request. prom-client looks up the
+ * labels at each observation, which costs a tenth of a whole request.
  */
 export class RequestMetrics {
   readonly #routes: RouteCounts[] = [];
   readonly #trades = new Map<string, number>();
 
-  /** @param trades whether answers of this route are trades */
+  /** @param trades whether this route places trades */
   forRoute(route: string, method: string, trades: boolean): RouteMetrics {
     const byBound = Array.from({ length: BOUNDS_SEC.length + 1 }, () => 0);
     const counts: RouteCounts = { route, method, byStatus: new Map(), byBound, secondsTotal: 0 };

@@ -8,7 +8,7 @@ import { hasUserToken } from "../access/session-cookie.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Where a request came from, and with which key: never the key itself. */
+/** The origin of a request and its key's name, never the key itself. */
 export function originOf(exchange: Exchange): Origin {
   const { address, key, route } = exchange;
   const presented = key ? undefined : exchange.header("x-api-key");
@@ -17,11 +17,11 @@ export function originOf(exchange: Exchange): Origin {
   return { address, fingerprint, keyName: key?.name ?? null, route };
 }
 
-/** Notes an answered request in the security log if credentials were refused, or an admin key was used. */
+/** Notes a request in the security log if its credentials were refused or it used an admin key. */
 export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fault | undefined): void {
   if (exchange.key?.type === "admin") security.note("key.used", "admin", originOf(exchange));
   const refused = fault && securityEventOf(fault.code, fault.detail);
-  // A request without a token is no failed attempt: pages send it to learn whether a user is signed in.
+  // A request without a token is not a failed attempt: pages send it to learn whether a user is signed in.
   if (!refused || (fault.code === "USER_REQUIRED" && !hasUserToken(exchange))) return;
   const { keyName } = fault.detail;
   const origin = { ...originOf(exchange), ...(typeof keyName === "string" ? { keyName } : {}) };
@@ -31,17 +31,17 @@ export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fa
 const LOG_LINES: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "error"; text: string } } = {
   "auth.failed": { level: "warn", text: "Credentials were refused" },
   "key.used": { level: "info", text: "An admin key was used" },
-  "role.denied": { level: "warn", text: "A key was used for what only an admin key may do" },
+  "role.denied": { level: "warn", text: "A public key was used for an operation that needs an admin key" },
   "scope.denied": { level: "warn", text: "A key was used beyond its scopes" },
   "session.revoked": { level: "info", text: "Sessions were ended" },
   "connections.refused": { level: "warn", text: "Connections were refused" },
-  "kyc.unrecognised": { level: "warn", text: "An identity check has a status that is neither passed nor failed" },
+  "kyc.unrecognised": { level: "warn", text: "An identity check returned a status that is neither passed nor failed" },
   "integrity.failed": { level: "error", text: "THE LEDGER DOES NOT AGREE WITH ITSELF" },
 };
-/** Of `integrity.failed` with the reason `checkpoint`: another hand writes to the database, or the key that sealed it is no longer listed. */
-const UNSEALED_CHECKPOINT = "No listed audit key sealed the ledger's checkpoint: it counts for nothing";
+/** For the reason `checkpoint`: another program writes to the database, or the checkpoint's key is no longer listed. */
+const UNSEALED_CHECKPOINT = "No listed audit key sealed the ledger's checkpoint: the checkpoint is ignored";
 
-/** The code that detects these writes the log line itself, with more than an entry holds. */
+/** The code that detects these events logs them itself, with more details than an entry has. */
 function isLoggedElsewhere({ event, reason }: SecurityEntry): boolean {
   return (
     event === "connections.refused" ||
@@ -49,7 +49,7 @@ function isLoggedElsewhere({ event, reason }: SecurityEntry): boolean {
   );
 }
 
-/** Counts what the security log notes, and writes its entries into the server's log. */
+/** Counts the events of the security log, and writes its entries to the server's log. */
 export function watchSecurity(security: SecurityLog, metrics: Metrics, log: Logger): void {
   security.listen({
     noted: (event, reason) => metrics.countSecurityEvent(event, reason),

@@ -6,12 +6,12 @@ import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import type { OpenApiOptions } from "./openapi.ts";
 
-/** Readers choose the port of a loopback address, so what is kept of them is bounded. */
+/** Readers choose the port of a loopback address, so the number of kept documents is bounded. */
 const KEPT = 8;
 
 /**
- * `/openapi.json`, with the address under which the reader came. It is made when it is first asked for, once for each address
- * and encoding: its modules and texts take 3 MB, and most servers are never asked. All answers share the bytes that were
+ * `/openapi.json`, with the address under which the reader came. It is made on first request, once per address and encoding:
+ * its modules and texts take 3 MB, and most servers never need it. All answers share the same bytes, even for slow clients.
  * made, however many clients are slow to read them.
  */
 export function openApiRoute(options: Omit<OpenApiOptions, "baseUrl">, readers: ReaderAddress): Route {

@@ -7,7 +7,7 @@ import { CLOSE_AT, MARKET, PRICES, TRADED_AT } from "./examples/story.ts";
 import { headerParameter, type JsonObject } from "./openapi-parts.ts";
 import { wireSchema } from "./openapi-schemas.ts";
 
-/** The schemas of the stream's and of the outgoing events, as components. */
+/** The schemas of stream events and of outgoing events, as components. */
 export function eventComponents(): Record<string, JsonObject> {
   return wireSchema(z.object({ ...streamEvents, ...webhookBodies })).$defs;
 }
@@ -24,17 +24,17 @@ data: {"marketId":"${MARKET}","yesPrice":${PRICES.yes},"noPrice":${PRICES.no},"t
 `;
 
 export const STREAM_DESCRIPTION = `Server-sent events, to be read with \`fetch\`: an \`EventSource\` cannot send the key. The first event is a \`snapshot\` of
-the open markets (or of those in \`markets\`), then \`price\`, \`trade\` and \`market\` tell what happens, and with a user token
-or the session cookie \`fill\` tells the user's own trades. The ids resume: with \`Last-Event-ID\` the stream goes on behind
+the open markets (or of those in \`markets\`), then \`price\`, \`trade\` and \`market\` report changes, and with a user token
+or the session cookie \`fill\` reports the user's own trades. The ids resume: with \`Last-Event-ID\` the stream continues after
 that event, or begins with a snapshot when too much was missed. A comment every 15 s shows that it is alive. \`resync\` ends
 the stream: the client was too slow, its credentials ended, or the server shuts down. A stream counts as one request.`;
 
-export const LAST_EVENT_ID = headerParameter("Last-Event-ID", "The id of the last event that was read.", {
+export const LAST_EVENT_ID = headerParameter("Last-Event-ID", "The id of the last event that the client read.", {
   type: "string",
   pattern: "^\\d{1,18}$",
 });
 
-/** The `content` of the answer, which is no JSON. */
+/** The `content` of the answer, which is not JSON. */
 export function streamContent(): JsonObject {
   const events = Object.entries(streamEvents).map(([name, schema]) => [
     name,
@@ -71,15 +71,11 @@ const header = (name: string, description: string, example: string): JsonObject 
 const HEADERS = [
   header(
     "webhook-id",
-    "The event's own id, the same whenever it is sent: the key against repeats.",
+    "The event's id, which is the same in every attempt: use it to detect repeats.",
     "evt_42_0f3a9c51d2e87b64",
   ),
-  header("webhook-timestamp", "When this attempt was made: seconds since the epoch.", "1798761600"),
-  header(
-    "webhook-signature",
-    "Signatures under all active secrets.",
-    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
-  ),
+  header("webhook-timestamp", "The time of this attempt in seconds since the epoch.", "1798761600"),
+  header("webhook-signature", "Signatures with all active secrets.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 ];
 
 /**
@@ -104,8 +100,8 @@ export function webhookSection(components: Record<string, JsonObject>): Record<s
         },
         responses: {
           "2XX": { description: "Taken." },
-          410: { description: "Nothing more is wanted: the receiver is disabled." },
-          default: { description: "Sent again later." },
+          410: { description: "The receiver wants no more events and is disabled." },
+          default: { description: "The event is sent again later." },
         },
       };
       return [type, { post: operation }];

@@ -6,7 +6,7 @@ import { FINGERPRINT } from "../../domain/access/idempotency.ts";
 /** A part of the OpenAPI document. */
 export type JsonObject = Record<string, unknown>;
 
-/* The parts of the document that no schema gives. */
+/* The parts of the document that do not come from schemas. */
 
 export const SECURITY: Record<Auth, JsonObject[]> = {
   none: [],
@@ -36,73 +36,75 @@ export const SECURITY_SCHEMES = {
   stripeSignature: headerScheme("Stripe-Signature", "Stripe's own scheme, at most five minutes old."),
   signature: headerScheme(
     "X-Signature",
-    "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results also the own header of the identity provider that the tenant file names. Beside a `webhook-signature` it does not count.",
+    "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results, the identity provider's own header is accepted too, if the tenant file names the provider. Ignored if the request has a `webhook-signature`.",
   ),
   messageSignature: headerScheme(
     "webhook-signature",
-    "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces; one must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
+    "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces; one must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the decoded base64 after `whsec_`, or else the secret's UTF-8 bytes.",
   ),
 };
 
-/** The schemes of providers that sign in their own way. */
+/** The schemes of providers that use their own signatures. */
 export const PROVIDER_SCHEMES = { stripe: "stripeSignature" } as const satisfies Record<
   NonNullable<Operation["provider"]>,
   keyof typeof SECURITY_SCHEMES
 >;
 
 export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
-ISO 8601 in UTC. A refusal is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`.
-HEAD is answered wherever GET is, without the body. What is marked \`x-extension\` goes beyond the interface specification.`;
+ISO 8601 in UTC. An error is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`.
+HEAD is answered wherever GET is, without the body. Parts marked \`x-extension\` go beyond the interface specification.`;
 
 export const ERROR_SCHEMA = {
   type: "object",
-  properties: { error: { type: "string", description: "What was refused, in words." } },
+  properties: { error: { type: "string", description: "The error in words." } },
   required: ["error"],
   additionalProperties: false,
 };
 
 export const HEADERS = {
-  "Request-Id": { description: "Names this request in the logs.", schema: { type: "string" } },
+  "Request-Id": { description: "Identifies this request in the logs.", schema: { type: "string" } },
   "Retry-After": { description: "Whole seconds to wait.", schema: { type: "integer", minimum: 1 } },
-  "Next-Cursor": { description: "The cursor of the next page; absent on the last.", schema: { type: "string" } },
+  "Next-Cursor": { description: "The cursor of the next page; absent on the last page.", schema: { type: "string" } },
   ETag: { description: "The version, for `If-Match`.", schema: { type: "string" } },
   Link: { description: 'The next page, `rel="next"`.', schema: { type: "string" } },
   "Idempotent-Replayed": {
-    description: "`true` when this is the stored first answer.",
+    description: "`true` if this is the stored answer of an earlier request.",
     schema: { type: "string", const: "true" },
   },
   "Audit-Seq": {
-    description: "Extension: the last audit entry that this request wrote; absent when it wrote none.",
+    description: "Extension: the `seq` of the last audit entry that this request wrote; absent if it wrote none.",
     schema: { type: "integer", minimum: 1 },
   },
   "Audit-Hash": {
-    description:
-      "Extension: that entry's hash, which covers all entries before it. Kept, it makes a rewritten log visible.",
+    description: "Extension: that entry's hash, which covers all earlier entries. Keep it to detect a rewritten log.",
     schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
   },
   "Audit-Time": {
     description: "Extension: when that entry was written.",
     schema: { type: "string", format: "date-time" },
   },
-  "Audit-Key-Id": { description: "Extension: which audit key sealed it.", schema: { type: "string" } },
+  "Audit-Key-Id": {
+    description: "Extension: the id of the audit key that sealed that entry.",
+    schema: { type: "string" },
+  },
   "Audit-Verified-At": {
-    description: "Extension: when the chain was last verified from its first entry on.",
+    description: "Extension: when the whole chain was last verified.",
     schema: { type: "string", format: "date-time" },
   },
   "Ledger-Verified-At": {
-    description: "Extension: when every row of the ledger was last compared, from the first one on.",
+    description: "Extension: when every row of the ledger was last compared.",
     schema: { type: "string", format: "date-time" },
   },
   "RateLimit-Limit": { description: "Requests per minute.", schema: { type: "integer" } },
   "RateLimit-Remaining": { description: "Requests left in the window.", schema: { type: "integer" } },
   "RateLimit-Reset": { description: "Seconds until the window ends.", schema: { type: "integer" } },
 };
-/** Which header says when what an operation `verifies` was last verified from the beginning on. */
+/** The header that says when the subject of an operation's `verifies` was last verified completely. */
 export const VERIFIED_HEADERS = { audit: "Audit-Verified-At", ledger: "Ledger-Verified-At" } as const;
 export const SEAL_HEADERS = ["Audit-Seq", "Audit-Hash", "Audit-Time", "Audit-Key-Id"] as const;
 export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
-/** A header of requests. One whose description says that it is an extension is marked for programs too. */
+/** A request header. If its description calls it an extension, it is marked for programs too. */
 export function headerParameter(name: string, description: string, schema: JsonObject): JsonObject {
   const isExtension = description.startsWith("Extension:");
   return { name, in: "header", description, schema, ...(isExtension ? { "x-extension": true } : {}) };
@@ -115,7 +117,7 @@ export const IDEMPOTENCY_KEY = headerParameter(
 );
 export const IDEMPOTENCY_FINGERPRINT = headerParameter(
   "Idempotency-Fingerprint",
-  "Extension: a SHA-256 in hex that tells whether a repeat under the `Idempotency-Key` is the same request, instead of its body: for a client whose repeats hold other times, such as those of `in two hours`.",
+  "Extension: a SHA-256 in hex that identifies the request under its `Idempotency-Key` instead of its body. For clients whose repeats contain other times, such as those computed from `in two hours`.",
   { type: "string", pattern: FINGERPRINT.source },
 );
 export const IF_MATCH = headerParameter("If-Match", "Change only the version that this `ETag` names.", {
@@ -123,26 +125,26 @@ export const IF_MATCH = headerParameter("If-Match", "Change only the version tha
 });
 export const POLICY_TTL = headerParameter(
   "Policy-Ttl",
-  "Extension: after so many seconds the fields go back to their own values by themselves.",
+  "Extension: the number of seconds after which the fields return to their regular values.",
   { type: "integer", minimum: 1, maximum: MAX_POLICY_TTL_SEC },
 );
-export const AUDIT_REASON = headerParameter("Audit-Reason", "The operator's words for the audit entry.", {
+export const AUDIT_REASON = headerParameter("Audit-Reason", "The operator's reason, for the audit entry.", {
   type: "string",
   maxLength: 500,
 });
 export const SIGNED_AT = headerParameter(
   "X-Timestamp",
-  "When it was signed: seconds or ISO 8601, within five minutes. It goes with `X-Signature`.",
+  "When the message was signed, in seconds or ISO 8601; at most five minutes off. Used with `X-Signature`.",
   { type: "string" },
 );
 export const MESSAGE_ID = headerParameter(
   "webhook-id",
-  "Extension: the message's own id, without a dot. It goes with `webhook-signature`.",
+  "Extension: the message's id, without a dot. Used with `webhook-signature`.",
   { type: "string", pattern: "^[\\x21-\\x2d\\x2f-\\x7e]{1,255}$" },
 );
 export const MESSAGE_TIME = headerParameter(
   "webhook-timestamp",
-  "Extension: when it was signed, in seconds since the epoch, within five minutes. It goes with `webhook-signature`.",
+  "Extension: when the message was signed, in seconds since the epoch; at most five minutes off. Used with `webhook-signature`.",
   { type: "string", pattern: "^[0-9]{1,12}$" },
 );
 

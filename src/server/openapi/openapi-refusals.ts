@@ -2,7 +2,7 @@ import type { Operation } from "../../contract/operation.ts";
 import { type FaultCode, faultFacts } from "../../domain/fault.ts";
 import type { JsonObject } from "./openapi-parts.ts";
 
-/** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */
+/** The error codes of an operation in order of precedence: if several apply, the first is returned. */
 export function refusalsOf(operation: Operation): FaultCode[] {
   const { auth, writes, optionalUser, refusals, health } = operation;
   const onBehalf = "onBehalf" in operation ? operation.onBehalf : undefined;
@@ -34,16 +34,16 @@ function mayChange({ method, auth }: Operation): boolean {
   return method !== "GET" || auth === "signature";
 }
 
-/** `OVERLOADED` is 503 where no connection to the database was free in time, which any read may meet too. */
+/** `OVERLOADED` is 503 if no database connection was free in time, which can happen to any read. */
 function statusesOf(operation: Operation, code: FaultCode): number[] {
   const { status } = faultFacts(code);
   if (code !== "OVERLOADED") return [status];
   return mayChange(operation) || operation.refusals.includes(code) ? [status, 503] : [503];
 }
 
-const ORDER = "Of several reasons to refuse the first is told: ";
+const ORDER = "If several errors apply, the first of these is returned: ";
 
-/** What a description says beside the order of refusals; empty for most operations. */
+/** A description without its sentence about the order of errors; empty for most operations. */
 export function withoutOrder(description: string): string {
   return description
     .split("\n\n")
@@ -51,7 +51,7 @@ export function withoutOrder(description: string): string {
     .join("\n\n");
 }
 
-/** "Of several reasons …", for the description of an operation. */
+/** The sentence about the order of errors, for the description of an operation. */
 export function orderOfRefusals(operation: Operation): string {
   const codes = refusalsOf(operation).map((code) => `\`${code}\` ${statusesOf(operation, code).join(" or ")}`);
   return `${ORDER}${codes.join(", ")}.`;
@@ -60,7 +60,7 @@ export function orderOfRefusals(operation: Operation): string {
 /** Codes whose answer says in `Retry-After` when to try again. */
 const TIMED: readonly FaultCode[] = ["RATE_LIMITED", "OVERLOADED", "TOKEN_KEYS_UNAVAILABLE"];
 
-/** The refusals of one operation by status, each with the codes that it can carry. */
+/** The errors of one operation by status, each with its possible codes. */
 export function refusalResponses(operation: Operation, headers: (isTimed: boolean) => JsonObject): JsonObject {
   const each = refusalsOf(operation).flatMap((code) => statusesOf(operation, code).map((status) => ({ code, status })));
   const entries = [...Map.groupBy(each, ({ status }) => status)].map(([status, refused]): [number, JsonObject] => {

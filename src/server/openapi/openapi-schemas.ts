@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { JsonObject } from "./openapi-parts.ts";
 
 /**
- * The wire side of schemas, as one JSON Schema with definitions among the document's components. zod drops examples and
- * defaults of what is transformed, since they might be of either side; the contract's examples and numbers are of the wire.
+ * The wire form of schemas, as one JSON Schema with its definitions among the document's components. zod drops examples and
+ * defaults of transformed schemas, since they might belong to either form; the contract's examples and numbers are in wire form.
  */
 export function wireSchema(schema: z.ZodType): {
   properties: Record<string, JsonObject>;
@@ -19,14 +19,14 @@ export function wireSchema(schema: z.ZodType): {
       if (typeof fallback === "number") jsonSchema.default = fallback;
     },
   });
-  // zod numbers the definitions of recursive schemas without an id; the contract's only one is arbitrary JSON.
+  // zod numbers the definitions of recursive schemas without an id. The contract's only such schema is arbitrary JSON.
   const text = JSON.stringify(all)
     .replaceAll("#/$defs/", "#/components/schemas/")
     .replace(/__schema\d+/g, "AnyJson");
   return { properties: {}, $defs: {}, ...JSON.parse(text, markExtension) };
 }
 
-/** A field whose description says that it is an extension is marked for programs too. */
+/** A field whose description calls it an extension is marked for programs too. */
 function markExtension(_key: string, value: unknown): unknown {
   const isDescribed = typeof value === "object" && value !== null && "description" in value;
   const says = isDescribed && typeof value.description === "string" && value.description.startsWith("Extension:");
@@ -35,7 +35,7 @@ function markExtension(_key: string, value: unknown): unknown {
 
 const REFERENCE = /"#\/components\/schemas\/([^"]+)"/g;
 
-/** The components that the sections of the document refer to, and those that these refer to. */
+/** The components that the document's sections use, directly or through other components. */
 export function usedComponents(
   sections: JsonObject,
   components: Record<string, JsonObject>,

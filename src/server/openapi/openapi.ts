@@ -31,18 +31,18 @@ import { orderOfRefusals, refusalResponses, refusalsOf } from "./openapi-refusal
 import { usedComponents, wireSchema } from "./openapi-schemas.ts";
 
 export interface OpenApiOptions {
-  /** The operations to describe; all of them unless given. */
+  /** The operations to describe; all by default. */
   served?: readonly OperationId[];
   baseUrl?: string | undefined;
-  /** As the paths of its webhooks name the tenant, for the examples. */
+  /** The tenant's name in the paths of its webhooks, for the examples. */
   tenantId?: string | undefined;
   /** Whether the stream of events is served. */
   stream?: boolean;
 }
 
 /**
- * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
- * id are shared components.
+ * The OpenAPI 3.1 document of the operations table. Its schemas describe the wire form of the contract's codecs;
+ * schemas with an id are shared components.
  */
 export function openApiDocument(options: OpenApiOptions = {}): JsonObject {
   const { served = operationIds, baseUrl, tenantId, stream = true } = options;
@@ -79,7 +79,7 @@ export function openApiDocument(options: OpenApiOptions = {}): JsonObject {
 }
 
 const LINES_DESCRIPTION =
-  "Every entry that the filters select, an `AuditEntry` in each line, oldest first, as the log is when it is asked for; `limit` and `cursor` are refused. `Audit-Last-Seq` is the `seq` of the last line, 0 for none: an answer that ends before it broke off. At most four at a time.";
+  "Every entry that the filters select at the time of the request, one `AuditEntry` per line, oldest first. `limit` and `cursor` are refused. `Audit-Last-Seq` is the `seq` of the last line, or 0 for none: an answer that ends earlier is incomplete. At most four such requests run at a time.";
 
 function headers(...names: (keyof typeof HEADERS)[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -91,7 +91,7 @@ interface WireSchemas {
   components: Record<string, JsonObject>;
 }
 
-/** One conversion of all schemas together, so that zod shares what they share. */
+/** Converts all schemas together, so that zod shares common definitions. */
 function wireSchemas(ids: readonly OperationId[]): WireSchemas {
   const shape = ids.flatMap((id) => [
     [`${id}.input`, operations[id].input] as const,
@@ -112,7 +112,7 @@ function describe(
   const told: JsonObject = { ...REQUESTS[id], ...(tenantId === undefined ? {} : { tenantId }) };
   const parameterOf = (name: string, where: "path" | "query", required: boolean): JsonObject => ({
     ...parameter(name, where, fields, required),
-    // A program fills in what is required, so it is told of a value that is taken.
+    // Programs fill in required parameters, so they get a valid example.
     ...(required ? { example: told[name] ?? exampleOf(fields.properties[name] ?? {}, components) } : {}),
   });
   const inPath = plan.path.map((name) => parameterOf(name, "path", true));
@@ -162,7 +162,7 @@ interface Fields {
   required: string[];
 }
 
-/** The fields of an object schema, whether it stands here or among the components. */
+/** The fields of an object schema, whether it is inline or a component. */
 function resolve(schema: JsonObject, components: Record<string, JsonObject>): Fields {
   const target = typeof schema.$ref === "string" ? components[schema.$ref.replace(/^.*\//, "")] : schema;
   return { properties: {}, required: [], ...target };
@@ -184,12 +184,12 @@ function bodySchema(input: JsonObject, fields: Fields, inPath: readonly string[]
   };
 }
 
-/** @param told the example of the story that the documentation tells; without one it is made of the schema's own */
+/** @param told the story's example; by default an example is made from the schema */
 function json(schema: JsonObject, components: Record<string, JsonObject>, told?: unknown): JsonObject {
   return { "application/json": { schema, example: told ?? exampleOf(schema, components) } };
 }
 
-/** The fields of the story's request that are in its body. */
+/** The fields of the story's request that belong in the body. */
 function exampleBody(id: OperationId, inPath: readonly string[]): JsonObject | undefined {
   const request = REQUESTS[id];
   return request && Object.fromEntries(Object.entries(request).filter(([name]) => !inPath.includes(name)));
@@ -221,7 +221,7 @@ function describeStream(): JsonObject {
 const refusalHeaders = (isTimed: boolean): JsonObject =>
   headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(isTimed ? (["Retry-After"] as const) : []));
 
-/** Whether the answer may state an audit entry: providers learn only that their event arrived, and sessions write none. */
+/** Whether the answer may name an audit entry: providers learn only that their event arrived, and sessions write no entry. */
 function mayRecord({ method, auth, path }: Operation): boolean {
   return method !== "GET" && (auth === "admin" || auth === "user") && path !== "/v1/session";
 }

@@ -8,31 +8,31 @@ import type { Route } from "../routes.ts";
 import { chooseEncoding, compressed, type Encoding } from "./compress.ts";
 import { FOR_ALL, refusalForAll, tagOf, unlessKnown } from "./conditional.ts";
 
-/** Where `bin/assets.js` puts the bundles of src/embed; this file finds them from src/ and from dist/. */
+/** The folder where `bin/assets.js` writes the bundles of src/embed; the path works from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
-/** Files whose names hold a hash of their contents: this build's, and the loaders of releases. */
+/** Files with a content hash in their names: this build's files, and the loaders of releases. */
 const PARTS = join(PLACE, "parts");
 
-/** A publisher's page loads it again after five minutes; a file with a hash in its name never changes. */
+/** A publisher's page reloads it after five minutes. A file with a hash in its name never changes. */
 const SHORT = "public, max-age=300";
 const FOR_EVER = "public, max-age=31536000, immutable";
-/** Where the loader lies that a publisher's page names: it is always this build's. */
+/** The loader's path in a publisher's page; it always serves this build's loader. */
 export const LOADER_PATH = "/assets/v1/embed.js";
 
 export interface Assets {
   loader: string;
-  /** The path of the frame's script, which never changes. */
+  /** The path of the frame's script; its contents never change. */
   framePath: string;
-  /** The style that the frame's documents inline; the rest of it comes with the script. */
+  /** The style that the frame's documents inline; the script brings the rest. */
   documentStyle: string;
-  /** The small script of the documents that say why there is no view. Inlined, so that it needs no request more. */
+  /** The small script of the documents that explain why there is no view. It is inlined to save a request. */
   refusal: string;
   playgroundScript: string;
   playgroundStyle: string;
   /** The loader's immutable path, and its Subresource Integrity value. */
   hashedPath: string;
   integrity: string;
-  /** Texts by path, of every file that never changes. */
+  /** The text by path of every file that never changes. */
   parts: ReadonlyMap<string, string>;
 }
 
@@ -55,9 +55,7 @@ export function readAssets(): Assets {
   };
 }
 
-/**
- * The loader under its lasting addresses, and every file with a hash in its name.
- */
+/** The loader under its permanent addresses, and every file with a hash in its name. */
 export function assetRoutes({ loader, parts }: Assets): Route[] {
   const lasting = scriptAnswer(loader, SHORT);
   const immutable = new Map([...parts].map(([path, text]) => [path, scriptAnswer(text, FOR_EVER)]));
@@ -80,11 +78,11 @@ export function assetRoutes({ loader, parts }: Assets): Route[] {
 const ASSET = {
   method: "GET",
   forBrowsers: false,
-  // Without it a page could not read why its script is not there.
+  // Without these headers a page could not read why its script is missing.
   refuse: (_exchange: Exchange, fault: Fault) => refusalForAll(fault),
 } as const;
 
-/** A script, which is compressed once for each encoding that clients accept. */
+/** A script that is compressed once for each encoding. */
 function scriptAnswer(body: string, cacheControl: string): (exchange: Exchange) => Promise<Answer> {
   const contentType = "text/javascript; charset=utf-8";
   const tag = tagOf(body);

@@ -3,7 +3,7 @@ import type { MessageKey } from "../../locales/messages.ts";
 import type { Speaker } from "../../locales/speaker.ts";
 import { escapeHtml } from "./html.ts";
 
-/** What a card shows of a market: an item of a list has no status, because it takes trades. */
+/** The market data of a card. A list item has no status, because it accepts trades. */
 export interface CardMarket extends Pick<Detail, "question" | "yesPrice" | "closeAt"> {
   status?: Detail["status"] | undefined;
   outcome?: Detail["outcome"] | undefined;
@@ -12,27 +12,27 @@ export interface CardMarket extends Pick<Detail, "question" | "yesPrice" | "clos
 type Detail = WireResult<"getMarket">;
 
 export interface CardOptions {
-  /** The question's level among the headings of the document; 2 unless given. */
+  /** The heading level of the question; 2 by default. */
   level?: 1 | 2 | 3;
-  /** Where the question leads; no link unless given. */
+  /** The link of the question; none by default. */
   href?: string;
 }
 
 /**
- * A market as markup that needs no script: question, chance or result, closing time, and its state unless it takes
- * trades. Its parts have the names of the widget's.
- * @param speaker with a time zone of its own: the server does not know the reader's
+ * A market as markup that needs no script: question, chance or result, closing time, and its state unless it accepts
+ * trades. Its parts have the same names as the widget's.
+ * @param speaker with an explicit time zone: the server does not know the reader's
  */
 export function marketCard(speaker: Speaker, market: CardMarket, { level = 2, href }: CardOptions = {}): string {
   const question = escapeHtml(market.question);
   const heading = href === undefined ? question : `<a href="${escapeHtml(href)}">${question}</a>`;
-  // A question has the direction of its own language, which need not be the page's.
+  // The question's direction follows its own language, which may differ from the page's.
   return `<article class="card"><h${level} class="question" data-pm="question" dir="auto">${heading}</h${level}>
 <p>${oddsLine(speaker, market)}</p>
 <p class="soft">${closingLine(speaker, market)}${stateWord(speaker, market)}</p></article>`;
 }
 
-/** The card's second and third line as plain text, for what has no markup. */
+/** The card's second and third line as plain text, for uses without markup. */
 export function cardText(speaker: Speaker, market: CardMarket): string {
   const { outcome, yesPrice } = market;
   const side = speaker.say(`common.${outcome ?? "yes"}`);
@@ -78,7 +78,7 @@ function stateWord(speaker: Speaker, { status = "open" }: CardMarket): string {
   return ` · <span data-pm="state" data-state="${state}">${escapeHtml(speaker.say(`state.${state}`))}</span>`;
 }
 
-/** A message as markup; what is filled in as plain text is escaped. */
+/** A message as markup; values in plain text are escaped. */
 export function sentence(speaker: Speaker, key: MessageKey, values: Record<string, string | { html: string }>): string {
   return speaker
     .compose(key, values)

@@ -4,7 +4,7 @@ import type { Answer, Header } from "../responses.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A text that is compressed once gets the slowest setting; one that is compressed for each request does not. */
+/** A text that is compressed once uses the slowest setting; a text that is compressed for each request does not. */
 const ENCODERS = {
   br: (text: string, once: boolean) =>
     promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: once ? 11 : 5 } }) as Promise<Bytes>,
@@ -13,7 +13,7 @@ const ENCODERS = {
 
 export type Encoding = keyof typeof ENCODERS;
 
-/** What an `Accept` or `Accept-Encoding` names, in lower case, and its weight; zero refuses (RFC 9110, 12.4.2). */
+/** The names in `Accept` or `Accept-Encoding`, in lower case, with their weights; zero refuses (RFC 9110, 12.4.2). */
 export function weightsIn(accepted = ""): ReadonlyMap<string, number> {
   return new Map(
     accepted
@@ -27,17 +27,17 @@ export function weightsIn(accepted = ""): ReadonlyMap<string, number> {
   );
 }
 
-/** Whether an `Accept-Encoding` names an encoding, and does not refuse it. */
+/** Whether an `Accept-Encoding` names an encoding with a weight above zero. */
 export function accepts(accepted: string | undefined, encoding: string): boolean {
   return (weightsIn(accepted).get(encoding) ?? 0) > 0;
 }
 
-/** The encoding to use for this `Accept-Encoding`; undefined for none. */
+/** The encoding for this `Accept-Encoding`; undefined for none. */
 export function chooseEncoding(accepted: string | undefined): Encoding | undefined {
   return (Object.keys(ENCODERS) as Encoding[]).find((encoding) => accepts(accepted, encoding));
 }
 
-/** Compresses an answer's text for this client, if there is any. */
+/** Compresses an answer's text if this client accepts it. */
 export async function compressed(
   answer: Omit<Answer, "body"> & { body: string },
   encoding: Encoding | undefined,

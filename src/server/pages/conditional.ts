@@ -3,15 +3,15 @@ import type { Fault } from "../../domain/fault.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Answer, type Header, refusal } from "../responses.ts";
 
-/** A weak entity tag of a text: one text has several encodings, whose bytes differ (RFC 9110, 8.8.1). */
+/** A weak entity tag of a text: the bytes differ between encodings of the same text (RFC 9110, 8.8.1). */
 export function tagOf(text: string): string {
   return `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
 }
 
 /**
- * The answer, or 304 where the client says that it has it (RFC 9110, 13.1.2). Its head stays whole but for what describes a
- * body, because a browser replaces the headers of what it has kept by these: with another policy the kept page would not work.
- * @param tag the answer's own
+ * The answer, or 304 if the client already has it (RFC 9110, 13.1.2). A 304 keeps all headers except those that
+ * describe a body, because a browser replaces its stored headers with them: another policy would break the stored page.
+ * @param tag the answer's entity tag
  */
 export function unlessKnown<Sent extends Answer>(
   exchange: Exchange,
@@ -24,23 +24,23 @@ export function unlessKnown<Sent extends Answer>(
   return { ...rest, status: 304, body: "", headers };
 }
 
-/** Compares as weak tags are compared: without their mark. */
+/** Compares weak tags: without their `W/` prefix. */
 export function isKnown(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const opaque = (text: string): string => text.trim().replace(/^W\//, "");
   return ifNoneMatch.trim() === "*" || ifNoneMatch.split(",").some((each) => opaque(each) === opaque(tag));
 }
 
-/** The answer with more headers. */
+/** The answer with additional headers. */
 export function answersWith(answer: Answer, more: readonly Header[]): Answer {
   return { ...answer, headers: [...(answer.headers ?? []), ...more] };
 }
 
-/** Any page may read and load it, one that is isolated from other origins too. */
+/** Headers with which any page may read and load an answer, even a cross-origin isolated page. */
 export const FOR_ALL: readonly Header[] = [
   ["access-control-allow-origin", "*"],
   ["cross-origin-resource-policy", "cross-origin"],
 ];
 
-/** A refusal that any page may read. */
+/** An error that any page may read. */
 export const refusalForAll = (fault: Fault): Answer => answersWith(refusal(fault), FOR_ALL);

@@ -8,24 +8,24 @@ import { chooseEncoding, compressed } from "./compress.ts";
 import { escapeHtml, hashSource, pagePolicy } from "./html.ts";
 import type { ReaderAddress } from "./reader-address.ts";
 
-/** Where `bin/docs.js` puts the pages, compressed so that the package stays small; this file finds them from src/ and from dist/. */
+/** The folder of the pages by `bin/docs.js`, compressed to keep the package small; the path works from src/ and dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/docs");
 
-/** What the built pages say in place of a tenant's address and name. */
+/** The placeholder for a tenant's address and name in the built pages. */
 export const DOCS_ADDRESS = "https://predict.example";
 export const DOCS_TENANT = "tenant-of-predict-example";
 
 const NAMES = [...Object.keys(TAGS), "webhooks", "refusals", "embed"];
 
 export interface DocsOptions {
-  /** The address that examples name. */
+  /** The address in examples. */
   readers: ReaderAddress;
   tenantId: string;
 }
 
 /**
- * `/docs`: what the build made of the OpenAPI document and of `docs/guides/publisher.md`, with the address under which the reader came. A page is read when it is
- * first asked for, and kept compressed for those who come under the tenant's own address.
+ * `/docs`: the built pages of the OpenAPI document and of `docs/guides/publisher.md`, with the address under which the
+ * reader came. A page is read on first request, and kept compressed for the tenant's own address.
  */
 export function docsRoutes(options: DocsOptions): Route[] {
   return ["index", ...NAMES].map((name) => docsRoute(name, options));
@@ -47,7 +47,7 @@ function docsRoute(name: string, { readers, tenantId }: DocsOptions): Route {
       const isShared = readers.isOwn(address);
       const encoding = chooseEncoding(exchange.header("accept-encoding"));
       const make = (text: string) => compressed(answerOf(text, address), encoding, { once: isShared });
-      // Readers choose the port of a loopback address, so pages with one are as many as they like, and none is kept.
+      // Readers choose the port of a loopback address, so their pages are unlimited in number and none is kept.
       if (!isShared) return make(html);
       const key = encoding ?? "";
       const answer = made.get(key) ?? make(html);
@@ -57,7 +57,7 @@ function docsRoute(name: string, { readers, tenantId }: DocsOptions): Route {
   };
 }
 
-/** Scripts and styles are allowed by their hashes, and hold no address. */
+/** The policy allows scripts and styles by their hashes, so they contain no address. */
 function answerOf(html: string, address: string): Answer & { body: string } {
   const inlined = (pattern: RegExp): string[] => [...html.matchAll(pattern)].map(([, text = ""]) => hashSource(text));
   const scripts = inlined(/<script>([\s\S]*?)<\/script>/g);

@@ -18,40 +18,40 @@ import { loadPage, marketDetail, pageName } from "../../services/markets/markets
 import { POLICY } from "../../services/views/touched.ts";
 import type { Loaded, Views } from "../../services/views/views.ts";
 
-/** A card's little curve: a week in steps of four hours. */
+/** A card's small curve: a week in steps of four hours. */
 const SPARK_MS = 7 * DAY_MS;
 const SPARK_POINTS = 42;
 
-/** A year of hours is more than a chart has pixels, and than a document should weigh. */
+/** One year in hours is more than a chart has pixels, and enough weight for a document. */
 const CURVE_POINTS = 400;
 
-/** How far back in the log single trades are looked for, and how many of a market's a curve ends with. */
+/** How many log entries are searched for single trades, and how many trades of a market end its curve. */
 const LATEST_ENTRIES = 2000;
 const LATEST_TRADES = 200;
 /** A market with fewer spans than this is young, and its curve shows single trades instead. */
 const YOUNG_SPANS = 3;
 
-/** Markets that are shown beside each other. */
+/** The number of markets in a comparison. */
 const COMPARED = 2;
 
-/** More cards than a reader scrolls through; a search or a button shows the rest. */
+/** More cards than a reader scrolls through; a search or a button shows more. */
 const FIRST_MARKETS = 60;
 
 export type View = FrameData["view"];
 
 interface Question {
   view: View;
-  /** None: the view's own choice. */
+  /** If empty, the view chooses. */
   marketIds: readonly string[];
 }
 
-/** The part of a frame's data that is read from the database. */
+/** The part of a frame's data that comes from the database. */
 export type Contents = Pick<
   FrameData,
   "limits" | "market" | "compared" | "markets" | "nextCursor" | "sparks" | "trending"
 >;
 
-/** What narrows a list down, and where its next page begins. */
+/** The filters of a list, and where its next page begins. */
 export interface ListQuery {
   q?: string | undefined;
   category?: string | undefined;
@@ -61,8 +61,8 @@ export interface ListQuery {
 type PublicReads = Pick<Pool, "read" | "snapshot">;
 
 /**
- * Reads what views show, as any visitor may see it, each answer from one snapshot of the database. Answers are kept in memory
- * until a commit touches what they show: equal widgets cost one read.
+ * Reads what views show to any visitor, each answer from one snapshot of the database. Answers stay in memory until a
+ * commit changes what they show: equal widgets cost one read.
  */
 export class FrameReader {
   readonly #publicReads: PublicReads;
@@ -77,18 +77,18 @@ export class FrameReader {
       (question) => publicReads.snapshot((sql) => loadContents(sql, cursors, question)),
     );
     this.#list = views.share(pageName, (input) => publicReads.snapshot((sql) => loadList(sql, cursors, input)));
-    // There is no end to the words of a search, so none is kept.
+    // The number of possible searches is unlimited, so their answers are not kept.
     this.#search = async (input) => (await publicReads.snapshot((sql) => loadList(sql, cursors, input))).result;
   }
 
   /**
-   * @param marketId as the address has it: for `compare` two ids with a comma between them
-   * @throws Fault BAD_REQUEST for what cannot be an id, or another number of ids, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE
+   * @param marketId as in the address; for `compare` two ids separated by a comma
+   * @throws Fault BAD_REQUEST for an impossible id or a wrong number of ids, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE
    */
   async read(view: View, marketId: string | undefined): Promise<Contents> {
     const stated = view === "compare" ? (marketId ?? "").split(",") : marketId === undefined ? [] : [marketId];
     if (view === "compare" && stated.length !== COMPARED)
-      throw new Fault("BAD_REQUEST", "marketId: two markets, separated by a comma");
+      throw new Fault("BAD_REQUEST", "marketId: must be two market ids, separated by a comma");
     const marketIds = stated.map((id) => decodeInput("getMarket", { id }).id);
     return withDatabaseFaults(this.#contents({ view, marketIds }));
   }
@@ -99,7 +99,7 @@ export class FrameReader {
     return market ? pointsOf(market.history) : [];
   }
 
-  /** The value of the feed that settled a market, a decimal. @throws Fault DATABASE_UNAVAILABLE */
+  /** The value of the feed that settled a market, as a decimal. @throws Fault DATABASE_UNAVAILABLE */
   finalValue(id: string): Promise<string | undefined> {
     return withDatabaseFaults(this.#publicReads.read((sql) => findFinalValue(sql, id)));
   }
@@ -169,7 +169,7 @@ async function readSparks(sql: ReadSql, ids: string[]): Promise<Record<string, n
   return Object.fromEntries(sparks);
 }
 
-/** @param points of its curve at the most, single trades aside */
+/** @param points the most points of its curve, not counting single trades */
 async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loaded<FrameMarket>> {
   const row = await requireMarket(sql, id);
   const history = encodeResult("getMarketHistory", await readHistory(sql, row));
@@ -186,7 +186,7 @@ async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loa
   };
 }
 
-/** The same steps in fewer points: a price holds until the next one, so points that repeat it are left out. */
+/** The same steps in fewer points: a price holds until the next point, so points that repeat it are dropped. */
 export function curveOf(history: WireResult<"getMarketHistory">, points = CURVE_POINTS): CurvePoint[] {
   const steps = history.filter(({ yes }, index) => index === 0 || yes !== history[index - 1]?.yes);
   const stride = Math.ceil(steps.length / points);
@@ -196,8 +196,8 @@ export function curveOf(history: WireResult<"getMarketHistory">, points = CURVE_
 }
 
 /**
- * The curve with its last part in single trades, as a page that had been open all the while would show it. A price of the
- * curve holds until the first of them; the last one stays the last.
+ * The curve, ending in single trades, as on a page that was open all the time. A price of the curve holds until the
+ * first trade; the last point stays last.
  */
 export function endingWith(
   trades: readonly { t: number; yesPpm: number }[],

@@ -19,21 +19,21 @@ import type { Contents, FrameReader, View } from "./embed-data.ts";
 import { escapeHtml, hashSource, jsonInScript, pagePolicy } from "./html.ts";
 
 export interface EmbedOptions {
-  /** The tenant's name, as people read it. */
+  /** The tenant's display name. */
   name: string;
-  /** The tenant's own address, whose pages may trade too. */
+  /** The tenant's own address, whose pages may also trade. */
   baseUrl?: string | undefined;
   /** Public API keys that pages may use, in order of preference. */
   publicKeys: readonly string[];
-  /** Origins whose pages may show the frame and trade in it; empty: any may show it, none may trade. */
+  /** Origins whose pages may show the frame and trade in it. If empty, any page may show it and none may trade. */
   allowedOrigins: readonly string[];
-  /** How it looks; built in unless given. */
+  /** The look; the built-in theme by default. */
   theme?: StatedTheme | undefined;
-  /** The languages of its readers; those that come along unless given. */
+  /** The languages of readers; the built-in ones by default. */
   languages?: Languages | undefined;
-  /** Traders are warned of trades that move the price by so much, 0 to 1; 0.05 unless given. */
+  /** Trades that move the price by this much (0 to 1) cause a warning; 0.05 by default. */
   warnImpact?: number | undefined;
-  /** Whether search engines may list the market pages; they may unless given. */
+  /** Whether search engines may list the market pages; they may by default. */
   robots?: "index" | "noindex" | undefined;
 }
 
@@ -43,30 +43,30 @@ export interface EmbedServices {
   reader: FrameReader;
   languages: Languages;
   keys: KeyRing;
-  /** The tenant's own pages and the listed ones. */
+  /** The tenant's own pages and those of the listed origins. */
   traders: Origins;
-  /** A page that takes trades: the first listed one, or the playground with this market; undefined where none is known. */
+  /** A page that accepts trades: the first listed origin, or the playground with this market; undefined if none is known. */
   tradeAt(marketId: string | undefined): string | undefined;
 }
 
 const VIEWS: readonly View[] = ["market", "markets", "portfolio", "card", "compare"];
 const THEMES = ["auto", "light", "dark"];
-/** The usual price impact from which on traders are warned. */
+/** The default price impact that causes a warning. */
 const WARN_IMPACT = 0.05;
 
-/** The document depends on its address alone, so that any cache may keep it; a second later it asks whether it still holds. */
+/** The document depends only on its address, so any cache may keep it and revalidates it after a second. */
 const CACHE_CONTROL = "public, max-age=1";
-/** Pages that are isolated from other origins may show the frame too, which for that has to be isolated itself (HTML, 7.1.4). */
+/** Cross-origin isolated pages may show the frame too, so the frame itself must be isolated (HTML, 7.1.4). */
 const FRAME_HEADERS: readonly Header[] = [
   ["cross-origin-embedder-policy", "require-corp"],
   ["cross-origin-resource-policy", "cross-origin"],
 ];
 
-/** `/embed/<view>`: a document that can be read without scripts, with the data that its script needs at first. */
+/** `/embed/<view>`: a document that is readable without scripts, with the data that its script needs first. */
 export function embedRoutes(services: EmbedServices): Route[] {
   return [
     ...VIEWS.map((view): Route => documentRoute(services, view)),
-    // A portfolio is its user's: `/embed/data/portfolio` answers the operation.
+    // A portfolio belongs to its user: `/embed/data/portfolio` is an operation.
     ...VIEWS.filter((view) => view !== "portfolio").map((view): Route => dataRoute(services, view)),
     listRoute(services),
   ];
@@ -87,12 +87,12 @@ function documentRoute(services: EmbedServices, view: View): Route {
       const page = { title, style: styleOf(services), script, content, fonts, images };
       return cacheable(exchange, data, (text) => documentOf(request, { ...page, data: text }));
     },
-    // The page around shows the frame even after a refusal, so the refusal is a page too.
+    // The host page shows the frame even after an error, so the error is a page too.
     refuse: (exchange, fault) => refusalDocument(services, requestOf(services, exchange), fault),
   };
 }
 
-/** The same data as JSON, so that a frame moves between views, and comes back after an outage, without another document. */
+/** The same data as JSON, so that a frame can change views or recover from an outage without loading a document. */
 function dataRoute(services: EmbedServices, view: View): Route {
   return {
     ...EMBED,
@@ -127,8 +127,8 @@ const jsonAnswer = (body: string): Text => ({
 });
 
 /**
- * An answer that caches may keep for a second, and ask about afterwards. The time in it is not part of what it says: without
- * it equal contents have equal tags.
+ * An answer that caches keep for a second and then revalidate. Its tag leaves out the time, so that equal contents have
+ * equal tags.
  * @param write makes the answer from its data as JSON
  */
 async function cacheable(
@@ -145,7 +145,7 @@ async function cacheable(
   return compressed(unlessKnown(exchange, kept, tag), chooseEncoding(exchange.header("accept-encoding")));
 }
 
-/** What the loader wrote into the frame's address, checked. */
+/** The checked parameters that the loader wrote into the frame's address. */
 interface FrameRequest {
   marketId: string | undefined;
   theme: string;
@@ -158,8 +158,8 @@ interface FrameRequest {
 }
 
 /**
- * A document that trades may only be shown by pages that may trade. A false claim in its address does not help, because
- * the browser checks every page around it. Without a list any page may show a document that does not trade.
+ * Only pages that may trade may show a document that trades. A false claim in its address does not help, because the
+ * browser checks every page around it. Without a list, any page may show a document that does not trade.
  */
 function requestOf({ options, languages, traders }: EmbedServices, exchange: Exchange): FrameRequest {
   const query = new URLSearchParams(exchange.search);
@@ -169,7 +169,7 @@ function requestOf({ options, languages, traders }: EmbedServices, exchange: Exc
   return {
     marketId: query.get("marketId") || undefined,
     theme: THEMES.find((one) => one === query.get("theme")) ?? "auto",
-    // The server does not know the reader's time zone, and one document is for all readers.
+    // The server does not know the reader's time zone, and all readers share one document.
     speaker: speakerFor(locale, messages, { timeZone: "UTC" }),
     messages,
     categories,
@@ -196,7 +196,7 @@ async function frameData(
     warnImpact: options.warnImpact ?? WARN_IMPACT,
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
-    // Of the tenant's own pages none leads to another one of them.
+    // The tenant's own pages do not link to each other for trading.
     tradeAt: tradeAt(contents.market?.detail.id) ?? (mayTrade ? undefined : options.baseUrl) ?? null,
     now: Math.floor(wallClockMs()),
     theme: options.theme,
@@ -205,27 +205,27 @@ async function frameData(
   };
 }
 
-/** The sentence is made here, so that no frame carries what reads references. */
+/** The server makes the sentence, so that frames need no parser of references. */
 function withSource(market: FrameMarket, speaker: Speaker): FrameMarket {
   return { ...market, source: sourceSentence(speaker, market.detail) };
 }
 
-/** Messages that only the server says. */
+/** Messages that only the server uses. */
 const OF_PAGES = /^(page|source|host)\./;
 
-/** What readers without scripts see, and all others until the script has run. */
+/** The text for readers without scripts, and for everyone until the script has run. */
 function contentOf({ name, market, compared, markets = [] }: FrameData, speaker: Speaker): string {
   const whole = [...(market ? [market] : []), ...(compared ?? [])].map(({ detail }) => detail);
-  // Items of a list have no status: they take trades.
+  // List items have no status: they accept trades.
   const items = markets.map(({ question, yesPrice, closeAt }) => ({ question, yesPrice, closeAt }));
   const cards = [...whole, ...items].map((each) => marketCard(speaker, each, { level: market ? 1 : 2 }));
   return `<main>${market ? "" : `<h1>${escapeHtml(name)}</h1>`}${cards.join("")}</main>`;
 }
 
-/** Messages that a document without a view says. */
+/** The messages of a document without a view. */
 const OF_REFUSALS = /^(state|refusal)\./;
 
-/** Small, because it also answers clients that ask too often; and whole, since these would be refused a script too. */
+/** Small, because it also answers clients that ask too often; and complete, since a script request would be refused too. */
 function refusalDocument(services: EmbedServices, request: FrameRequest, fault: Fault): Answer {
   const { status, headers = [] } = refusal(fault);
   const { options, assets } = services;
@@ -239,7 +239,7 @@ function refusalDocument(services: EmbedServices, request: FrameRequest, fault: 
     framePath: assets.framePath,
   };
   const content = `<main class="unavailable" data-pm="unavailable"><h1>${escapeHtml(options.name)}</h1><p id="why" role="status">${escapeHtml(message)}</p></main>`;
-  // Allows all that the view will need, since it is shown in this document.
+  // Allows everything that the view will need, since the view replaces the contents of this document.
   const { fontSrc: fonts, imgSrc: images } = themeSources(options.theme);
   const answer = documentOf(request, {
     title: options.name,
@@ -253,26 +253,26 @@ function refusalDocument(services: EmbedServices, request: FrameRequest, fault: 
   return { ...answer, status, headers: [...FRAME_HEADERS, ...headers] };
 }
 
-/** The tenant's looks, and what a document needs to be read before its script runs, which brings the rest. */
+/** The tenant's theme, and the styles that a document needs before its script brings the rest. */
 function styleOf({ options, assets }: EmbedServices): string {
   return themeStyle(completeTheme(options.theme)) + assets.documentStyle;
 }
 
 interface DocumentParts {
   title: string;
-  /** JSON for the script, escaped for the document. */
+  /** The data for the script as escaped JSON. */
   data: string;
   style: string;
-  /** Sources beside its own origin. */
+  /** Sources in addition to the document's own origin. */
   fonts: readonly string[];
   images: readonly string[];
-  /** Its element at the end of the document, and the source of the policy that allows it. */
+  /** The script element at the end of the document, and the policy source that allows it. */
   script: { tag: string; source: string };
-  /** Markup. */
+  /** The document's markup. */
   content: string;
 }
 
-/** Its one script and its one style are ours; the data to show is text in a data block. */
+/** The single script and style are ours; the data to show is text in a data block. */
 function documentOf(
   { theme, ancestors, speaker }: FrameRequest,
   { title, data, style, script, content, fonts, images }: DocumentParts,

@@ -7,7 +7,7 @@ export function escapeHtml(value: unknown): string {
   return String(value ?? "").replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }
 
-/** JSON between script tags: without `<` nothing in it can end the block or open another. */
+/** JSON for a script element: without `<`, nothing in it can end the element or open another. */
 export function jsonInScript(data: object): string {
   return JSON.stringify(data).replace(/</g, "\\u003c");
 }
@@ -17,20 +17,20 @@ export function hashSource(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** Sources by what they are for, such as `'self'`, a hash or an origin. What is not stated is not allowed. */
+/** Sources by purpose, such as `'self'`, a hash or an origin. Everything unstated is blocked. */
 export interface PageSources {
   scripts: readonly string[];
   styles: readonly string[];
-  /** Who may show the page in a frame; `'none'`: no page. */
+  /** Who may show the page in a frame; `'none'` for no page. */
   ancestors: readonly string[];
   images?: readonly string[];
   fonts?: readonly string[];
   frames?: readonly string[];
-  /** Where a form may lead; nowhere unless given. */
+  /** Where a form may lead; nowhere by default. */
   forms?: readonly string[];
 }
 
-/** The policy of a page that asks its own origin only, and runs and shows what is stated. */
+/** The policy of a page that contacts only its own origin, and loads only the stated sources. */
 export function pagePolicy(sources: PageSources): string {
   const { scripts, styles, images, fonts, frames, forms = ["'none'"], ancestors } = sources;
   const directives: [name: string, sources: readonly string[] | undefined][] = [

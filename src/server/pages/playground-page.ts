@@ -8,13 +8,13 @@ import { jsonInScript, pagePolicy, escapeHtml as text } from "./html.ts";
 import type { ReaderAddress } from "./reader-address.ts";
 
 export interface PlaygroundOptions {
-  /** Tokens of the demo's traders, by user id: the first is signed in on the page, the second trades at a button. */
+  /** Tokens of the demo's traders, by user id. The page signs in the first; the second trades at the push of a button. */
   tokens(): Promise<Record<string, string>>;
-  /** Programs that trade by themselves while the page is open. */
+  /** Programs that trade automatically while the page is open. */
   crowd: readonly string[];
 }
 
-/** `/playground`: every view as a publisher's page shows it, its code beside it, with a trader who is signed in. For the demo alone. */
+/** `/playground`: every view as on a publisher's page, with its code and a signed-in trader. Only the demo has it. */
 export function playgroundRoute(
   { options, assets, reader, keys, languages }: EmbedServices,
   play: PlaygroundOptions,
@@ -61,8 +61,7 @@ export function playgroundRoute(
 
 function pageBody(name: string, crowd: readonly string[], locales: readonly string[], markets: number): string {
   const programs = crowd.map((each) => `<b>${text(each)}</b>`).join(", ");
-  const others =
-    crowd.length === 0 ? "" : ` The programs ${programs} trade small sums of invented money all the while.`;
+  const others = crowd.length === 0 ? "" : ` The programs ${programs} keep trading small sums of play money.`;
   const languages = locales.map((tag) => `<option${tag === "en" ? " selected" : ""}>${text(tag)}</option>`);
   return `<header><div><p class="over">${text(name)}</p><h1>What will happen next?</h1>
 <p class="lead">Every widget on an ordinary page, with the lines that put it there. Prices move with every trade, and you are Alice, with money to play with.${others}</p></div>
@@ -95,7 +94,7 @@ ${widget("tile", "A picture, for a newsletter")}
 <footer>On your own page: <a href="/docs/embed">the configurator</a> writes the lines, and explains every option. <code>pmctl embed snippet</code> prints them.</footer>`;
 }
 
-/** A place that the script fills, and below it the code, which the script writes for what is chosen. */
+/** A place for a widget, with its code below. The page's script fills both. */
 function widget(id: string, title: string, more = ""): string {
   return `<section aria-labelledby="t-${id}"><h2 id="t-${id}">${title}</h2>
 <div id="${id}" class="widget"></div>${more}

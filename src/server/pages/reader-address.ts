@@ -3,21 +3,21 @@ import { isLoopback } from "../../domain/access/networks.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** A name or an address, and a port: neither a user before it nor a path behind it. */
+/** A host name or address with an optional port, without a user or a path. */
 const HOST = /^([a-z\d.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 
 export interface ReaderAddressOptions {
-  /** The tenant's own address; undefined where none is known, as in tests. */
+  /** The tenant's own address; undefined if unknown, as in tests. */
   baseUrl: string | undefined;
-  /** The hosts that the server answers to. */
+  /** The hosts that the server answers. */
   hosts: HostNames;
-  /** Tells which proxies are believed about the scheme. */
+  /** Knows which proxies are trusted to state the scheme. */
   addresses: ClientAddresses;
 }
 
 /**
- * The address under which a reader came, for what pages tell readers to copy. An unlisted host is never repeated: a request
- * that someone else made could otherwise put a foreign address into a page, or into a cache.
+ * The address under which a reader came, for examples that readers copy. An unlisted host is never repeated: otherwise
+ * a request with a forged host could put a foreign address into a page or a cache.
  */
 export class ReaderAddress {
   readonly #options: ReaderAddressOptions;
@@ -28,14 +28,14 @@ export class ReaderAddress {
     this.#own = options.baseUrl === undefined ? undefined : new URL(options.baseUrl);
   }
 
-  /** The origin of a loopback or listed host that was asked for; else the tenant's own. */
+  /** The origin of the requested loopback or listed host; else the tenant's own. */
   originFor(exchange: Exchange): string {
     const asked = this.#asked(exchange);
     if (asked !== undefined) return asked;
     return this.#own?.origin ?? `${this.#scheme(exchange)}://localhost:${exchange.req.socket.localPort}`;
   }
 
-  /** Whether it is the tenant's own, which many readers share. */
+  /** Whether this is the tenant's own origin, which many readers share. */
   isOwn(origin: string): boolean {
     return origin === this.#own?.origin;
   }
@@ -49,7 +49,7 @@ export class ReaderAddress {
     if (isLoopback(url.hostname)) return url.origin;
     if (url.hostname !== this.#own?.hostname && !this.#options.hosts.has(url.host)) return undefined;
     const isHere = url.port !== "" && Number(url.port) === req.socket.localPort;
-    // No port of its own: a proxy is in front, and listed hosts are served like the tenant's address.
+    // Without a port, a proxy is in front, and listed hosts use the scheme of the tenant's address.
     if (url.port === "" && this.#own?.protocol === "https:") url.protocol = "https:";
     return url.port === "" || isHere || this.isOwn(url.origin) ? url.origin : undefined;
   }

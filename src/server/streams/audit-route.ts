@@ -13,14 +13,14 @@ import { accepts, weightsIn } from "../pages/compress.ts";
 import type { Answer, Header } from "../responses.ts";
 import { operationRoute, type Route, type RouteServices } from "../routes.ts";
 
-/** Logs that are sent at a time. Each takes two pages of memory and turns at the connection for checks. */
+/** The number of log answers at a time. Each takes two pages of memory and turns at the connection for checks. */
 const MOST = 4;
 const RETRY_AFTER_SEC = 10;
 
 /**
- * The log as lines, for clients that accept them: all entries that the list's filters select, oldest first, as the log is
- * when it is asked for. `Audit-Last-Seq` names the last of them: an answer that ends before it broke off.
- * Other clients get the list.
+ * The log as JSON lines, for clients that accept them: all entries that the list's filters select at the time of the
+ * request, oldest first. `Audit-Last-Seq` names the last entry: an answer that ends earlier is incomplete. Other
+ * clients get the list.
  * @param reader of a connection that traders do not wait for
  */
 export function auditRoute(services: RouteServices, reader: Reader): Route {
@@ -43,7 +43,7 @@ export function auditRoute(services: RouteServices, reader: Reader): Route {
           throw new Fault("BAD_REQUEST", `${name}: lines have no pages; after says where they begin`);
       if (open >= MOST)
         throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: RETRY_AFTER_SEC });
-      // Counted before anything is awaited, until the response ends: sent whole, refused, or left by its client.
+      // Counted before the first await, until the response ends in any way.
       open += 1;
       finished(exchange.res, () => {
         open -= 1;
@@ -54,7 +54,7 @@ export function auditRoute(services: RouteServices, reader: Reader): Route {
   };
 }
 
-/** Lines come to a client that names them and likes JSON no better. */
+/** Whether the client accepts lines and does not prefer JSON. */
 function prefersLines(accepted: string | undefined): boolean {
   const weights = weightsIn(accepted);
   const json = ["application/json", "application/*", "*/*"].find((range) => weights.has(range));
@@ -63,8 +63,8 @@ function prefersLines(accepted: string | undefined): boolean {
 }
 
 /**
- * Texts go to the socket as they are: Node encodes them outside of V8's heap, where a buffer for each page would make it
- * collect the whole heap a third more often.
+ * Texts go to the socket unencoded: Node encodes them outside V8's heap. A buffer for each page would cause a third
+ * more collections of the whole heap.
  */
 function answerOf(exchange: Exchange, last: bigint, pages: AsyncGenerator<string>): Answer {
   const isZipped = accepts(exchange.header("accept-encoding"), "gzip");
@@ -83,8 +83,8 @@ function answerOf(exchange: Exchange, last: bigint, pages: AsyncGenerator<string
   };
 }
 
-/** At the fastest level: lines shrink to a fifth, and a slower one would take the processor from traders. */
+/** Compresses at the fastest level: lines shrink to a fifth, and a slower level would take processor time from traders. */
 function zipped(pages: AsyncIterable<string>): AsyncIterable<Uint8Array<ArrayBuffer>> {
-  // The callback takes the error of a client that leaves in the middle, which would end the process.
+  // The callback receives the error of a client that leaves midway, which would otherwise end the process.
   return pipeline(Readable.from(pages), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
 }

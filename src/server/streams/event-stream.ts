@@ -1,16 +1,16 @@
 import type { Socket } from "node:net";
 
-/** A client that lags by more is dropped: the server's memory holds whatever it has not read. */
+/** A client that lags further behind is dropped, because the server's memory holds its unread bytes. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
-/** How long a dropped client has to read its last event. */
+/** How long a dropped client may read its last event. */
 const LINGER_MS = 5_000;
 
-/** One event in the format of server-sent events. Only the last event of an entry has an id, so resuming skips no event. */
+/** One event in the server-sent events format. Only the last event of an entry has an id, so resuming skips no event. */
 export function formatEvent(name: string, data: unknown, id?: bigint): string {
   return `event: ${name}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The answer to one client: text that is sent as fast as it reads, within bounds. */
+/** The answer to one client: text, sent as fast as the client reads, within bounds. */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #socket: Socket;
@@ -24,7 +24,7 @@ export class EventStream {
     };
     const strategy = { highWaterMark: MAX_BUFFERED_BYTES, size: (chunk: Uint8Array) => chunk.byteLength };
     this.body = new ReadableStream({ start, cancel: () => this.#finish() }, strategy);
-    // A client that ends its side has left; its connection may stand until the next event is written.
+    // A client that ends its side has left, although the connection may last until the next event is written.
     socket.once("end", this.#onClose).once("close", this.#onClose);
   }
 
@@ -48,7 +48,7 @@ export class EventStream {
     else this.#controller?.enqueue(bytes);
   }
 
-  /** Tells the client the reason, and when to reconnect: at a random time, so that not all return at once. */
+  /** Tells the client the reason and when to reconnect: at a random time, so that clients do not return all at once. */
   end(reason: "slow" | "credentials" | "shutdown"): void {
     const controller = this.#controller;
     if (!controller) return;

@@ -9,10 +9,10 @@ import type { StreamCaller, StreamSeats } from "../connections/stream-seats.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
 const HEARTBEAT_MS = 15_000;
-/** The most entries that are sent again; beyond it a snapshot costs less. */
+/** The most entries that are sent again; for more, a snapshot is cheaper. */
 const MAX_REPLAY = 1_000;
 
-/** Calls back when credentials of one kind end; `watch` returns how to stop the calls. */
+/** Calls back when credentials of one kind end; `watch` returns a function that stops the calls. */
 export interface CredentialSource {
   watch(onEnded: () => void): () => void;
 }
@@ -20,11 +20,11 @@ export interface CredentialSource {
 export interface StreamClient extends StreamCaller {
   stream: EventStream;
   markets: ReadonlySet<string> | undefined;
-  /** Whether the credentials that opened the stream still hold. */
+  /** Whether the credentials that opened the stream are still valid. */
   isStillValid: () => Promise<boolean>;
 }
 
-/** An entry's events as text, made once for all clients. */
+/** An entry's events as text, created once for all clients. */
 interface Rendered {
   seq: bigint;
   events: (LiveEvent & { text: string })[];
@@ -37,7 +37,7 @@ export class StreamHub {
   readonly #seats: StreamSeats;
   readonly #heartbeatMs: number;
   readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
-  /** Readings that have not begun, by the markets that they are of. */
+  /** Readings that have not begun, by their markets. */
   readonly #beginnings = new Map<string, ReturnType<typeof readBeginning>>();
   #lastReading: Promise<unknown> = Promise.resolve();
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
@@ -48,7 +48,7 @@ export class StreamHub {
   #unwatch: (() => void) | undefined;
   #closed = false;
 
-  /** @param credentials streams end when theirs do */
+  /** @param credentials streams end when their credentials end */
   constructor(
     tail: AuditTail,
     pool: Pick<Pool, "read" | "snapshot">,
@@ -67,7 +67,7 @@ export class StreamHub {
     return this.#clients.size;
   }
 
-  /** Starts to send: first a snapshot, or what came after `lastId`, then new events. */
+  /** Starts to send: a snapshot or the events after `lastId`, then new events. */
   async add(client: StreamClient, lastId: bigint | undefined): Promise<void> {
     const { stream } = client;
     // Entries that arrive while the snapshot is being read are sent after it.
@@ -83,7 +83,7 @@ export class StreamHub {
       const { position } = await this.#stop;
       if (this.#position < position) this.#position = position;
       let from = this.#position;
-      // Another server has told of entries that this one has not followed yet.
+      // Another server has sent entries that this one has not followed yet.
       if (lastId !== undefined && lastId > from && (await this.#isInLog(lastId))) from = lastId;
       const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
       if (missed) for (const entry of missed) deliver(client, entry);
@@ -107,7 +107,7 @@ export class StreamHub {
     this.#heartbeat ??= setInterval(() => this.#beat(), this.#heartbeatMs).unref();
   }
 
-  /** Ends all streams; those that come later end at once. */
+  /** Ends all streams; later ones end at once. */
   close(): void {
     this.#closed = true;
     for (const { stream } of [...this.#clients.keys()]) stream.end("shutdown");
@@ -122,8 +122,8 @@ export class StreamHub {
   }
 
   /**
-   * The markets as they stand once the stream has been added. Streams that want the same ones share a reading that has not
-   * begun, and one reading follows the other: however many streams open, they leave the connections to other reads.
+   * The state of the markets once the stream is added. Streams of the same markets share a reading that has not begun,
+   * and readings run one at a time: however many streams open, connections stay free for other reads.
    */
   #beginning(markets: readonly string[] | undefined): ReturnType<typeof readBeginning> {
     const wanted = JSON.stringify(markets ?? null);
@@ -138,7 +138,7 @@ export class StreamHub {
     return reading;
   }
 
-  /** The entries after `lastId`; undefined when the client needs a snapshot: its id is unknown or too far behind. */
+  /** The entries after `lastId`; undefined if the client needs a snapshot, because its id is unknown or too old. */
   async #missed(lastId: bigint, until: bigint): Promise<Rendered[] | undefined> {
     if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
     const entries = await this.#tail.entriesAfter(lastId, Number(until - lastId));
@@ -160,7 +160,7 @@ export class StreamHub {
         (valid) => {
           if (!valid) client.stream.end("credentials");
         },
-        // The database is unavailable; the next heartbeat asks again.
+        // The database is unavailable; the next heartbeat tries again.
         () => {},
       );
     }
@@ -190,7 +190,7 @@ function render(entry: FollowedEntry): Rendered {
   return { seq: entry.seq, events };
 }
 
-/** Checks an event against the contract. Price and trade are skipped: the fill of the same entry contains them. */
+/** Checks an event against the contract, except price and trade, because the fill of the same entry contains them. */
 function checked({ name, data }: LiveEvent): LiveEvent["data"] {
   const isPart = name === "price" || name === "trade";
   return isPart ? data : holdAgainst("streamEvents", streamEvents[name], data);

@@ -26,7 +26,7 @@ export interface StreamServices {
   onFull(address: string): void;
 }
 
-/** `GET /v1/stream`. The key travels in a header, so pages read it with `fetch`: an EventSource cannot send one. */
+/** `GET /v1/stream`. The key is in a header, so pages use `fetch`: an EventSource cannot send headers. */
 export function streamRoute({ hub, seats, identities, onFull }: StreamServices): Route {
   const plan = planInput(streamOperation);
   return {
@@ -58,7 +58,7 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
             (error: unknown) => !(error instanceof Fault && error.status === 401),
           ),
       };
-      // Not awaited: the first bytes go out before the snapshot is read.
+      // Not awaited: the first bytes are sent before the snapshot is read.
       hub.add(client, lastIdOf(exchange)).catch(() => client.stream.end("shutdown"));
       return { ...OPENED, body: client.stream.body };
     },
@@ -72,7 +72,7 @@ function marketsOf(list: unknown): ReadonlySet<string> | undefined {
   return new Set(ids);
 }
 
-/** An unknown id is treated like a missing one: the stream then begins with a snapshot. */
+/** An unknown id counts as missing: the stream then begins with a snapshot. */
 function lastIdOf(exchange: Exchange): bigint | undefined {
   const text = exchange.header("last-event-id") ?? "";
   return EVENT_ID.test(text) ? BigInt(text) : undefined;

@@ -9,15 +9,15 @@ import { verifySpan } from "../audit/audit-verifier.ts";
 import { appendToDirectory } from "./anchor-file.ts";
 import { writeVerifiedPoint } from "./known-anchors.ts";
 
-/** Who accepts the loss of entries, and why. */
+/** Who accepts the loss of entries, why, and with which means. */
 export interface Acceptance {
-  /** Of services opened without anchors, which would refuse the command. */
+  /** The sequencer of services that were opened without anchors; with anchors it would refuse the command. */
   sequencer: Sequencer;
   auditKey: AuditKey;
-  /** Reads the log; `keys` are those that sealed it. */
+  /** Reads the log; `keys` are the keys that sealed it. */
   reader: Reader;
   keys: readonly AuditKey[];
-  /** Where the log stood when the caller verified it whole. */
+  /** The log's end when the caller verified the whole log. */
   verified: ChainPoint;
   tenant: string;
   /** The operator's directory, whose anchors and verified point continue from here. */
@@ -26,12 +26,12 @@ export interface Acceptance {
   reason: string;
 }
 
-/** The accepted rollback, as it is printed. */
+/** The accepted rollback, as printed. */
 export interface AcceptedRollback {
   anchor: { seq: number; hash: string };
   head: { seq: number; hash: string };
   lost: number;
-  /** The audit entry that records it. */
+  /** The audit entry that records the rollback. */
   seq: number;
 }
 
@@ -54,7 +54,7 @@ export async function acceptRollback(setBack: SetBack, acceptance: Acceptance): 
   invariant(entry, "an accepted rollback has an audit entry");
   // The anchor also covers entries written since the caller's verification.
   const { broken } = await verifySpan(reader, keys, { from: verified, head: entry });
-  if (broken) throw new Fault("INTEGRITY", `The chain itself does not hold (${broken.kind}): ${broken.problem}`);
+  if (broken) throw new Fault("INTEGRITY", `The chain fails verification (${broken.kind}): ${broken.problem}`);
   await writeVerifiedPoint(directory, tenant, entry);
   await appendToDirectory(directory, signAnchor(tenant, entry, auditKey), keys);
   return { anchor: anchorAt, head: headAt, lost: Number(lost), seq: Number(entry.seq) };

@@ -7,9 +7,9 @@ import type { AuditKey } from "../../domain/audit/seal.ts";
 import { createStateFolder, renameForGood, statePath } from "../../state/state-directory.ts";
 import { openRegular } from "./anchor-scan.ts";
 
-/** The directory's own file is compacted beyond this size. */
+/** Beyond this size the directory's own file is compacted. */
 const COMPACT_BYTES = 256 * 1024;
-/** How many of the newest lines stay then, besides the line of the highest entry. */
+/** How many of the newest lines remain then, in addition to the line of the highest entry. */
 const KEPT_LINES = 200;
 
 /** `.pmctl/anchors/<tenant>.ndjson` of an operator's directory. */
@@ -23,11 +23,11 @@ async function readFrom(handle: FileHandle, from: number, length: number): Promi
 }
 
 /**
- * Appends a line, unless it is the file's last already, and waits for the disk. A line that a crash cut short is ended
- * first, so that the two do not run together. If another process has replaced the file by a compacted one meanwhile,
- * the line is appended there too.
+ * Appends a line and waits for the disk; does nothing if the line is the file's last line. It first completes a line
+ * that a crash cut short, so that the two do not merge. If another process has meanwhile replaced the file by a
+ * compacted one, the line is appended to the new file too.
  *
- * @param isOurs false for a file that a tenant file names: it must be no link and hold only this tenant's anchors
+ * @param isOurs false for a file named in a tenant file: it must not be a link and must hold only this tenant's anchors
  */
 export async function appendAnchor(file: string, anchor: AnchorLine, isOurs = true): Promise<void> {
   const line = `${JSON.stringify(anchor)}\n`;
@@ -36,7 +36,7 @@ export async function appendAnchor(file: string, anchor: AnchorLine, isOurs = tr
   for (let isInPlace = false; !isInPlace; ) {
     await using handle = await openRegular(file, flags);
     if (!isOurs && !beginsAsAnchors(await readFrom(handle, 0, ANCHOR_HEAD_BYTES), anchor.tenant))
-      throw new Error(`${file} holds something other than anchors of ${anchor.tenant}`);
+      throw new Error(`${file} contains other data than anchors of ${anchor.tenant}`);
     const { size, ino } = await handle.stat();
     const end = await readFrom(handle, Math.max(0, size - Buffer.byteLength(line) - 1), Buffer.byteLength(line) + 1);
     if (end !== line && !end.endsWith(`\n${line}`)) {
@@ -48,8 +48,8 @@ export async function appendAnchor(file: string, anchor: AnchorLine, isOurs = tr
 }
 
 /**
- * Appends to the directory's own file, creates it if need be, and keeps it small.
- * @param keys that must have signed a line for it to be kept
+ * Appends to the directory's own file, creates it if necessary, and keeps it small.
+ * @param keys lines signed by other keys are dropped when the file is compacted
  */
 export async function appendToDirectory(
   directory: string,
@@ -63,8 +63,8 @@ export async function appendToDirectory(
 }
 
 /**
- * Keeps the newest lines and that of the highest entry. Another process may append at any moment: lines that it wrote
- * to the old file meanwhile are carried over, and a later writer notices that the file was replaced.
+ * Keeps the newest lines and the line of the highest entry. Another process may append at any moment: lines that it
+ * meanwhile wrote to the old file are copied, and a later writer notices that the file was replaced.
  */
 async function compact(file: string, tenant: string, keys: readonly AuditKey[]): Promise<void> {
   await using old = await open(file, "r");
@@ -73,7 +73,7 @@ async function compact(file: string, tenant: string, keys: readonly AuditKey[]):
   const anchors = (await readFrom(old, 0, size))
     .split("\n")
     .flatMap((line) => parseAnchor(line) ?? [])
-    // Lines that are not ours must not push ours out.
+    // Foreign lines must not displace ours.
     .filter((each) => each.tenant === tenant && isGenuine(each, keys));
   const highest = anchors.reduce((high, each) => (each.seq > high.seq ? each : high), anchors[0] as AnchorLine);
   const kept = anchors.slice(-KEPT_LINES);

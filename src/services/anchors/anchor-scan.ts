@@ -7,30 +7,29 @@ import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 /** The anchors of a file. */
 export interface ScannedAnchors {
   anchors: KnownAnchor[];
-  /** Lines and files that were ignored, each with the reason. */
+  /** Ignored lines and files, each with the reason. */
   faults: string[];
 }
 
 const BLOCK_BYTES = 256 * 1024;
-/** Several times an anchor's length. A longer line is no anchor, and is not kept in memory. */
+/** Several times an anchor's length. A longer line is not an anchor and is not kept in memory. */
 const LONGEST_LINE_BYTES = 4096;
 /**
- * How many of a file's newest lines are compared with the log, besides that of the highest entry; each covers all
- * before.
+ * How many of a file's newest lines are compared with the log, in addition to the line of the highest entry. Each line
+ * covers all earlier entries.
  */
 const LINES_COMPARED = 64;
-/** Lines with bad signatures that are named one by one. */
+/** How many lines with bad signatures are listed one by one. */
 const LINES_NAMED = 5;
 const NEWLINE = 0x0a;
 const LINE_START = '{"tenant":';
 
 /**
- * Opens a regular file, through links unless the flags forbid them: only lines that our keys signed count, wherever the
- * file is. A pipe or a device may hold up or flood its reader, so it is refused, and opening it never
- * blocks.
+ * Opens a regular file. Links are followed unless the flags forbid it: only lines signed by our keys count, wherever
+ * the file is. A pipe or device could block or flood its reader, so it is refused, and opening it never blocks.
  *
  * @param flags of `node:fs` constants
- * @throws Error with a sentence, for what is no regular file
+ * @throws Error with a message for people if it is not a regular file
  */
 export async function openRegular(file: string, flags: number): Promise<FileHandle> {
   const handle = await open(file, flags | constants.O_NONBLOCK, 0o600).catch((error: NodeJS.ErrnoException) => {
@@ -47,9 +46,9 @@ function notRegular(file: string): Error {
 }
 
 /**
- * The anchors of one tenant in a file of any length, read from its beginning, so that lines appended after the newest
- * anchors (of other tenants, garbage or old lines again) hide none of them. Uses the memory of one block, and later
- * reads only what was appended since.
+ * The anchors of one tenant in a file of any length. The whole file is read, so that lines appended later (of other
+ * tenants, garbage or repeated old lines) cannot hide the newest anchors. A scan needs the memory of one block; later
+ * scans read only appended data.
  */
 export class AnchorScan {
   readonly #file: string;
@@ -63,7 +62,7 @@ export class AnchorScan {
     this.#keys = keys;
   }
 
-  /** Returns no anchors for a missing file, and a fault for one that cannot be read. */
+  /** Returns no anchors for a missing file, and a fault for an unreadable file. */
   async read(): Promise<ScannedAnchors> {
     try {
       await this.#readOn();
@@ -100,7 +99,7 @@ export class AnchorScan {
   #take(block: Buffer): void {
     let start = 0;
     for (let end = block.indexOf(NEWLINE); end !== -1; end = block.indexOf(NEWLINE, start)) {
-      // Most of an attack, which must cost little.
+      // An attack consists mostly of such blocks, so they must be cheap.
       if (end === start && this.#state.partBytes === 0) this.#strange(1);
       else {
         this.#keepPart(block.subarray(start, end));
@@ -111,11 +110,11 @@ export class AnchorScan {
     this.#keepPart(block.subarray(start));
   }
 
-  /** Only the length of an overlong line is kept. */
+  /** Of an overlong line only the length is kept. */
   #keepPart(piece: Buffer): void {
     const state = this.#state;
     state.partBytes += piece.length;
-    // A copy, because the block's memory is reused.
+    // Copied, because the block's memory is reused.
     if (state.partBytes <= LONGEST_LINE_BYTES) state.part = Buffer.concat([state.part, piece]);
   }
 
@@ -144,7 +143,7 @@ export class AnchorScan {
     if (state.newest.length > LINES_COMPARED) state.newest.shift();
   }
 
-  /** A line that is no anchor. */
+  /** Counts a line that is not an anchor. */
   #strange(bytes: number): void {
     const state = this.#state;
     state.lines += 1;
@@ -154,26 +153,28 @@ export class AnchorScan {
 
   #faults(): string[] {
     const { named, bad, strange } = this.#state;
-    const more = bad > LINES_NAMED ? [`${this.#file} has ${bad - LINES_NAMED} more with bad signatures`] : [];
-    const none = strange ? [`${this.#file}:${strange.line} and after it: ${strange.bytes} bytes are no anchors`] : [];
+    const more = bad > LINES_NAMED ? [`${this.#file} has ${bad - LINES_NAMED} more lines with bad signatures`] : [];
+    const none = strange
+      ? [`${this.#file} has ${strange.bytes} bytes that are not anchors, from line ${strange.line} on`]
+      : [];
     return [...named, ...more, ...none];
   }
 }
 
-/** How far a file was read, and what was found in it. */
+/** How far a file was read, and what was found. */
 interface State {
   ino: number;
   mtimeMs: number;
   read: number;
   lines: number;
-  /** The beginning of a line whose end was not read yet, and how long it is so far. */
+  /** The beginning of an incomplete line, and its length so far. */
   part: Buffer;
   partBytes: number;
   highest: KnownAnchor | undefined;
   newest: KnownAnchor[];
   bad: number;
   named: string[];
-  /** The first line that is no anchor, and the bytes of all of them. */
+  /** The first line that is not an anchor, and the total bytes of such lines. */
   strange: { line: number; bytes: number } | undefined;
 }
 

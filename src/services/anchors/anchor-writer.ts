@@ -17,13 +17,13 @@ export interface AnchorTarget {
 
 export interface AnchorWriterOptions {
   tenant: string;
-  /** Signs. */
+  /** The key that signs. */
   key: AuditKey;
   targets: readonly AnchorTarget[];
   every: { entries: number; minutes: number };
-  /** The newest anchor found at the start. */
+  /** The newest anchor found at startup. */
   newest: KnownAnchor | undefined;
-  /** Whether the process has computed every seal up to an entry; only then is the entry signed. */
+  /** Whether the process has computed every seal up to an entry. Only such an entry is signed. */
   maySign: (head: ChainPoint) => boolean | Promise<boolean>;
   onFailure: (target: AnchorTarget, error: unknown) => void;
 }
@@ -37,26 +37,26 @@ interface Line {
   busy: Promise<void> | undefined;
 }
 
-/** The least time between two anchors of a busy server: each is a write to the disk. */
+/** The shortest time between two anchors of a busy server: each anchor is a write to the disk. */
 const SPACING_MS = 250;
 const RETRY_MS = 10_000;
 const VERIFIED_WITHIN_MS = 5000;
 const VERIFIED_AGAIN_MS = 1000;
 
 /**
- * Writes anchors of the log when its head has moved far enough, or enough time has passed. No request waits for it. A
- * target that hangs or fails holds up no other, and gets the newest line again later.
+ * Writes anchors of the log when its head has moved far enough or enough time has passed. No request waits for it. A
+ * target that hangs or fails does not delay the others, and later gets the newest line.
  */
 export class AnchorWriter {
   readonly #options: AnchorWriterOptions;
   readonly #lines: Line[];
-  /** Where the log was anchored last, and when. */
+  /** The last anchored entry, and when it was anchored. */
   #anchored: { seq: bigint; at: number };
   #newest: { seq: number; ts: string } | undefined;
   #first = true;
-  /** When an entry that failed verification is verified again at the earliest. */
+  /** The earliest time to verify an entry again after a failed verification. */
   #verifyAt = 0;
-  /** While an entry that is due is being verified. */
+  /** Set while a due entry is being verified. */
   #verifying: Promise<void> | undefined;
 
   constructor(options: AnchorWriterOptions) {
@@ -67,15 +67,15 @@ export class AnchorWriter {
     this.#newest = newest?.ts === undefined ? undefined : { seq: Number(newest.seq), ts: newest.ts };
   }
 
-  /** The newest anchor that is written down. */
+  /** The newest written anchor. */
   get newest(): { seq: number; ts: string } | undefined {
     return this.#newest;
   }
 
   /**
-   * Anchors the log if that is due and the log is verified up to its head. Costs a few comparisons.
-   * @param head the log's, `ts` in milliseconds
-   * @param isEnd when the server ends, as when it starts, the log is anchored wherever its head is
+   * Anchors the log if an anchor is due and the log is verified up to its head. Costs a few comparisons.
+   * @param head the log's head, `ts` in milliseconds
+   * @param isEnd the server ends: the log is anchored wherever its head is, as at the start
    */
   consider(head: ChainPoint & { ts: number }, isEnd = false): void {
     const now = performance.now();
@@ -94,7 +94,7 @@ export class AnchorWriter {
     isEnd: boolean,
     maySign = this.#options.maySign(head),
   ): Promise<void> {
-    // If the database is away, the next call asks again.
+    // If the database is away, the next call tries again.
     const isGood = await Promise.resolve(maySign).catch(() => false);
     if (!isGood) this.#verifyAt = performance.now() + VERIFIED_AGAIN_MS;
     if (isGood && this.#isDue(head, performance.now(), true)) this.#anchor(head);
@@ -109,9 +109,8 @@ export class AnchorWriter {
   }
 
   /**
-   * Anchors an entry that the log has lost and that only this process knows and has verified: a restart would forget
-   * it, and the operator who accepts the loss needs it in the directory. Receivers get only anchors of entries that the
-   * log holds.
+   * Anchors an entry that the log has lost and that only this process has verified. A restart would forget the entry,
+   * and the operator who accepts the loss needs it in the directory. Receivers get only anchors of entries in the log.
    */
   remember(lost: ChainPoint & { ts: number }): void {
     if (lost.seq <= this.#anchored.seq) return;
@@ -137,9 +136,7 @@ export class AnchorWriter {
       if (line.waiting && !line.busy && now >= line.retryAt) line.busy = this.#write(line);
   }
 
-  /**
-   * Resolves when every target has accepted its line or failed; does not wait for an entry that takes long to verify.
-   */
+  /** Resolves when every target has accepted its line or failed. Does not wait for a slow verification. */
   async idle(): Promise<void> {
     await Promise.race([this.#verifying, delay(VERIFIED_WITHIN_MS, undefined, { ref: false })]);
     await Promise.all(this.#lines.map(({ busy }) => busy));
@@ -148,7 +145,7 @@ export class AnchorWriter {
   #isDue({ seq }: ChainPoint, now: number, isEdge: boolean): boolean {
     const { entries, minutes } = this.#options.every;
     const { seq: anchored, at } = this.#anchored;
-    // The head goes down only after an accepted rollback; any other setback was refused before.
+    // The head moves back only after an accepted rollback; any other setback was refused earlier.
     if (seq === anchored || seq === 0n) return false;
     if (isEdge || seq < anchored) return true;
     if (now - at < SPACING_MS) return false;

@@ -24,15 +24,15 @@ export interface EvidenceOptions {
   /** For short reads. */
   reader: Reader;
   keys: readonly AuditKey[];
-  /** Without them only entries that this process has seen itself are known. */
+  /** Without sources, only entries that this process has seen itself are known. */
   sources?: AnchorSources | undefined;
 }
 
 /** The result of comparing the log with its anchors. */
 export interface Look {
-  /** The anchors that count: all but those of entries whose loss an operator has accepted. */
+  /** The anchors that count: all except anchors of entries whose loss an operator has accepted. */
   anchors: readonly KnownAnchor[];
-  /** Those of them that are in files, and so outlive the process. */
+  /** The counting anchors that are in files and so outlive the process. */
   kept: readonly KnownAnchor[];
   log: LogReading;
   problem: ChainBreak | undefined;
@@ -42,13 +42,13 @@ const ACKNOWLEDGED = "acknowledged by this process";
 const NOTHING_KNOWN: KnownAnchors = { anchors: [], faults: [] };
 
 /**
- * Compares the log with entries that it is known to have contained: the anchors, and the last entry that this process
- * acknowledged. A look costs a few index lookups; between two looks every reading of the head is compared too.
+ * Compares the log with entries that it is known to have contained: the anchors, and the last entry that this process acknowledged.
+ * A comparison with all anchors (a look) costs a few index lookups. Between looks, every reading of the head is compared too.
  */
 export class Evidence {
   readonly #options: EvidenceOptions;
   #acknowledged: KnownAnchor | undefined;
-  /** Set while changes are refused: the log was set back, or has no head. */
+  /** Set while changes are refused, because the log was set back or has no head. */
   #forbids: ChainBreak | undefined;
   #isOurLog = false;
   #files: { state: string; known: Promise<KnownAnchors> } | undefined;
@@ -60,12 +60,12 @@ export class Evidence {
     this.#scans = options.sources ? scansOf(options.sources) : [];
   }
 
-  /** Callers were answered for entries up to this one: a log that does not contain it was set back. */
+  /** Records that callers were answered for entries up to this one: a log without it was set back. */
   acknowledge({ seq, hash, ts }: Pick<Head, "seq" | "hash" | "ts">): void {
     this.#acknowledged = { seq, hash, ts: new Date(ts).toISOString(), source: ACKNOWLEDGED };
   }
 
-  /** The same for an entry that this process has verified, whichever process wrote it. */
+  /** Does the same for an entry that this process has verified, whichever process wrote it. */
   acknowledgeSeen(entry: ChainPoint & { ts: string }): void {
     if (!this.#forbids && entry.seq >= (this.#acknowledged?.seq ?? 0n))
       this.#acknowledged = { ...entry, source: ACKNOWLEDGED };
@@ -76,15 +76,15 @@ export class Evidence {
     return this.#acknowledged;
   }
 
-  /** The problem for which changes are refused, as found last. */
+  /** The problem that currently blocks changes, as last found. */
   get forbids(): ChainBreak | undefined {
     return this.#forbids;
   }
 
   /**
-   * Traders and senders of webhooks read the message, so it gives no details: those are for operators and the server's
-   * log.
-   * @throws Fault INTEGRITY while changes are refused. Costs a comparison.
+   * Traders and senders of webhooks read the message, so it has no details. Operators find them in the error's detail
+   * and in the server's log. Costs one comparison.
+   * @throws Fault INTEGRITY while changes are refused
    */
   requireSound(): void {
     if (!this.#forbids) return;
@@ -102,15 +102,16 @@ export class Evidence {
     const holds =
       !last || (head.seq === last.seq ? head.hash === last.hash : head.seq > last.seq && (await contains(last)));
     if (holds && !this.#forbids) return;
-    // An earlier problem may have been mended, and the loss of an entry accepted.
+    // An earlier problem may have been repaired, or the loss of an entry accepted.
     await this.look();
     this.requireSound();
   }
 
   /**
-   * Asks, until it has been so once, whether one of the keys of this process sealed the end of the log: an entry put onto
-   * another key's could never be verified, nor taken back. Later ends may be of a key that another server was given first.
-   * @param end the last entry by the head; the last one of all unless given
+   * Checks, until it succeeds once, whether a key of this process sealed the log's last entry: an entry after another key's entry
+   * could never be verified or removed. Later ends may use a key that another server has already.
+   * @param end the last entry according to the head; by default the log's last entry
+   * @throws Fault CONFIG_INVALID if none of the keys sealed it
    * @throws Fault CONFIG_INVALID when none did
    */
   async requireOurLog(end?: Pick<ChainPoint, "seq">): Promise<void> {
@@ -120,7 +121,7 @@ export class Evidence {
     this.#isOurLog = true;
   }
 
-  /** Looks at the log, and allows or refuses changes by the result. */
+  /** Compares the log with all anchors, and allows or refuses changes accordingly. */
   async look(): Promise<Look> {
     const { reader, keys } = this.#options;
     const known = await this.#known();
@@ -130,14 +131,14 @@ export class Evidence {
     const { setBack, counting } = await compareAnchors(log, reader, keys, anchors);
     const problem = setBack ? setBackBreak(setBack, log.hashes.get(setBack.anchor.seq)) : problemOf(log);
     this.#forbids = problem?.kind === "set-back" || problem?.kind === "head-missing" ? problem : undefined;
-    // An accepted rollback gives up the acknowledged entry. One acknowledged since the log was read stays.
+    // An accepted rollback gives up the acknowledged entry, but not an entry acknowledged since the log was read.
     if (!problem && acknowledged && this.#acknowledged === acknowledged && isLost(acknowledged, log))
       this.#acknowledged = undefined;
     const kept = known.anchors.filter((anchor) => counting.includes(anchor));
     return { anchors: counting, kept, log, problem };
   }
 
-  /** Reads the files again only when one of them has changed. */
+  /** Rereads the files only if one of them has changed. */
   async #known(): Promise<KnownAnchors> {
     const { sources } = this.#options;
     if (!sources) return NOTHING_KNOWN;
@@ -153,7 +154,7 @@ export class Evidence {
     );
     const state = states.join("\n");
     if (this.#files?.state !== state) {
-      // One reading after the other, because each continues where the one before ended.
+      // Readings run one at a time, because each continues where the previous one ended.
       const known = this.#reading.then(() => knownAnchors(sources, this.#scans));
       this.#reading = known.catch(() => undefined);
       this.#files = { state, known };
@@ -166,12 +167,12 @@ function isLost({ seq, hash }: ChainPoint, { head, hashes }: LogReading): boolea
   return head === undefined || seq > head.seq || (hashes.get(seq) ?? hash) !== hash;
 }
 
-/** The newest anchor that says when its entry was written. */
+/** The newest anchor that states its entry's time. */
 export function newestAnchor(anchors: readonly KnownAnchor[]): (KnownAnchor & { ts: string }) | undefined {
   return newestOf(anchors.filter((anchor): anchor is KnownAnchor & { ts: string } => anchor.ts !== undefined));
 }
 
-/** A journal that refuses changes to a log that was set back, has no head, holds rows after its head, or is another key's. */
+/** A journal that refuses changes to a log that was set back, has no head, has rows after its head, or belongs to another key. */
 export function guardJournal(journal: Journal, evidence: Evidence): Journal {
   const required = async (reading: HeadReading): Promise<HeadReading> => {
     await evidence.require(reading.head, journal.contains);
@@ -205,7 +206,7 @@ export function guardJournal(journal: Journal, evidence: Evidence): Journal {
 }
 
 const UNIQUE_VIOLATION = "23505";
-/** Primary keys made of an entry's number. The head decides who writes a number, so none is taken before. */
+/** Primary keys that contain an entry's number. The head decides who writes a number, so no number can be taken earlier. */
 const NUMBERED = ["audit_pkey", "transfer_pkey", "trade_pkey", "hedge_pkey"];
 
 function isCollision(error: unknown): boolean {
@@ -215,5 +216,5 @@ function isCollision(error: unknown): boolean {
 }
 
 function collided(cause: unknown): Fault {
-  return new Fault("INTEGRITY", "Changes are refused: rows stand after the head of the log", { cause });
+  return new Fault("INTEGRITY", "Changes are refused: the log has rows after its head", { cause });
 }

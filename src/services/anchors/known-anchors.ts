@@ -16,32 +16,30 @@ import { createStateFolder, statePath, writeWhole } from "../../state/state-dire
 import { directoryAnchors } from "./anchor-file.ts";
 import { AnchorScan } from "./anchor-scan.ts";
 
-/** Where the known entries of a tenant's log are kept. */
+/** Where the known entries of a tenant's log are stored. */
 export interface AnchorSources {
   tenant: string;
   /** The operator's directory. */
   directory: string;
-  /** `audit.anchors` of the tenant file that are files, absolute. */
+  /** The absolute paths of the files in `audit.anchors` of the tenant file. */
   files: readonly string[];
-  /** The audit key and those before it. */
+  /** The audit key and its predecessors. */
   keys: readonly AuditKey[];
 }
 
 /** The anchors of all sources. */
 export interface KnownAnchors {
   anchors: KnownAnchor[];
-  /** What was ignored, each with the reason: lines that none of our keys signed, files that cannot be read. */
+  /** What was ignored, each with the reason: lines that none of our keys signed, unreadable files. */
   faults: string[];
 }
 
-/**
- * Scans of the sources' files. A caller that reads again keeps them, so that only appended lines are read then.
- */
+/** Scans of the sources' files. A caller that keeps them later reads only appended lines. */
 export function scansOf({ tenant, directory, files, keys }: AnchorSources): AnchorScan[] {
   return [directoryAnchors(directory, tenant), ...files].map((file) => new AnchorScan(file, tenant, keys));
 }
 
-/** All known anchors: of the directory's own file, of the files that the tenant file names, and the verified point. */
+/** All known anchors: those in the directory's own file and in the tenant file's files, and the verified point. */
 export async function knownAnchors(
   sources: AnchorSources,
   scans: readonly AnchorScan[] = scansOf(sources),
@@ -55,14 +53,14 @@ export async function knownAnchors(
   }
   const verified = await readVerifiedPoint(sources.directory, sources.tenant);
   if (verified) {
-    // A verification does not learn the entry's time; an anchor of the same entry has it.
+    // A verification does not learn the entry's time, but an anchor of the same entry has it.
     const twin = anchors.find(({ seq, hash }) => seq === verified.seq && hash === verified.hash);
     anchors.push({ ...verified, ts: verified.ts ?? twin?.ts, source: "verified before" });
   }
   return { anchors, faults };
 }
 
-/** An entry up to which the chain was verified, with its own time where that is known. */
+/** An entry up to which the chain was verified, with the entry's time if known. */
 export interface VerifiedPoint extends ChainPoint {
   ts?: string | undefined;
 }
@@ -74,7 +72,7 @@ export function verifiedPointFile(directory: string, tenant: string): string {
 
 /**
  * How far this operator has verified the tenant's chain, from `.pmctl/verified/<tenant>.json`. `audit verify
- * --incremental` begins there, and a log that does not hold it any more was set back.
+ * --incremental` begins there, and a log without that entry was set back.
  */
 export async function readVerifiedPoint(directory: string, tenant: string): Promise<VerifiedPoint | undefined> {
   try {
@@ -83,12 +81,12 @@ export async function readVerifiedPoint(directory: string, tenant: string): Prom
     if (Number.isSafeInteger(seq) && Number(seq) > 0 && typeof hash === "string")
       return { seq: BigInt(Number(seq)), hash, ts: typeof ts === "string" ? ts : undefined };
   } catch {
-    // Without a readable point the whole chain is verified, which is always right.
+    // Without a readable point the whole chain is verified, which is always correct.
   }
   return undefined;
 }
 
-/** Moves the point up, never down: a shorter chain that verifies is not the one that was known. */
+/** Moves the point up, never down: a shorter chain that verifies is not the known chain. */
 export async function raiseVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
   const kept = await readVerifiedPoint(directory, tenant);
   if (!kept || point.seq > kept.seq) await writeVerifiedPoint(directory, tenant, point);
@@ -101,8 +99,8 @@ export async function writeVerifiedPoint(directory: string, tenant: string, poin
 }
 
 /**
- * Whether the log was set back behind any of these anchors, except those whose loss an operator has accepted.
- * @returns undefined when the log contains them all, and for a log without a head, which is another problem
+ * Whether the log was set back before any of these anchors, except those whose loss an operator has accepted.
+ * @returns undefined if the log contains them all, and for a log without a head, which is another problem
  */
 export async function findSetBack(
   reader: Reader,
@@ -115,11 +113,11 @@ export async function findSetBack(
 /** The result of comparing a log with its known anchors. */
 export interface AnchorComparison {
   setBack: SetBack | undefined;
-  /** All anchors but those whose loss an operator has accepted. */
+  /** All anchors except those whose loss an operator has accepted. */
   counting: readonly KnownAnchor[];
 }
 
-/** Compares a reading of the log. Accepted rollbacks are read only when the log lacks an anchor. */
+/** Compares a reading of the log. Accepted rollbacks are read only if the log lacks an anchor. */
 export async function compareAnchors(
   { head, hashes }: LogReading,
   reader: Reader,
@@ -137,7 +135,7 @@ export async function compareAnchors(
 }
 
 /**
- * A rollback counts only if the audit key sealed its entry: otherwise its writer had the database but not the key.
+ * A rollback counts only if the audit key sealed its entry. Otherwise its writer could access the database but not the key.
  */
 async function acceptedRollbacks(reader: Reader, keys: readonly AuditKey[]): Promise<Rollback[]> {
   const isSealed = sealCheck(keys);

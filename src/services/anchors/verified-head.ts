@@ -19,14 +19,14 @@ export interface VerifiedHeadOptions {
 const OWN_HEADS = 1000;
 
 /**
- * How far this process may sign for the log: it has computed every seal itself, from the newest anchor in the log on. A
- * head row alone proves nothing, since an intruder who can write to the database can move it to a row of their own.
+ * How far this process may sign for the log: it has computed every seal itself, starting at the newest anchor in the
+ * log. A head row alone proves nothing, since an intruder with write access to the database can set it.
  */
 export class VerifiedHead {
   readonly #options: VerifiedHeadOptions;
   #point: ChainPoint | undefined;
   /**
-   * The heads that this process committed, each sealed onto the one before; empty once the point has reached them.
+   * The heads that this process committed, each sealed onto the previous one; empty once the point has reached them.
    */
   #own: ChainPoint[] = [];
   #problem: ChainBreak | undefined;
@@ -36,29 +36,29 @@ export class VerifiedHead {
     this.#options = options;
   }
 
-  /** Why this process cannot sign; undefined when the last attempt succeeded. */
+  /** Why this process cannot sign; undefined if the last attempt succeeded. */
   get problem(): ChainBreak | undefined {
     return this.#problem;
   }
 
-  /** Whether the seals were computed up to exactly this entry. */
+  /** Whether the seals were computed exactly up to this entry. */
   isAt(point: ChainPoint): boolean {
     return isSame(this.#point, point);
   }
 
-  /** Adds entries that this process sealed onto `from` and committed: it computed their seals when it made them. */
+  /** Records entries that this process sealed onto `from` and committed; it computed their seals when it made them. */
   sealed(from: ChainPoint, to: ChainPoint): void {
     const last = this.#own.at(-1);
     if (last && isSame(last, from)) this.#own.push(to);
     else this.#own = [from, to];
     if (this.#own.length > 2 * OWN_HEADS) this.#own = this.#own.slice(-OWN_HEADS);
-    // None of the heads before these two is the point: each was compared when it was added, or when the point moved.
+    // No earlier head is the point: each was compared when it was added, or when the point moved.
     if (isSame(this.#point, from) || isSame(this.#point, to)) this.#takeOwn();
   }
 
   /**
    * Computes the missing seals up to an entry.
-   * @returns false for one that does not hold
+   * @returns false if the entry fails verification
    */
   async verify(head: ChainPoint): Promise<boolean> {
     if (!this.isAt(head)) return this.#alone(() => this.#follow(head));
@@ -82,7 +82,7 @@ export class VerifiedHead {
     const { reader, keys, onPage } = this.#options;
     if (!this.isAt(head)) {
       const from = await this.#beginning(head);
-      // The look reports the problem, and this process keeps what it knows of a log that was set back.
+      // The look reports the problem, and this process keeps its knowledge of a log that was set back.
       if (!from) return false;
       if (from.seq > head.seq) return this.#leadsTo(head, from);
       const { end, broken } = await verifySpan(reader, keys, { from, head, onPage });
@@ -96,8 +96,8 @@ export class VerifiedHead {
   }
 
   /**
-   * Where to begin: the last entry that this process verified, or, if the log no longer contains it, the newest anchor
-   * in the log; undefined while a look finds a problem.
+   * The starting point: the last entry that this process verified or, if the log no longer contains it, the newest
+   * anchor in the log; undefined while a look finds a problem.
    */
   async #beginning(head: ChainPoint): Promise<ChainPoint | undefined> {
     const { reader, evidence } = this.#options;
@@ -123,7 +123,7 @@ export class VerifiedHead {
     this.#own = [];
   }
 
-  /** One after the other: two at once would walk the same entries twice. */
+  /** Runs one at a time: two in parallel would walk the same entries twice. */
   #alone<Value>(work: () => Promise<Value>): Promise<Value> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => undefined);

@@ -16,14 +16,14 @@ import {
 
 /** About 150 kB from the database. */
 const PAGE = 400;
-/** PostgreSQL's code for a text that is not what its type wants. */
+/** PostgreSQL's code for text that its type does not accept. */
 const INVALID_TEXT = "22P02";
 
-/** A part of the log, as it is when it is asked for. */
+/** A part of the log at the time of the request. */
 export interface LogLines {
-  /** The last entry to come; 0 for none. */
+  /** The last entry of the lines; 0 for none. */
   last: bigint;
-  /** Lines of JSON, several in each text, each ended by a newline. */
+  /** Lines of JSON, several per text, each ended by a newline. */
   pages: AsyncGenerator<string>;
 }
 
@@ -35,8 +35,8 @@ interface LinesFilter extends AuditFilter {
 }
 
 /**
- * The entries after `after`, oldest first, a line of JSON each. Every page is a short statement of its own, so that a slow
- * reader holds neither a snapshot nor more than two pages; entries never change, so they still belong together.
+ * The entries after `after`, oldest first, one line of JSON each. Every page is a short statement of its own, so a slow
+ * reader holds no snapshot and at most two pages. Entries never change, so the pages still fit together.
  */
 export async function openLogLines(reader: Reader, { since, until, ...filter }: LinesFilter): Promise<LogLines> {
   const within = await reader.read((sql) => boundsOf(sql, { since, until }));
@@ -45,7 +45,7 @@ export async function openLogLines(reader: Reader, { since, until, ...filter }: 
   return { last, pages: (isSearch(filter) ? foundUpTo : pagesUpTo)(reader, { ...query, upTo: last }) };
 }
 
-/** The last entry of a filter; 0 for none. */
+/** The last entry that a filter selects; 0 for none. */
 async function lastMatch(reader: Reader, query: AuditQuery): Promise<bigint> {
   const { entries, reached } = await reader.read((sql) => searchAudit(sql, query));
   const [newest] = entries;
@@ -53,7 +53,7 @@ async function lastMatch(reader: Reader, query: AuditQuery): Promise<bigint> {
   return reached === undefined ? 0n : lastMatch(reader, { ...query, before: reached });
 }
 
-/** What a search finds, part by part of the log. */
+/** The entries that a search finds, one part of the log at a time. */
 async function* foundUpTo(reader: Reader, { upTo, limit, ...query }: LinesQuery): AsyncGenerator<string> {
   for (let after = query.after; after < upTo; ) {
     const terms = { ...query, after, before: upTo + 1n, oldestFirst: true, limit };
@@ -72,7 +72,7 @@ async function* pagesUpTo(reader: Reader, query: LinesQuery): AsyncGenerator<str
     invariant(last !== undefined, "entries stay, and so does the last one");
     const isLast = last >= query.upTo;
     if (!isLast) {
-      // The database writes it while this one is sent.
+      // The database prepares it while the current page is sent.
       next = readPage(reader, { ...query, after: last });
       next.catch(() => {});
     }
@@ -83,7 +83,7 @@ async function* pagesUpTo(reader: Reader, query: LinesQuery): AsyncGenerator<str
 
 interface Page {
   text: string;
-  /** The last entry in it; undefined for none. */
+  /** The last entry of the page; undefined for none. */
   last: bigint | undefined;
 }
 
@@ -96,17 +96,17 @@ async function readPage(reader: Reader, query: LinesQuery): Promise<Page> {
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === INVALID_TEXT)) throw error;
   }
-  // One of the entries names an actor that JSON escapes, or was tampered with.
+  // An entry names an actor that JSON escapes, or was tampered with.
   const entries = await reader.read((sql) => listAuditEntries(sql, { ...query, oldestFirst: true }));
   const within = entries.filter(({ seq }) => seq <= query.upTo);
   return { text: within.map(lineOf).join(""), last: within.at(-1)?.seq };
 }
 
-/** One expression finds in all fields but the payload that nothing has to be escaped, for less than escaping each of them. */
+/** One expression checks that no field except the payload needs escaping, which is cheaper than escaping each field. */
 const PLAIN_ENTRY =
   /^([^"\\\p{Cc}]*)\n(\d+)\n([^"\\\p{Cc}]*)\n([^"\\\p{Cc}]*)\n([^"\\\p{Cc}]*)\n([^"\\\p{Cc}]*)\n([^\n]*)$/u;
 
-/** Payloads go into the lines as they are, for they are lines of JSON; undefined where an entry is not plain. */
+/** Payloads are copied unchanged, because they are lines of JSON; undefined if an entry needs escaping. */
 function linesOf(packed: string): string | undefined {
   let text = "";
   for (const entry of packed.split(ENTRY_END)) {
@@ -120,7 +120,7 @@ function linesOf(packed: string): string | undefined {
   return text;
 }
 
-/** The line of any entry. A payload that is no JSON object, as only one that was tampered with is, is shown as an empty one. */
+/** The line of any entry. A payload that is not a JSON object was tampered with, and is shown as an empty object. */
 function lineOf({ seq, type, actor, hash, ts, keyId, payloadText }: AuditEntry): string {
   const payload = payloadOf({ payloadText });
   return `${JSON.stringify({ seq: Number(seq), type, actor, payload, hash, ts, keyId, payloadText })}\n`;

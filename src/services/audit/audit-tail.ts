@@ -5,23 +5,23 @@ import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
 
 export type Follower = (entries: readonly FollowedEntry[]) => void;
 
-/** Which entries would outlive the database's server: one that is on the primary alone is shown to no follower. */
+/** Which entries would survive the loss of the database's server. Followers do not get entries that only the primary has. */
 export interface Outlives {
   /** Callers were answered for entries up to this one. */
   acknowledged: () => bigint;
-  /** Resolves once all that a read has shown does. */
+  /** Resolves once everything that a read has shown would survive. */
   confirm: () => Promise<void>;
 }
 
 const ALL: Outlives = { acknowledged: () => 0n, confirm: async () => {} };
 const INTERVAL_MS = 500;
-/** After a commit of this process the tail waits this long for more of them, so that many cost one query. */
+/** After a commit of this process the tail waits this long for further commits, so that many cost one query. */
 const WAKE_MS = 15;
 const PAGE = 500;
 
 /**
- * Follows the audit log for as long as it has followers: one small query per interval for the whole process, at once
- * after this process's own commits. Commits of other processes are seen within the interval.
+ * Follows the audit log while it has followers: the whole process makes one small query per interval, and one right
+ * after its own commits. Commits of other processes are seen within the interval.
  */
 export class AuditTail {
   readonly #reader: Reader;
@@ -29,12 +29,12 @@ export class AuditTail {
   readonly #onError: (error: unknown) => void;
   readonly #outlives: Outlives;
   readonly #followers = new Set<Follower>();
-  /** The last entry that was handed out. */
+  /** The last entry that was delivered. */
   #position = 0n;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
   #running = false;
-  /** The round before failed, which is reported once. */
+  /** Whether the previous round failed; consecutive failures are reported once. */
   #isFailing = false;
   #starting: Promise<void> | undefined;
 
@@ -46,8 +46,8 @@ export class AuditTail {
   }
 
   /**
-   * Hands every entry after the returned position to `follower`, in order and once.
-   * @returns the position, which would outlive the database's server, and how to stop
+   * Delivers every entry after the returned position to `follower`, in order and once.
+   * @returns the position, which would survive the loss of the database's server, and a function that stops the delivery
    */
   async follow(follower: Follower): Promise<{ position: bigint; stop: () => void }> {
     if (this.#followers.size === 0) {
@@ -65,7 +65,7 @@ export class AuditTail {
     return { position: this.#position, stop };
   }
 
-  /** Call after a commit. Costs nothing while there are no followers. */
+  /** Call after a commit. Costs nothing without followers. */
   wake(): void {
     if (this.#followers.size > 0) this.#schedule(WAKE_MS);
   }
@@ -76,14 +76,14 @@ export class AuditTail {
   }
 
   /**
-   * Resolves once an entry that a read has shown would outlive the database's server. Once one is lost with it, other
-   * entries take its place, which a reader that went on from it would never see.
+   * Resolves once an entry shown by a read would survive the loss of the database's server. If an entry were lost,
+   * other entries would take its place, and a reader that continued after it would never see them.
    */
   async outlives(seq: bigint): Promise<void> {
     if (seq > this.#outlives.acknowledged()) await this.#outlives.confirm();
   }
 
-  /** Entries after `after`, oldest first, as followers get them. */
+  /** Entries after `after`, oldest first, in the followers' form. */
   entriesAfter(after: bigint, limit: number): Promise<FollowedEntry[]> {
     return this.#reader.read((sql) => readEntriesAfter(sql, { after, limit }, this.#isSealed));
   }
@@ -96,7 +96,7 @@ export class AuditTail {
 
   #schedule(delayMs: number): void {
     if (this.#running) {
-      // The round under way schedules the next one, which this may make due sooner.
+      // The current round schedules the next one; this may make that round due sooner.
       this.#dueAt = Math.min(this.#dueAt, performance.now() + delayMs);
       return;
     }
@@ -131,7 +131,7 @@ export class AuditTail {
     if (this.#followers.size > 0) this.#schedule(Math.max(0, this.#dueAt - performance.now()));
   }
 
-  /** Those behind the last acknowledged one wait for the next round, unless there are no others. */
+  /** Entries after the last acknowledged one wait for the next round, unless there are no others. */
   async #outliving(entries: FollowedEntry[]): Promise<FollowedEntry[]> {
     const { acknowledged, confirm } = this.#outlives;
     const upTo = acknowledged();
@@ -141,7 +141,7 @@ export class AuditTail {
     return entries;
   }
 
-  /** A follower that fails keeps the entries from no other. */
+  /** A follower that fails does not stop delivery to the others. */
   #hand(entries: readonly FollowedEntry[], follower: Follower): void {
     try {
       follower(entries);

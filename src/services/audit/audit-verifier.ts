@@ -4,7 +4,7 @@ import type { Reader } from "../../postgres/pool.ts";
 import { readSealedLines } from "../../queries/audit.ts";
 import { firstGap, headMissing, outside, readLog } from "../../queries/evidence.ts";
 
-/** A page fits into a socket's buffer, so the database can be a page ahead; hashing it takes about a millisecond. */
+/** A page fits into a socket's buffer, so the database can be one page ahead; hashing a page takes about a millisecond. */
 const PAGE = 400;
 
 export interface Verification {
@@ -14,19 +14,19 @@ export interface Verification {
   count: bigint;
   /** When the head was read, by the database's clock; later entries are not covered. */
   askedAt: number;
-  /** The last entry that held. */
+  /** The last verified entry. */
   end: ChainPoint;
   broken?: ChainBreak;
 }
 
 export interface VerifyOptions extends Omit<WalkOptions, "keys" | "head"> {
-  /** Whether the rows before `from` are counted, which takes a while for a long log; they are unless told. */
+  /** Whether to count the rows before `from`, which takes a while for a long log; true by default. */
   counts?: boolean;
 }
 
 /**
- * Verifies the chain against its keys and the head row, which makes a cut tail visible; that every row before the
- * walk's beginning is there; and that no row stands outside the chain.
+ * Verifies the chain against its keys and the head row, which reveals a cut tail; that every row before the walk's
+ * start exists; and that no row is outside the chain.
  */
 export async function verifyChain(
   reader: Reader,
@@ -56,7 +56,7 @@ async function gapBefore(reader: Reader, seq: bigint): Promise<ChainBreak | unde
 }
 
 /**
- * Computes the seals of only the entries after `from` up to `head`.
+ * Computes only the seals of the entries after `from`, up to `head`.
  * @param from a point that is known to be good
  */
 export function verifySpan(
@@ -67,7 +67,7 @@ export function verifySpan(
   return walkChain(pagesAfter(reader, from.seq), { keys, from, head, onPage });
 }
 
-/** Two pages ahead: the database prepares them while this one is being hashed. */
+/** Reads two pages ahead: the database prepares them while the current page is hashed. */
 async function* pagesAfter(reader: Reader, seq: bigint) {
   const readPage = (from: bigint) => {
     const page = reader.read((sql) => readSealedLines(sql, from, PAGE));
@@ -85,14 +85,14 @@ async function* pagesAfter(reader: Reader, seq: bigint) {
   }
 }
 
-/** What a look at the newest entries found. */
+/** The result of verifying the newest entries. */
 export interface TailVerification {
   checked: number;
   /** The first problem. */
   broken?: ChainBreak;
 }
 
-/** Verifies only the newest entries, up to the head row; earlier entries are counted and trusted. */
+/** Verifies only the newest entries, up to the head row. Earlier entries are counted and trusted. */
 export async function verifyTail(reader: Reader, keys: WalkOptions["keys"], limit: number): Promise<TailVerification> {
   const { head, last } = await reader.read((sql) => readLog(sql));
   if (!head) return { checked: 0, broken: headMissing(last) };

@@ -8,57 +8,57 @@ import { VerifiedHead } from "../anchors/verified-head.ts";
 import { type Sleep, sleepUntilAborted } from "../background/repeat.ts";
 import { type Verification, verifyChain } from "./audit-verifier.ts";
 
-/** A log of so many entries is checked whole by each question: it takes less than half a second. */
+/** Logs with up to this many entries are verified completely by each question, in less than half a second. */
 export const WHOLE_UP_TO = 100_000n;
-/** After this long the background checks everything again. */
+/** After this time the background verifies everything again. */
 export const FULL_EVERY_MS = 10 * 60_000;
 /** A server without the lease does so too, this many times less often: it signs only for what it has verified itself. */
 export const PASS_RARER = 6;
-/** The background rests nine times as long as its work took, so it takes a tenth of one core. */
+/** The background rests nine times as long as its work took, so it uses a tenth of one core. */
 export const REST_PER_WORK = 9;
 
-/** Entries that every round of the background verifies from the first one on: a tenth of a second's work. */
+/** Logs with up to this many entries are verified from the first entry in every background round: a tenth of a second. */
 const WHOLE_EACH_ROUND_UP_TO = 20_000n;
-/** A page is short, so this is seldom reached. */
+/** Pages are short, so this limit is rarely reached. */
 const LONGEST_REST_MS = 1000;
 
 export interface ChainCheckOptions {
-  /** A connection on which long reads hold up no others. */
+  /** A connection on which long reads delay no others. */
   reader: Reader;
   keys: readonly AuditKey[];
   /** Entries that the log is known to have contained. */
   evidence?: Evidence | undefined;
-  /** Resolves once all that a read has shown would outlive the database's server; nothing is asked unless given. */
+  /** Resolves once everything that a read has shown would survive the loss of the database's server; not checked by default. */
   confirm?: (() => Promise<void>) | undefined;
   wholeUpTo?: bigint | undefined;
-  /** Of the watch before, in the same process; a new one unless given. */
+  /** The memory of the previous watch in the same process; new by default. */
   memory?: ChainMemory | undefined;
   /** Waits, or returns early when the signal aborts. */
   sleep?: Sleep;
-  /** Whether this process is the one that walks the whole log regularly; always unless given. */
+  /** Whether this process regularly walks the whole log; always by default. */
   isMine?: (() => boolean) | undefined;
 }
 
 /**
- * How far a process has walked a chain, kept while its tenant is closed and opened again: the next walk of the whole is due when
- * it would have been due in between, instead of at each opening.
+ * How far a process has walked a chain. It is kept while the tenant is closed and opened again, so that the next
+ * complete walk keeps its schedule instead of running at each opening.
  */
 export class ChainMemory {
   pass: Pass | undefined;
-  /** Ids of the keys that it was verified by. */
+  /** The ids of the keys that verified the chain. */
   keys = "";
 }
 
 /** The state of the chain. */
 export interface ChainStatus extends Pick<Verification, "verified" | "head" | "count"> {
-  /** When the chain was last verified from the first entry on; milliseconds by the database's clock. */
+  /** When the chain was last verified from the first entry; milliseconds by the database's clock. */
   verifiedAt: number;
   problem: ChainBreak | undefined;
-  /** The newest entry that the log is known to have held. */
+  /** The newest entry that the log is known to have contained. */
   anchor: (ChainPoint & { ts: string }) | undefined;
 }
 
-/** The last walk from the first entry on, and how far new entries were followed since. */
+/** The last walk from the first entry, and how far new entries were followed since. */
 interface Pass {
   verifiedAt: number;
   end: ChainPoint;
@@ -68,9 +68,9 @@ interface Pass {
 }
 
 /**
- * Knows whether the chain holds. Short chains are verified whole by each question. Of a long one a background walk
- * verifies the whole every ten minutes and new entries every few seconds, and a question verifies the rest. A
- * problem, once found, is told everywhere alike until a later verification finds it gone.
+ * Verifies the chain. Each question verifies a short chain completely. For a long chain, a background walk verifies
+ * everything every ten minutes and new entries every few seconds; a question verifies the rest. A problem is reported
+ * everywhere until a later verification finds it gone.
  */
 export class ChainCheck {
   readonly #reader: Reader;
@@ -109,7 +109,7 @@ export class ChainCheck {
     return this.#memory.pass?.broken ?? this.#look?.problem ?? this.verifiedHead.problem;
   }
 
-  /** Verifies what the background has not: everything when the chain is short, or when no walk has ended yet. */
+  /** Verifies what the background has not: everything if the chain is short or no walk has ended yet. */
   async status(): Promise<ChainStatus> {
     const look = await this.look();
     const { head, last, readAt } = look.log;
@@ -133,15 +133,15 @@ export class ChainCheck {
     return { ...stateOf({ seq, hash }, broken), verifiedAt, anchor };
   }
 
-  /** A look at the head and the anchors. */
+  /** Compares the head with the anchors. */
   async look(): Promise<Look> {
     this.#look = await this.#evidence.look();
     return this.#look;
   }
 
   /**
-   * Follows the log up to the head that a look has found, and remembers it as one that this process has seen whole.
-   * @returns false unless every seal up to it holds, and the database has confirmed it
+   * Follows the log up to the head that a look has found, and remembers that head as completely verified.
+   * @returns false unless every seal up to it is valid and the database has confirmed it
    */
   async #followed({ problem, log: { head } }: Look): Promise<boolean> {
     if (problem || !head || !(await this.maySign(head))) return false;
@@ -150,8 +150,8 @@ export class ChainCheck {
   }
 
   /**
-   * Whether this process may sign for an entry that a read has shown. One that is on the primary alone may be lost with it;
-   * signed or remembered, it would make the log of the next primary one that was set back.
+   * Whether this process may sign for an entry that a read has shown. An entry that only the primary has may be lost
+   * with it. If it were signed or remembered, the next primary's log would look set back.
    */
   maySign(head: ChainPoint): boolean | Promise<boolean> {
     const isAcknowledged = head.seq <= (this.#evidence.acknowledged?.seq ?? 0n);
@@ -161,15 +161,15 @@ export class ChainCheck {
         holds &&
         this.#confirm().then(
           () => true,
-          // It is asked again with the next look, which also tells when the database is away.
+          // The next look asks again, and also reports that the database is away.
           () => false,
         ),
     );
   }
 
   /**
-   * One round of the background: new entries, or the whole chain when that is due, or short.
-   * @returns what it found
+   * One background round: new entries, or the whole chain if that is due or the chain is short.
+   * @returns the problem found, if any
    */
   async round(signal: AbortSignal = new AbortController().signal): Promise<ChainBreak | undefined> {
     const look = await this.look();
@@ -180,7 +180,7 @@ export class ChainCheck {
       performance.now() - pass.endedAt >= FULL_EVERY_MS * (this.#isMine() ? 1 : PASS_RARER);
     if (isDue) this.#keep(await this.#walk(signal));
     else {
-      // A problem found before is checked again: it may have been mended.
+      // An earlier problem is checked again, because it may have been repaired.
       const { end, broken } = await this.#walk(signal, pass.end);
       this.#memory.pass = { ...pass, end, broken };
     }
@@ -188,18 +188,18 @@ export class ChainCheck {
     return this.problem;
   }
 
-  /** Follows the log up to its head. @returns the look, where every seal up to its head holds and nothing is wrong */
+  /** Follows the log up to its head. @returns the look, if every seal up to its head is valid and there is no problem */
   async follow(): Promise<Look | undefined> {
     const look = await this.look();
     return (await this.#followed(look)) && !this.problem ? look : undefined;
   }
 
-  /** Ends walks that are under way. */
+  /** Ends walks in progress. */
   stop(): void {
     this.#stopped.abort();
   }
 
-  /** Small pages with a rest after each: a trade never waits for more than one page's hashing. */
+  /** Walks in small pages with a rest after each: a trade waits at most for the hashing of one page. */
   async #walk(signal: AbortSignal, from?: ChainPoint): Promise<Verification> {
     const onPage = this.#pacing(signal);
     return verifyChain(this.#reader, this.#keys, { from, onPage, counts: false });

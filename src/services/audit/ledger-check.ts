@@ -7,34 +7,34 @@ import { backendOf, cancelStatement } from "../../queries/server.ts";
 import { shareReads } from "../read-batch.ts";
 import { FULL_EVERY_MS, PASS_RARER, REST_PER_WORK, WHOLE_UP_TO } from "./chain-check.ts";
 
-/** Ledgers with so many entries are recomputed from the first one on by each question: it takes less than half a second. */
+/** Ledgers with up to this many entries are recomputed completely by each question, in less than half a second. */
 const WHOLE_EACH_TIME = 10_000n;
 
 export interface LedgerCheckOptions {
-  /** For long reads, each of one moment. */
+  /** For long reads, each from one snapshot. */
   checks: Pick<Pool, "snapshot">;
-  /** Ends a comparison once the server stops. */
+  /** Cancels a running comparison when the server stops. */
   pool: Pick<Pool, "read">;
   keys: readonly AuditKey[];
   comparedEachTime?: bigint | undefined;
   wholeEachTime?: bigint | undefined;
-  /** Whether this process is the one that compares everything regularly; always unless given. */
+  /** Whether this process regularly compares everything; always by default. */
   isMine?: (() => boolean) | undefined;
 }
 
-/** What a reconciliation has found. */
+/** The result of a reconciliation. */
 export interface LedgerFinding {
   checks: readonly ExplainedCheck[];
-  /** The state that was last compared whole; milliseconds by the database's clock. */
+  /** The state at the last comparison of every row; milliseconds by the database's clock. */
   verifiedAt: number;
   /** The last entry of that state. */
   seq: bigint;
 }
 
 /**
- * Knows whether the ledger adds up: recomputes the log, and compares the tables with it. Small ledgers are compared by each
- * question. Of a large one the background recomputes new entries and compares every row all ten minutes, and a question
- * answers with what that found.
+ * Reconciles the ledger: recomputes the log and compares the tables with it. Each question compares a small ledger
+ * completely. For a large one, the background recomputes new entries and compares every row every ten minutes, and a
+ * question returns the latest result.
  */
 export class LedgerCheck {
   readonly #checks: LedgerCheckOptions["checks"];
@@ -44,9 +44,9 @@ export class LedgerCheck {
   readonly #wholeEachTime: bigint;
   /** The last comparison, by this process's monotonic clock. */
   #last: (LedgerFinding & { endedAt: number; tookMs: number }) | undefined;
-  /** All questions that come while a comparison is under way share the next one. */
+  /** Questions that arrive during a comparison share the next comparison. */
   readonly #compare = shareReads(String, (full: boolean) => this.#compareNow(full));
-  /** The sessions in which comparisons run. */
+  /** The database sessions of running comparisons. */
   readonly #comparing = new Set<number>();
   readonly #isMine: () => boolean;
   readonly #stopped = new AbortController();
@@ -60,42 +60,42 @@ export class LedgerCheck {
     this.#wholeEachTime = wholeEachTime ?? WHOLE_EACH_TIME;
   }
 
-  /** What the last comparison of this process found, if the ledger did not add up. */
+  /** The last comparison's result, if the ledger did not reconcile. */
   get problem(): LedgerFinding | undefined {
     return this.#last && !holds(this.#last) ? this.#last : undefined;
   }
 
-  /** When the whole was last compared by this process. */
+  /** When this process last compared everything. */
   get verifiedAt(): number | undefined {
     return this.#last?.verifiedAt;
   }
 
-  /** @param full recomputes the log from the first entry on and compares everything */
+  /** @param full recompute the log from the first entry and compare everything */
   async reconcile({ full = false }: { full?: boolean } = {}): Promise<LedgerFinding> {
     const last = this.#last;
     if (!full && last && last.seq > this.#comparedEachTime && holds(last)) return last;
     return this.#compare(full);
   }
 
-  /** Compares everything, and finds the places too. */
+  /** Compares everything, and finds the differing places too. */
   async explain(): Promise<readonly ExplainedCheck[]> {
     return (await this.#compare(true)).checks;
   }
 
-  /** As `reconcile`. @returns the checks that do not hold */
+  /** Like `reconcile`. @returns the failed checks */
   async failing(): Promise<readonly ExplainedCheck[]> {
     return (await this.reconcile()).checks.filter(({ differenceMicro }) => differenceMicro !== 0n);
   }
 
-  /** One round of the background: a comparison when one is due. */
+  /** One background round: a comparison if one is due. */
   async round(signal?: AbortSignal): Promise<void> {
     const last = this.#last;
     const everyMs = Math.max(FULL_EVERY_MS, (last?.tookMs ?? 0) * REST_PER_WORK) * (this.#isMine() ? 1 : PASS_RARER);
-    // Of what did not add up the end is looked for at once.
+    // After a difference, the next round compares again, to see whether it is gone.
     if (!last || !holds(last) || performance.now() - last.endedAt >= everyMs) await this.#compareNow(false, signal);
   }
 
-  /** Ends a comparison that is under way, which may take long, rather than wait for it. */
+  /** Cancels a running comparison instead of waiting for it. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     for (const comparing of this.#comparing)

@@ -4,9 +4,9 @@ import { type Repeated, repeat, type Sleep, sleepUntilAborted } from "../backgro
 import { ChainCheck, type ChainCheckOptions, type ChainStatus, REST_PER_WORK } from "./chain-check.ts";
 import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "./ledger-check.ts";
 
-/** The head is compared with the anchors at this pace, however long a walk takes. */
+/** The interval at which the head is compared with the anchors, however long a walk takes. */
 const LOOK_MS = 2000;
-/** New entries are followed, and it is asked whether a comparison is due, at this pace. */
+/** The interval at which new entries are followed, and a comparison is started if it is due. */
 const FOLLOW_MS = 5000;
 
 export interface RecordWatchOptions {
@@ -17,21 +17,21 @@ export interface RecordWatchOptions {
 
 /** Callbacks of a running watch. */
 export interface RecordWatchEvents {
-  /** Called once for each problem of the chain, when it is found. */
+  /** Called once for each problem of the chain when it is found. */
   onBroken: (problem: ChainBreak) => void;
-  /** Called when a comparison finds that the ledger does not add up, once until it does again. */
+  /** Called when a comparison finds a difference; not called again until the ledger has reconciled. */
   onDifference: (found: LedgerFinding) => void;
   /** Called for the first of consecutive failures only: while the database is away every round fails alike. */
   onError: (error: unknown) => void;
-  /** Called after each look that found no problem, once every seal up to the head was computed. */
+  /** Called after each look without a problem, once every seal up to the head is computed. */
   onSound?: ((look: Look) => void) | undefined;
-  /** Whether this process is the one that checks everything regularly; always unless given. */
+  /** Whether this process regularly checks everything; always by default. */
   isMine?: (() => boolean) | undefined;
 }
 
 /**
- * Knows whether the record holds, by two checks: the log by its seals, its head and the anchors, and the ledger by what the
- * log recomputes to. A problem, once found, is told everywhere alike until a later check finds it gone.
+ * Checks the record in two ways: the log by its seals, its head and the anchors, and the ledger by recomputing the log.
+ * A problem is reported everywhere until a later check finds it gone.
  */
 export class RecordWatch {
   readonly chain: ChainCheck;
@@ -47,12 +47,12 @@ export class RecordWatch {
     this.ledger = new LedgerCheck({ ...ledger, isMine });
   }
 
-  /** The problem found by the latest checks, the log's first: what the tables hold is compared with it. */
+  /** The latest problem. The log's comes first, because the tables are compared with the log. */
   get problem(): ChainBreak | undefined {
     return this.chain.problem ?? this.#difference();
   }
 
-  /** Verifies what the background has not of the chain, and says what the last comparison of the ledger found. */
+  /** Verifies the part of the chain that the background has not, and adds the ledger's latest result. */
   async status(): Promise<ChainStatus> {
     const status = await this.chain.status();
     const problem = status.problem ?? this.#difference();
@@ -75,7 +75,7 @@ export class RecordWatch {
     };
     const reporting = (work: (signal: AbortSignal) => Promise<unknown>, pauseMs: number, restPerWork = 0) =>
       repeat((signal) => work(signal).then(report), { pauseMs, restPerWork, onError, sleep: this.#sleep });
-    // Separate from the looks: the first walk to the head, and a comparison, may be long.
+    // Separate from the looks: the first walk to the head and a comparison may take long.
     const follow = async () => {
       const sound = await this.chain.follow();
       if (sound) onSound?.(sound);
@@ -88,7 +88,7 @@ export class RecordWatch {
     ];
   }
 
-  /** Ends a check that is under way, which may take long, rather than wait for it. */
+  /** Ends a check in progress instead of waiting for it. */
   async stop(): Promise<void> {
     const ended = this.#running.map((each) => each.stop());
     this.chain.stop();
@@ -103,7 +103,7 @@ export class RecordWatch {
     return {
       kind: "ledger",
       seq: found.seq,
-      problem: `the tables are not what the log amounts to: ${names.join(", ")}`,
+      problem: `the tables differ from the recomputed log: ${names.join(", ")}`,
     };
   }
 }

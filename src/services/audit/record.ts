@@ -32,7 +32,7 @@ export function recordHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** Newest first, or, with `after`, oldest first, as the chain is verified and exported. */
+/** Newest first or, with `after`, oldest first, which is the order of verification and exports. */
 async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
   const { limit, cursor: _, after: given, since, until, ...filter } = input;
   const list = cursors.list("listAudit", input);
@@ -51,7 +51,7 @@ async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAu
   });
 }
 
-/** The questions of the markets that entries name. */
+/** The questions of the markets named by entries. */
 async function questionsOf(sql: ReadSql, entries: readonly AuditEntry[]): Promise<ReadonlyMap<string, string>> {
   const ids = new Set(entries.map((entry) => payloadOf(entry).marketId).filter((id) => typeof id === "string"));
   return ids.size === 0 ? new Map() : readQuestions(sql, [...ids]);
@@ -69,7 +69,7 @@ async function getAuditEntry(
   });
 }
 
-/** An entry in wire form: the hashed text, and that text parsed. */
+/** An entry in wire form: the hashed text and its parsed value. */
 export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["entries"][number] {
   return { ...entry, seq: Number(seq), payload: payloadOf(entry) as Result<"listAudit">["entries"][number]["payload"] };
 }
@@ -101,7 +101,7 @@ async function listSecurityEvents(
   const { event, since, limit } = input;
   const list = cursors.list("listSecurityEvents", input);
   const [ts, id] = list.reached(["number", "string"]) ?? [];
-  // Events that this process has not written yet belong on the first page.
+  // The first page must include events that this process has not written yet.
   await withinDeadline(security.flush(), FLUSH_TIMEOUT_MS).catch(() => {});
   const before = ts === undefined || id === undefined ? undefined : { ts, id };
   const rows = await pool.read((sql) => listSecurityRows(sql, { event, since, before, limit: limit + 1 }));
@@ -109,7 +109,7 @@ async function listSecurityEvents(
   return { entries: page.map(({ id: _, ...entry }) => entry), cursor: nextCursor };
 }
 
-/** The comparison itself only reads; the command records that it ran and what it found. */
+/** The comparison only reads; the command records that it ran and its result. */
 async function reconcile(context: ServiceContext, { full }: Input<"reconcile">, caller: Caller) {
   const { checks, verifiedAt } = await context.recordWatch.ledger.reconcile({ full: full === "true" });
   const discrepancyMicro = discrepancyOf(checks);

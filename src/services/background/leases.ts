@@ -4,38 +4,38 @@ import { type Repeated, repeat } from "./repeat.ts";
 
 export interface LeasesOptions {
   pool: Pick<Pool, "read" | "note">;
-  /** Names this process among all that serve the tenant. */
+  /** Identifies this process among all that serve the tenant. */
   holder: string;
-  /** What this process does when it has the lease. */
+  /** The work that this process does while it has the lease. */
   works: readonly Work[];
-  /** Called for the first of consecutive failures only: while the database is away every round fails alike. */
+  /** Called for the first of consecutive failures only: while the database is away every time fails alike. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
-/** Who does a work, as far as this process has read. */
+/** Who holds a lease, as this process last read. */
 export interface LeaseStatus {
   work: Work;
-  /** Whether it is this process. */
+  /** Whether this process holds it. */
   held: boolean;
   holder: string | null;
   until: string | null;
 }
 
-/** A lease outlives this much of its holder's silence: the time until others take over from one that died. */
+/** How long a lease survives its holder's silence: the time until another process takes over from a dead one. */
 const TTL_MS = 4000;
-/** A holder renews when less is left, so an idle server writes every second round only. */
+/** A holder renews when less time is left, so an idle server writes only every second round. */
 const RENEW_BELOW_MS = 2500;
-/** How often a server looks. */
+/** The interval between rounds. */
 const ROUND_MS = 1000;
 
 /**
- * Divides work among the servers of a tenant: each work has one holder, by a row of the database that runs out unless it is
- * renewed. No session holds it, so it holds behind a pooler of transactions too.
+ * Divides work among the servers of a tenant. Each work has one holder, named in a database row that expires unless
+ * renewed. No session holds the lease, so it also works behind a transaction pooler.
  *
- * A lease saves double work and is no lock. This process stops to count itself as holder by its own clock, before the row
- * runs out; but one that is paused in the middle of a piece of work wakes up with that piece under way. So each piece is
- * recorded once, whichever servers do it: closings, ends of overrides and settlements by the engine, observations by their key,
- * attempts of a webhook by their number.
+ * A lease avoids double work and is not a lock. A process stops counting itself as holder by its own clock before the
+ * row expires. But a process that was paused in the middle of its work may resume after expiry. So the effects are
+ * recorded only once, whichever servers do the work: the engine records closings, ends of overrides and settlements
+ * once, observations have a key, and webhook attempts have a number.
  */
 export class Leases {
   readonly #options: LeasesOptions;
@@ -66,14 +66,14 @@ export class Leases {
     });
   }
 
-  /** Claims what is free, once at least before this resolves, and goes on until stopped. */
+  /** Claims free leases, at least once before this resolves, and continues until stopped. */
   async start(): Promise<void> {
     const { onError = () => {} } = this.#options;
     this.#rounds = repeat(() => this.round(), { pauseMs: ROUND_MS, onError });
     await this.#rounds.first;
   }
 
-  /** Looks once, and claims or renews what is due. */
+  /** Reads the leases once, and claims or renews what is due. */
   async round(): Promise<void> {
     const { pool, holder, works } = this.#options;
     const seen = await pool.read(readLeases);
@@ -85,17 +85,17 @@ export class Leases {
         holder,
       ),
     );
-    // Taken before the statement: the row lasts longer than this process counts on it.
+    // Taken before the statement, so that the row outlasts this process's own deadline.
     const askedAt = performance.now();
     const claimed = due.length === 0 ? [] : await pool.note((sql) => claimLeases(sql, holder, due, TTL_MS));
     for (const { work } of claimed) this.#heldUntil.set(work, askedAt + TTL_MS);
     this.#seen = [...claimed, ...seen.filter(({ work }) => !claimed.some((lease) => lease.work === work))];
   }
 
-  /** Does no work from now on, and leaves it to others at once. */
+  /** Stops all work and releases its leases at once. */
   stop(): Promise<void> {
     this.#heldUntil.clear();
-    // A round under way may claim once more; what cannot be given up runs out.
+    // A running round may claim once more; leases that cannot be released expire.
     this.#ended ??= Promise.resolve(this.#rounds?.stop()).then(async () => {
       this.#heldUntil.clear();
       await this.#options.pool.note((sql) => releaseLeases(sql, this.#options.holder)).catch(() => undefined);

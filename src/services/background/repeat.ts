@@ -10,25 +10,25 @@ export const sleepUntilAborted: Sleep = async (ms, signal) => {
 
 /** Work that repeats until it is stopped. */
 export interface Repeated {
-  /** Resolves once the work was tried for the first time. */
+  /** Resolves after the first attempt. */
   first: Promise<void>;
-  /** Cuts the pause short: the one under way, or the next one, so that no wake-up is lost. */
+  /** Ends the pause early: the current one or else the next, so that no wake-up is lost. */
   wake(): void;
-  /** Waits for the work that is under way, whose signal is aborted. */
+  /** Aborts the signal of the work in progress and waits for its end. */
   stop(): Promise<void>;
 }
 
 export interface RepeatOptions {
-  /** The least pause after each time. */
+  /** The shortest pause after each time. */
   pauseMs: number;
-  /** A longer pause, as a multiple of how long the work took. */
+  /** A longer pause, as a multiple of the duration of the work. */
   restPerWork?: number;
   /** Called for the first of consecutive failures only: while the database is away every time fails alike. */
   onError: (error: unknown) => void;
   sleep?: Sleep;
 }
 
-/** Repeats work from now on, never two at once. */
+/** Repeats work from now on, one at a time. */
 export function repeat(
   work: (signal: AbortSignal) => Promise<unknown>,
   { pauseMs, restPerWork = 0, onError, sleep = sleepUntilAborted }: RepeatOptions,

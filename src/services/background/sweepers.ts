@@ -15,7 +15,7 @@ export function startSweeper(sweep: () => Promise<unknown>, onError: (error: unk
 
 type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
-/** Markets per sweep; the next sweep takes the rest. */
+/** The most markets per sweep; the next sweep handles the rest. */
 const MAX_CLOSINGS = 500;
 
 /**
@@ -32,9 +32,9 @@ export async function sweepClosings({ pool, sequencer }: SweeperContext): Promis
 }
 
 /**
- * Records the end of overrides; the entry that set one names the actor and the time. Trades go by the clock, so nothing
- * depends on this entry. Any number of processes may sweep at once: the engine records an end once.
- * @returns how many overrides this sweep found ended
+ * Records the end of overrides. The entry that set an override already names its actor and end. Trades follow the
+ * clock, so nothing depends on this entry. Any number of processes may sweep at once: the engine records each end once.
+ * @returns the number of ended overrides that this sweep found
  */
 export async function sweepOverrides({ pool, sequencer }: SweeperContext): Promise<number> {
   if (!(await pool.read(hasEndedOverrides))) return 0;

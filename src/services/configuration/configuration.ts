@@ -37,10 +37,10 @@ import { keyInHand, keyView } from "../keys.ts";
 import { checkOracleAddress, freezeView } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
-/** How many changes back the maker of a live value is known. */
+/** How many recent changes are searched for the actor who set a live value. */
 const MAX_CHANGES = 1000;
 
-/** Configuration as code: what a plan compares with, and the apply that carries it out. */
+/** Configuration as code: the state that a plan compares with, and the apply that carries out the plan. */
 export function configurationHandlers(context: ServiceContext) {
   return {
     getConfig: () => readConfiguration(context),
@@ -72,21 +72,21 @@ async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): 
 
 /** The rows of a tenant's configuration. */
 export interface ConfigurationRows {
-  /** Undefined for a tenant that was never applied. */
+  /** Undefined if the tenant was never applied. */
   tenant: Tenant | undefined;
   keys: readonly ApiKey[];
   markets: readonly FileMarket[];
   /** Newest first. */
   changes: readonly ConfigurationEntry[];
   treasuryMicro: bigint;
-  /** What the house has put into the markets that are not settled. */
+  /** The house's liquidity in unsettled markets. */
   atRiskMicro: bigint;
   freeze: FreezeInForce | null;
   /** By the database's clock. */
   now: number;
 }
 
-/** The live configuration, made of a tenant's rows. */
+/** The live configuration, made from a tenant's rows. */
 export function configurationOf(tenantId: string, rows: ConfigurationRows): Result<"getConfig"> {
   const { tenant, keys, markets, changes, treasuryMicro, atRiskMicro, freeze, now } = rows;
   return {
@@ -111,7 +111,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
   };
 }
 
-/** All that a file states of a market, and its status. */
+/** Every field that a file states of a market, and its status. */
 function marketTerms({ market, status }: Pick<FileMarket, "market" | "status">, now: number) {
   return {
     id: market.id,
@@ -140,7 +140,7 @@ async function unsettledMarkets(
   return { items: page.map(({ key, ...market }) => ({ key, ...marketTerms(market, now) })), nextCursor };
 }
 
-/** A value from a JSON column is plain JSON, although the types of rows do not say so. */
+/** A value of a JSON column is plain JSON, although the types of rows do not say so. */
 function plainJson<Shape>(value: unknown): Shape {
   return value as Shape;
 }
@@ -154,7 +154,7 @@ async function listApplies(
   const [before] = list.reached(["number"]) ?? [];
   const entries = await pool.read((sql) => readApplies(sql, { limit: limit + 1, before }));
   const { page, nextCursor } = list.page(entries, limit, ({ seq }) => [seq]);
-  // The page was read with the entry behind it, which its last one is compared with.
+  // The page includes one entry more, with which its last entry is compared.
   const items = page.map((entry, index) => ({
     ...appliedFacts(entry),
     changes: countChanges(changesSince(entries[index + 1], entry)),
@@ -181,11 +181,11 @@ async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"
 function changesSince(previous: ConfigurationEntry | undefined, entry: ConfigurationEntry): ChangesByKind {
   const documentOf = ({ payload }: ConfigurationEntry) => plainJson<StoredDocument>(payload.document ?? {});
   const changes = changesByKind(previous && documentOf(previous), documentOf(entry));
-  // A first apply states its whole policy.
+  // The first apply states its whole policy.
   return previous ? withWritten(changes, plainJson<WrittenPolicy>(entry.payload.policy ?? {})) : changes;
 }
 
-/** What an apply's entry states of it. */
+/** The facts that an apply's entry states. */
 function appliedFacts(entry: ConfigurationEntry): Omit<Result<"listApplies">["items"][number], "changes"> {
   const { seq, ts, actor, hash, payload } = entry;
   const textOf = (name: string) => (typeof payload[name] === "string" ? payload[name] : null);
@@ -207,15 +207,15 @@ function appliedFacts(entry: ConfigurationEntry): Omit<Result<"listApplies">["it
 }
 
 /**
- * Carries out a plan in one commit; the text search of markets follows.
- * @throws Fault FROZEN; REFUSED for another tenant's plan or one that is stale; SCOPE_REQUIRED for work that is not the key's in
- * use; KEY_IN_USE when it would end the caller's own key; BAD_REQUEST for an oracle that may not be reached;
- * CONFIG_INVALID for a text search configuration that the database does not have; then nothing was written
+ * Carries out a plan in one commit, and then updates the text search of markets. After an error nothing was written.
+ * @throws Fault FROZEN; REFUSED for a stale plan or another tenant's plan; SCOPE_REQUIRED for work outside the key's
+ * scopes; KEY_IN_USE if it would end the caller's own key; BAD_REQUEST for a forbidden oracle address; CONFIG_INVALID
+ * for an unknown text search configuration
  */
 async function applyConfig(context: ServiceContext, input: Input<"applyConfig">, caller: Caller) {
   const { tenantId, oracle, newId } = context;
   if (input.tenant !== tenantId)
-    throw new Fault("REFUSED", `This is the tenant ${tenantId}, not ${input.tenant}; nothing was written`);
+    throw new Fault("REFUSED", `This server's tenant is ${tenantId}, not ${input.tenant}; nothing was written`);
   if (input.breakFreeze && (caller.reason ?? "").trim() === "")
     throw new Fault("BAD_REQUEST", "breakFreeze: needs a reason");
   checkOracleAddress(input.policy.resolution_url, oracle.network);
@@ -228,7 +228,7 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
     caller,
     ({ changed }, seq) => ({ changed, seq: changed && seq !== undefined ? Number(seq) : null }),
   );
-  // The change is committed. If the search cannot follow now, it does when a process next opens the tenant.
+  // The change is committed. If updating the search fails, the next process that opens the tenant updates it.
   await context.pool.write(followMarketSearch).catch(() => undefined);
   return result;
 }
@@ -242,7 +242,7 @@ async function requireSearch({ pool }: ServiceContext, { document }: Input<"appl
 }
 
 /**
- * A file's market is created once. Creating one after this check changes the version to which the plan is bound.
+ * A file's market is created once. If another process creates it after this check, the plan's version becomes stale.
  */
 async function findTakenKey({ pool }: ServiceContext, { markets }: Input<"applyConfig">): Promise<string | undefined> {
   if (markets.length === 0) return undefined;
@@ -250,7 +250,7 @@ async function findTakenKey({ pool }: ServiceContext, { markets }: Input<"applyC
   return markets.find((market) => taken.has(market.key))?.key;
 }
 
-/** The engine's command for what a plan writes. */
+/** The engine's command for the changes of a plan. */
 export function applyCommandOf(input: Input<"applyConfig">, newId: () => string): Command<"applyConfig"> {
   const { tenant: _, feeds, document, liquidityUsd, capitalUsd, keys, revoke, markets, ...rest } = input;
   const hashes = new Map(Object.entries(feeds));

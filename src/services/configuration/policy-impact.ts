@@ -23,8 +23,8 @@ type Rule = RuleImpact["rule"];
 const DAYS = 30;
 
 /**
- * What changed rules would have done to the last 30 days; a rule that would have changed nothing is left out. Refusals of
- * the past are not on record.
+ * How changed rules would have affected the last 30 days. A rule without an effect is omitted. Past refusals are not
+ * recorded.
  */
 export async function previewPolicy(
   { pool }: Pick<ServiceContext, "pool">,
@@ -32,7 +32,7 @@ export async function previewPolicy(
 ): Promise<Result<"previewPolicy">> {
   const { standing, limits } = changedRules(before, after);
   const [standings, found] = await pool.snapshot(async (sql) => {
-    // Whole UTC days, like the reports.
+    // Whole UTC days, as in reports.
     const since = Math.floor((await readClock(sql)) / DAY_MS) * DAY_MS - (DAYS - 1) * DAY_MS;
     return Promise.all([
       standing ? listStandings(sql, since) : [],
@@ -101,7 +101,7 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
       rule: "maxTradeUsd",
       refused: { trades: 0, usd: 0 },
       admittedUsers: null,
-      note: `refusals are not on record; ${atTradeLimit.count} purchases were of exactly ${was} USD`,
+      note: `refusals are not recorded; ${atTradeLimit.count} purchases were of exactly ${was} USD`,
     });
   const capsChange = differs(before, after, ({ policy: { maxUserExposureUsd, suitabilityThresholds } }) => [
     maxUserExposureUsd,
@@ -109,12 +109,12 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
   ]);
   if (!capsChange || (overCap.count === 0 && usersOverCap.count === 0 && usersAtCap === 0)) return rules;
   const told = [
-    ...(overCap.count > 0 ? ["at least: purchases above the cap by themselves"] : []),
+    ...(overCap.count > 0 ? ["at least the single purchases above the cap"] : []),
     ...(usersOverCap.count > 0
       ? [`${usersOverCap.count} users hold ${usdFromMicro(usersOverCap.micro)} USD above their new cap now`]
       : []),
-    ...(usersAtCap > 0 ? [`${usersAtCap} were at their old one`] : []),
-    "refusals are not on record",
+    ...(usersAtCap > 0 ? [`${usersAtCap} were at their old cap`] : []),
+    "refusals are not recorded",
   ];
   rules.push({
     rule: "maxUserExposureUsd",
@@ -125,7 +125,7 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
   return rules;
 }
 
-/** By the code of the refusal that `requireEligible` gives. */
+/** By the error code of `requireEligible`. */
 const RULES: Readonly<Record<string, Rule>> = {
   KYC_REQUIRED: "kyc",
   JURISDICTION_BLOCKED: "jurisdictions",
@@ -133,8 +133,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * What changed rules about who may trade would have done, checked by the same rules that admit trades, for users as
- * they stand today. For a user without a recorded jurisdiction each token decides, so the lists are not applied.
+ * How changed rules about who may trade would have worked, checked with the rules that admit trades, for users in their
+ * current state. If a user has no recorded jurisdiction, each token decides, so the lists are not applied.
  */
 function standingImpact(groups: readonly Standing[], before: Terms, after: Terms): RuleImpact[] {
   const listsChange = differs(before, after, ({ policy }) => policy.jurisdictions);
@@ -162,13 +162,13 @@ function standingImpact(groups: readonly Standing[], before: Terms, after: Terms
     admittedUsers: users,
     note:
       rule === "jurisdictions" && unknown > 0
-        ? `by users as they stand today; of ${unknown} trades the user's token alone knew the jurisdiction`
-        : "by users as they stand today",
+        ? `by the users' current state; for ${unknown} trades only the user's token stated the jurisdiction`
+        : "by the users' current state",
   }));
 }
 
 function refusalOf(trader: TraderStanding, { policy, kycRequired }: Terms): Rule | undefined {
-  // A restriction is not a rule of the policy.
+  // A user's restriction is not a rule of the policy.
   const unrestricted = { ...trader, restricted: false };
   const known = trader.jurisdiction === null ? { ...policy, jurisdictions: { allowed: [], blocked: [] } } : policy;
   try {

@@ -18,13 +18,13 @@ export function policyHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** The policy in force, as the database has it now, with its version. */
+/** The current policy in the database, with its version. */
 export async function readPolicy(sql: ReadSql): Promise<Tagged<Policy>> {
   const { policy, version } = await loadPolicy(sql);
   return new Tagged(policy, String(version));
 }
 
-/** The policy in force, and until when time alone leaves it as it is. */
+/** The policy in force, and until when it stays unless a commit changes it. */
 export async function loadPolicy(sql: ReadSql): Promise<{ policy: Policy; version: number; until: number }> {
   const [[loaded], now] = await Promise.all([loadRows(sql, [{ table: "tenant", key: SINGLE }]), readClock(sql)]);
   if (!loaded?.row || !("policy" in loaded.row)) throw new Fault("REFUSED", "The tenant has not been applied yet");
@@ -33,7 +33,7 @@ export async function loadPolicy(sql: ReadSql): Promise<{ policy: Policy; versio
   return { policy: policyAt(loaded.row, now), version, until };
 }
 
-/** The same rule as the tenant file's. */
+/** Applies the same rule as the tenant file. */
 export function checkOracleAddress(address: string | null | undefined, network: OutgoingRules): void {
   const refusal = address ? refusalOfAddress(new URL(address), network) : undefined;
   if (refusal === undefined) return;
@@ -43,7 +43,7 @@ export function checkOracleAddress(address: string | null | undefined, network: 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
   checkOracleAddress(patch.resolution_url, context.oracle.network);
   let tag = "";
-  // A tag of another form names no version, and so matches none.
+  // A tag of another format names no version, and so matches none.
   const ifVersion = caller.ifMatch?.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1));
   const result = await submit(
     context,
@@ -58,7 +58,7 @@ async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy"
   return result.replayed ? result : new Answered(result.text, false, tag);
 }
 
-/** Refusing applies for a while. */
+/** Blocks applies for a while. */
 export function freezeHandlers(context: ServiceContext) {
   const { tenantId: tenant, pool, isSealed } = context;
   return {
@@ -69,7 +69,7 @@ export function freezeHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** What is told of a freeze; nulls without one. */
+/** A freeze in answers; its fields are null without one. */
 export function freezeView(freeze: FreezeInForce | null): Omit<Result<"getFreeze">, "tenant"> {
   return { frozenUntil: freeze?.until ?? null, reason: freeze?.reason ?? null, by: freeze?.by ?? null };
 }

@@ -2,15 +2,15 @@ import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { averagePrice, microFromDecimal, usdFromMicro } from "../../domain/money.ts";
 
-/** A fill, whether it was executed just now, computed for a quote, stored, or read from the audit log. */
+/** A fill that was just executed, computed for a quote, stored, or read from the audit log. */
 export interface ViewedFill<Instant> {
   marketId: string;
   side: Side;
   action: "buy" | "sell";
-  /** Gross. */
+  /** The gross amount. */
   amountMicro: bigint;
   feeMicro: bigint;
-  /** Greater than zero in either direction. */
+  /** Positive for purchases and sales. */
   sharesMicro: bigint;
   yesPriceAfter: number;
   ts: Instant;
@@ -32,7 +32,7 @@ export function fillView<Instant>(fill: ViewedFill<Instant>) {
   };
 }
 
-/** The public fields of a fill in wire form, as its audit entry records it. @param ts of the entry */
+/** The public fields of a fill in wire form, as its audit entry records it. @param ts the entry's time */
 export function recordedFillView(payload: AuditPayloads["trade.executed"], ts: string) {
   const { marketId, side, action = "buy" } = payload;
   const amountMicro = microFromDecimal(payload.amount);

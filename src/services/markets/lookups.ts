@@ -13,7 +13,7 @@ import type { Handlers } from "../invoke.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
 import { fillView } from "./fill-view.ts";
 
-/** What `pmctl why` asks for. */
+/** The reads of `pmctl why`. */
 export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
   return {
     getRefusal: async ({ requestId }) => {
@@ -21,7 +21,7 @@ export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
       if (!refusal)
         throw new Fault(
           "NOT_FOUND",
-          "This process remembers no refused request with this id; it keeps the last 10,000 changes and 1,000 user tokens",
+          "This process has no refused request with this id; it keeps the last 10,000 changes and 1,000 user tokens",
         );
       return refusal;
     },
@@ -44,7 +44,7 @@ async function explainTrade({ pool }: ServiceContext, tradeId: string): Promise<
   };
 }
 
-/** Finds what operators name by a part of its id. */
+/** Finds objects that operators name by part of their ids. */
 export function idHandlers(context: ServiceContext, refusals: RefusalLog) {
   return { findIds: (input) => find(context, refusals, input) } satisfies Handlers;
 }
@@ -75,7 +75,7 @@ async function eventsOf(sql: ReadSql, wanted: readonly string[]): Promise<Result
   return found;
 }
 
-/** The whole id of one request may be the beginning of another's. */
+/** The complete id of one request may be the beginning of another's. */
 function refusedRequests(refusals: RefusalLog, ref: string): IdMatch[] {
   const exact = refusals.find(ref);
   const beginning = requestBeginning(ref);

@@ -20,7 +20,7 @@ import { keepByMarket } from "./markets.ts";
 
 const MAX_TRENDING = 20;
 const RECENT_HOURS = 24;
-/** How long a history may end before its question. A trade ends it at once: only the time of its last point is so old. */
+/** How old the end of a history may be. A trade ends a history at once: only the time of its last point may be this old. */
 const HISTORY_AGE_MS = 500;
 
 /** Views of markets for traders, and the preview of a settlement. */
@@ -57,7 +57,7 @@ export async function loadTrending(sql: ReadSql): Promise<Loaded<Result<"listTre
     yesPrice: pricesOf(row, row).yes,
     volume24h: row.volume24hMicro,
   }));
-  // A trade on any market may bring it among the largest.
+  // A trade on any market may make it one of the largest.
   const ends = rows.flatMap(({ closeAt, now }) => [closeAt, hoursHoldUntil(now)]);
   return { result, tags: [MARKETS, TRADES], until: Math.min(...ends) };
 }
@@ -70,7 +70,7 @@ async function loadHistory(sql: ReadSql, id: string): Promise<Loaded<Result<"get
 
 /**
  * The prices of a market's life; they stay readable after its end.
- * @param market as it stands at the moment that `sql` asks about
+ * @param market the market as `sql` sees it
  */
 export async function readHistory(sql: ReadSql, market: MarketRow): Promise<Result<"getMarketHistory">> {
   const life = lifeOf(market);
@@ -82,7 +82,7 @@ export async function readHistory(sql: ReadSql, market: MarketRow): Promise<Resu
   }));
 }
 
-/** A market that takes no trades has nothing on offer. */
+/** A market that accepts no trades offers nothing. */
 function loadedDepth(market: MarketRow): Loaded<Result<"getMarketDepth">> {
   const isOpen = statusAt(market, market.now) === "open";
   const ladder = (side: Side) =>
@@ -94,7 +94,7 @@ function loadedDepth(market: MarketRow): Loaded<Result<"getMarketDepth">> {
   };
 }
 
-/** The last day's prices of several markets in one request, so that a list can show a chart for each. */
+/** The last day's prices of several markets in one request, so that a list can show a chart for each market. */
 async function loadRecentPrices(
   { publicReads }: ServiceContext,
   ids: string,
@@ -109,12 +109,12 @@ async function loadRecentPrices(
     const points = hourlyHistory(lifeOf(market), hours.get(market.id) ?? [], RECENT_HOURS);
     return { id: market.id, yes: points.slice(-RECENT_HOURS).map(({ yesPpm }) => yesPpm / 1e6) };
   });
-  // Unknown markets are left out of the answer, and an answer with any is not kept: there is no end to them.
+  // Unknown markets are omitted. An answer that omits any is not kept, because the number of unknown ids is unlimited.
   const until = found.length === wanted.length ? Math.min(...found.map(pointsHoldUntil)) : 0;
   return { result, tags: wanted, until };
 }
 
-/** Until when time alone adds no point to an hourly history. */
+/** Until when an hourly history gets no new point by time alone. */
 function pointsHoldUntil({ createdAt, settledAt, now }: MarketRow): number {
   if (settledAt !== null) return Number.POSITIVE_INFINITY;
   return now > createdAt ? hoursHoldUntil(now) : createdAt + 1;
@@ -146,7 +146,7 @@ async function settlement(
   };
 }
 
-/** From its creation to now, or to its settlement. */
+/** The time from a market's creation to its settlement, or to now. */
 function lifeOf(market: MarketRow): PriceLife {
   const { createdAt, p0Ppm, settledAt, now } = market;
   const latestPpm = Math.round(pricesOf(market, market).yes * 1e6);

@@ -36,7 +36,7 @@ export function marketHandlers(context: ServiceContext) {
     publicReads.read((sql) => loadPage(sql, cursors, input)),
   );
   return {
-    // A search follows the configured language too, which changes without a commit; and there is no end to its words.
+    // Searches are not kept: they depend on the configured language, which changes without a commit, and are unlimited.
     listMarkets: (input, caller) => {
       if (input.status !== undefined) return listByStatus(context, input, input.status, caller);
       return input.q === undefined
@@ -53,9 +53,7 @@ export function marketHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/**
- * A kept read of single markets, which are loaded in batches. The read it returns throws Fault MARKET_NOT_FOUND.
- */
+/** A kept read of single markets, which are loaded in batches. The returned read throws Fault MARKET_NOT_FOUND. */
 export function keepByMarket<Shown extends object>(
   { publicReads, views }: Pick<ServiceContext, "publicReads" | "views">,
   show: (row: MarketRow) => Loaded<Shown>,
@@ -71,11 +69,11 @@ export function keepByMarket<Shown extends object>(
   );
 }
 
-/** Names a page of a list without words to search for. */
+/** The name of a list page without search words. */
 export const pageName = ({ category, kind, limit, cursor }: Input<"listMarkets">) =>
   JSON.stringify([category, kind, limit, cursor]);
 
-/** A page of the markets that take trades now. */
+/** A page of the markets that currently accept trades. */
 export async function loadPage(
   sql: ReadSql,
   cursors: Cursors,
@@ -86,12 +84,12 @@ export async function loadPage(
   return {
     result: { items: page.map(marketItem), nextCursor },
     tags: [MARKETS, ...page.map(({ id }) => id)],
-    // The first one closes before the others. Nothing is kept of filters that find nothing: there is no end to them.
+    // The first market closes before the others. Empty pages are not kept, because the number of such filters is unlimited.
     until: first ? Math.min(first.closeAt, hoursHoldUntil(first.now)) : 0,
   };
 }
 
-/** Markets in the states that an operator asks for. Not kept in memory: few ask, and each with other words. */
+/** Markets in the states that an operator requests. Not kept in memory: few callers ask, each with a different filter. */
 async function listByStatus(
   { publicReads, cursors }: ServiceContext,
   input: Input<"listMarkets">,
@@ -142,7 +140,7 @@ function mapValues<From, To>(map: Map<string, From>, convert: (value: From) => T
   return new Map([...map].map(([key, value]) => [key, convert(value)]));
 }
 
-/** A market in full. */
+/** All fields of a market. */
 export function marketDetail(row: MarketRow): Result<"getMarket"> {
   const prices = pricesOf(row, row);
   return {
@@ -165,8 +163,8 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
 }
 
 /**
- * A market whose key is taken is answered with the one that has the key, if that was created on the same terms: who runs
- * a script again gets the market that it made before.
+ * If the market's key is taken, returns the existing market if it was created on the same terms: a script that runs
+ * again gets the market that it created before.
  * @throws Fault MARKET_KEY_TAKEN when the terms differ
  */
 async function createMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
@@ -182,7 +180,7 @@ async function createMarket(context: ServiceContext, input: Input<"createMarket"
   }
 }
 
-/** Liquidity counts only where it is stated: the tenant's default may have changed since. */
+/** Liquidity is compared only if it is stated: the tenant's default may have changed since. */
 function hasTerms(market: MarketRow, { p0, meta, liquidityUsd, key: _, ...terms }: Input<"createMarket">): boolean {
   const { question, category, kind, closeAt, resolutionRef } = market;
   return (
@@ -216,7 +214,7 @@ export function marketCommand(id: string, input: Input<"createMarket">, feeds: F
   };
 }
 
-/** The engine's command for a settlement by hand. */
+/** The engine's command for a manual settlement. */
 export function settlementCommand(input: Input<"settleMarket">): Command<"settleMarket"> {
   const { marketId, outcome, expectPayouts, expectTotalUsd } = input;
   return {

@@ -23,7 +23,7 @@ export function positionHandlers(context: ServiceContext) {
     (traderId: string) => traderId,
     async (traderId) => {
       const { result, until } = await pool.read((sql) => readPositions(sql, traderId));
-      // Others move the prices of the markets, and operators the fee of a sale.
+      // Other users move market prices, and operators change the fee of a sale.
       return { result, tags: [traderId, POLICY, ...result.map(({ marketId }) => marketId)], until };
     },
   );
@@ -37,8 +37,8 @@ export function positionHandlers(context: ServiceContext) {
 }
 
 /**
- * Marked to the current price, and to what selling them now pays; cost and both results include the fees that the trader
- * paid, and the latter the fee of the sale.
+ * Positions valued at the current price, and at the proceeds of selling them now. Cost and both results include the
+ * fees paid; the sale result also includes the fee of the sale.
  * @returns also the instant at which time alone changes the answer
  */
 async function readPositions(
@@ -68,7 +68,7 @@ async function readPositions(
   return { result, until: policyHoldsUntil(stored, stored.now) };
 }
 
-/** Everything about one user at once, because the rate limit allows a page only a few requests a minute. */
+/** Everything about one user in one answer, because the rate limit allows a page only a few requests a minute. */
 async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Promise<Result<"getPortfolio">> {
   const [trader, wallet, { value: policy }, { result: positions }, settled] = await Promise.all([
     readTrader(sql, id, isSealed),

@@ -42,8 +42,8 @@ function commandOf(
 }
 
 /**
- * The engine's command for a trade. The contract has checked that a purchase names its amount and a sale its shares, and
- * neither the other's bounds.
+ * The engine's command for a trade. The contract has checked that a purchase states its amount, a sale its shares, and
+ * neither states the other's bounds.
  */
 export function tradeCommand(
   id: string,
@@ -76,7 +76,7 @@ export function tradeView(trade: TradeResult): Result<"placeTrade"> {
   };
 }
 
-/** A trade is an order that was filled at once, under the same identifier. */
+/** A trade is an order that is filled at once, under the same id. */
 function filled(tradeId: string, side: Side) {
   return { orderId: tradeId, tradeId, status: "filled", outcome: side === "yes" ? 1 : 0 } as const;
 }
@@ -110,8 +110,8 @@ function orderItem(row: OrderRow): Result<"getOrder"> {
 const OF_A_USER: readonly Table[] = ["trader", "portfolio", "account"];
 
 /**
- * The engine's own computation of a trade on freshly read rows; nothing is stored. Without a user only the market's and the
- * tenant's refusals are known.
+ * Runs the engine's computation of a trade on freshly read rows, without storing anything. Without a user, only the
+ * errors of the market and the tenant are known.
  */
 async function quoteTrade(
   { pool, isSealed }: ServiceContext,

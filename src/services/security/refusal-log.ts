@@ -3,14 +3,14 @@ import type { FaultCode } from "../../domain/fault.ts";
 
 export type Refusal = Output<"getRefusal">;
 
-/** The largest numbers of refusals, of about a kilobyte each. */
+/** The largest numbers of refusals, each of about a kilobyte. */
 const LIMITS = { changes: 10_000, tokens: 1_000 };
 
 /** Refusals of a user token: of a wrong one, and of any while the keys that check it cannot be read. */
 export const TOKEN_REFUSALS: readonly string[] = ["USER_REQUIRED", "TOKEN_KEYS_UNAVAILABLE"] satisfies FaultCode[];
 
 /**
- * The last refused changes and user tokens, in this process's memory: `pmctl why` finds them by the request id that the
+ * The last refused changes and user tokens, in this process's memory. `pmctl why` finds them by the request id that the
  * caller received. Storing them in the database would let refused callers cause writes.
  */
 export class RefusalLog {
@@ -22,13 +22,13 @@ export class RefusalLog {
     this.#limits = limits;
   }
 
-  /** Forgets the oldest when there are too many. Anyone who reads a page has a public key: wrong tokens displace only each other. */
+  /** Forgets the oldest beyond the limit. Every reader of a page has a public key: bad tokens displace only each other. */
   remember(refusal: Refusal): void {
     const isToken = TOKEN_REFUSALS.includes(refusal.code);
     const kept = isToken ? this.#tokens : this.#changes;
     kept.set(refusal.requestId, refusal);
     if (kept.size <= (isToken ? this.#limits.tokens : this.#limits.changes)) return;
-    // A Map keeps the order of insertion.
+    // A Map iterates in insertion order.
     const [oldest = ""] = kept.keys();
     kept.delete(oldest);
   }
@@ -37,7 +37,7 @@ export class RefusalLog {
     return this.#changes.get(requestId) ?? this.#tokens.get(requestId);
   }
 
-  /** Those whose request's id begins so, newest first. */
+  /** Refusals whose request id begins with the text, newest first. */
   beginningWith(text: string, limit: number): Refusal[] {
     const found = [...this.#changes.values(), ...this.#tokens.values()].filter(({ requestId }) =>
       requestId.startsWith(text),

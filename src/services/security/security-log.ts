@@ -5,17 +5,17 @@ import type { SecurityRow } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 
 const WRITE_EVERY_MS = 2_000;
-/** Rows per statement; one statement is sent every two seconds. */
+/** Rows per statement; a statement is sent every two seconds. */
 const PORTION = 500;
-/** Entries kept while the database is away; beyond this the oldest is dropped and counted. */
+/** Entries kept while the database is away; beyond this number the oldest is dropped and counted. */
 const MAX_ENTRIES = 10_000;
 /**
- * For each event and reason: how many new addresses get an entry at once, and how many more each minute. The rows of
- * ninety days stay in the millions, whatever the number of addresses that an attack comes from.
+ * For each event and reason: how many new addresses get an entry at once, and how many more each minute. This keeps the
+ * rows of ninety days in the millions, whatever the number of attacking addresses.
  */
 const ADDRESSES_AT_ONCE = 1_000;
 const ADDRESSES_PER_MINUTE = 10;
-/** Stands for all addresses beyond these bounds, which are counted together. */
+/** Replaces all addresses beyond these limits, which are counted together. */
 const OTHERS = "others";
 const STOP_TIMEOUT_MS = 2_000;
 
@@ -27,7 +27,7 @@ export interface SecurityListener {
   noted?(event: SecurityEvent, reason: string): void;
   /** Called for each new entry, and again with its final count. */
   entry?(entry: SecurityEntry): void;
-  /** Called with the number of events that were dropped because the database was away for too long. */
+  /** Called with the number of events dropped because the database was away for too long. */
   dropped?(events: number): void;
 }
 
@@ -47,16 +47,16 @@ interface Held {
 }
 
 /**
- * Security events of the server: one entry per event, reason, detail, address and minute, and for uses of an admin key one per
- * key, address and hour. Noting an event costs a lookup in a map; rows are written in the background, a bounded number
- * at a time, and no request waits for them. They are not in the audit chain: an attack must not make the tenant's one
- * ordered log grow.
+ * Security events of the server: one entry per event, reason, detail, address and minute. Uses of an admin key get one
+ * entry per key, address and hour. Noting an event costs a map lookup. Rows are written in the background, a limited
+ * number at a time, and no request waits. The events are not in the audit chain, because an attack must not grow the
+ * tenant's ordered log.
  */
 export class SecurityLog {
   readonly #write: SecurityLogOptions["write"];
   readonly #now: () => number;
   readonly #held = new Map<string, Held>();
-  /** By event and reason: how many new addresses may still get an entry, and as of when. */
+  /** For each event and reason: how many new addresses may still get an entry, and as of when. */
   readonly #room = new Map<string, { left: number; at: number }>();
   #listener: SecurityListener = {};
   #timer: NodeJS.Timeout | undefined;
@@ -68,7 +68,7 @@ export class SecurityLog {
     this.#now = now;
   }
 
-  /** Sets the listener, which hears of events besides the database. */
+  /** Sets the listener, which is notified of events in addition to the database. */
   listen(listener: SecurityListener): void {
     this.#listener = listener;
   }
@@ -78,7 +78,7 @@ export class SecurityLog {
     return this.#held.size;
   }
 
-  /** @param detail what the reason leaves open: a word of a closed list, since each one makes an entry of its own */
+  /** @param detail a refinement of the reason from a closed list, since each value gets its own entry */
   note(event: SecurityEvent, reason: string, origin: Origin, detail: string | null = null): void {
     const now = this.#now();
     const held = this.#find({ event, reason, detail }, origin, now);
@@ -93,12 +93,12 @@ export class SecurityLog {
   /** Writes all unwritten entries. */
   async flush(): Promise<void> {
     await this.#writing?.catch(() => {});
-    // Bounded, because more may arrive than can be written.
+    // Bounded, because events may arrive faster than they can be written.
     for (let portions = MAX_ENTRIES / PORTION; portions > 0 && this.#unwritten().length > 0; portions--)
       await this.#writePortion();
   }
 
-  /** Writes what is left, unless the database is away, and accepts no more events. */
+  /** Writes the remaining entries, unless the database is away, and accepts no more events. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -136,7 +136,7 @@ export class SecurityLog {
     return hasRoom;
   }
 
-  /** A Map keeps the order of insertion. */
+  /** A Map iterates in insertion order. */
   #dropOldest(): void {
     const [[key, held] = []] = this.#held;
     if (key === undefined || held === undefined) return;
@@ -155,13 +155,13 @@ export class SecurityLog {
   async #tick(): Promise<void> {
     const now = this.#now();
     this.#tell(now);
-    // Entries that fail now are written two seconds later; a database that is away is reported elsewhere.
+    // Failed entries are retried two seconds later; an unavailable database is reported elsewhere.
     await this.#writePortion().catch(() => {});
     for (const [key, { endsAt, unwritten }] of this.#held) if (endsAt <= now && unwritten === 0) this.#held.delete(key);
     if (this.#held.size > 0) this.#writeSoon();
   }
 
-  /** Of new entries, and of those whose window is over and whose count has grown since they were told of. */
+  /** Reports new entries, and entries whose window has ended with a higher count than reported. */
   #tell(now: number): void {
     for (const held of this.#held.values()) {
       const { entry, endsAt, told } = held;
@@ -171,7 +171,7 @@ export class SecurityLog {
     }
   }
 
-  /** New entries first: a count that grows may wait. */
+  /** New entries first, because a growing count may wait. */
   #unwritten(): [string, Held][] {
     const waiting = [...this.#held].filter(([, { unwritten }]) => unwritten > 0);
     return waiting.sort(([, a], [, b]) => Number(a.isWritten) - Number(b.isWritten));

@@ -6,22 +6,22 @@ import { type TenantLender, WAIT_MS } from "../../postgres/lending.ts";
 import { openPool, type Pool } from "../../postgres/pool.ts";
 import { Semaphore } from "../../postgres/semaphore.ts";
 
-/** How connections to a database are to be opened. */
+/** How to connect to a database. */
 export interface DatabaseTerms {
-  /** The server's restricted role may be taken. */
+  /** The server's restricted role may be used. */
   restricted: boolean;
 }
 
-/** The connections of one server, by what they are for. */
+/** The connections of a server by purpose. */
 export interface Division extends JournalConnections {
   reads: number;
-  /** Reads of several statements from one moment, one for each connection at a time. */
+  /** Reads of several statements from one snapshot; each connection runs one at a time. */
   snapshots: number;
-  /** Work that no request waits for; with 0 the reads' connections do it. */
+  /** Work that no request waits for; with 0, the connections for reads do it. */
   background: number;
-  /** What anyone may read; with 0 the reads' connections do it. */
+  /** Public reads; with 0, the connections for reads do them. */
   publicReads: number;
-  /** Long reads over the whole log and ledger. */
+  /** Long reads of the whole log and ledger. */
   checks: number;
 }
 
@@ -32,23 +32,23 @@ const FEWEST: Division = {
 };
 
 /**
- * Of a command, which asks for little at a time: all its reads have one connection, and all its writes. A connection costs the
- * database more than most commands do with it.
+ * For a command, which runs few statements: one connection for all its reads and one for all its writes. A connection
+ * costs the database more than most commands do with it.
  */
 export const OF_A_COMMAND: Division = { ...FEWEST, reads: 0, turns: 1 };
 
-/** Of a tenant whose connections are lent: what is quiet gives its own back, so there is no need to do without a kind. */
+/** For a tenant with lent connections: idle kinds return theirs, so every kind can have some. */
 const LENT: Division = { ...FEWEST, loaders: 1, turns: 1, publicReads: 1 };
 
-/** What each further connection is for, in the order of what it is worth. */
+/** The purpose of each further connection, most valuable first. */
 const FURTHER: readonly (keyof Division)[] = [
   ...(["publicReads", "loaders", "turns", "background", "writers", "snapshots"] as const),
   ...(["reads", "loaders", "checks", "publicReads", "background", "reads"] as const),
 ];
-/** With that, writing has all that it can use. */
+/** Beyond these, more connections would not speed up writes. */
 const BEYOND: readonly (keyof Division)[] = ["reads", "reads", "snapshots"];
 
-/** Divides the connections of a server. Pure. @param connections in all, at least 4 */
+/** Divides the connections of a server. Pure. @param connections the total, at least 4 */
 export function divideConnections(connections: number): Division {
   const division = { ...FEWEST };
   for (let more = 0; more < connections - FEWEST_CONNECTIONS; more++) {
@@ -62,23 +62,23 @@ export interface TenantConnections {
   journal: ReturnType<typeof openJournal>;
   pool: Pool;
   checks: Pool;
-  /** For what anyone may read: its statements are ended early, and it waits for its own connections only. */
+  /** For public reads: statements are cancelled early, and wait only for their own connections. */
   publicReads: Pool;
   background: Pool;
-  /** How many are open. */
+  /** The number of open connections. */
   count(): number;
 }
 
 const READ_TIMEOUT_MS = 10_000;
 const PUBLIC_TIMEOUT_MS = 500;
 const CHECK_TIMEOUT_MS = 10 * 60_000;
-/** How long a read may take beyond PostgreSQL's own timeout, waiting for a connection included. */
+/** How long a read may exceed PostgreSQL's own timeout, including the wait for a connection. */
 const GRACE_MS = 5_000;
 
 /**
- * Opens what a tenant's services speak to the database with. Each part has connections of its own, so that reads wait neither
- * for long checks nor for background work, and a part that reconnects takes none of another: what it left counts until the
- * database has ended it.
+ * Opens the database connections of a tenant's services. Each part has its own, so that reads do not wait for long
+ * checks or background work. A part that reconnects takes none from another: its abandoned connections count until the
+ * database has ended them.
  */
 export function openConnections(
   connection: Connection,
@@ -135,16 +135,16 @@ export function openConnections(
   };
 }
 
-/** What PostgreSQL answers to a statement that it ends at its timeout. */
+/** PostgreSQL's error code for a statement that timed out. */
 const TIMED_OUT = "57014";
 
-/** It says nothing of the database's health. */
+/** The error for a slow public read. It says nothing about the database's health. */
 function tookTooLong(): Fault {
-  const message = "Reading this took too long: try again, a search with fewer words";
+  const message = "The read took too long: try again, or search with fewer words";
   return new Fault("OVERLOADED", message, { status: 503, retryAfterSec: 1 });
 }
 
-/** A read that takes too long is refused like one that finds no connection. */
+/** Reports a read that takes too long like a read that finds no free connection. */
 function endingEarly(pool: Pool): Pool {
   const refuse = (error: unknown): never => {
     const failure = classify(error);

@@ -12,32 +12,32 @@ import { withinDeadline } from "../../postgres/client.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readDurability, type ServerReading } from "../../queries/server.ts";
 
-/** What the server itself tells: all but the backups, which are files. */
+/** What the database server reports: everything except the backups, which are files. */
 export type Durability = Omit<DatabaseState, "lastBackupAt">;
 
 export interface DurabilityOptions {
   reader: Reader;
-  /** Names the server that answered. */
+  /** The name of the server that answered. */
   placeOf(address: ServerReading["address"]): string;
   /** Standbys without which changes are refused. */
   required: number;
 }
 
-/** A reading of this age is given again, so that callers who ask often do not load the database. */
+/** A reading of up to this age is reused, so that frequent callers do not load the database. */
 const FRESH_MS = 1000;
 const TIMEOUT_MS = 1500;
-/** A promise that is not kept stops changes within 5 s: the next reading comes after one, and one that is older counts for nothing. */
+/** A lost standby must stop changes within 5 s: readings repeat at this interval, and old readings are ignored. */
 const POLL_MS = 1000;
 const VALID_MS = 4000;
 
-/** Knows what an acknowledged change survives. */
+/** Knows which failures an acknowledged change survives. */
 export class DurabilityWatch {
   readonly #options: DurabilityOptions;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<Durability | null> = Promise.resolve(null);
   #known: { state: Durability; askedAt: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Of the primaries that have answered, the first and the latest. */
+  /** The timelines of the first and the latest primary that answered. */
   #timelines: { first: number; latest: number } | undefined;
   #progress: Progress = new Map();
 
@@ -45,24 +45,24 @@ export class DurabilityWatch {
     this.#options = options;
   }
 
-  /** At most 2.5 s old, and resolves within 1.5 s; null while no primary answers. */
+  /** A reading at most 2.5 s old, within 1.5 s; null while no primary answers. */
   read(): Promise<Durability | null> {
     if (performance.now() - this.#readAt > FRESH_MS) this.#renew();
     return this.#reading;
   }
 
-  /** Whether commits wait for a standby that is away; false as well while no primary answers. */
+  /** Whether commits wait for a standby that is away; also false while no primary answers. */
   async waitsInVain(): Promise<boolean> {
     const state = await this.read();
     return state !== null && waitsInVain(state);
   }
 
-  /** How often another server has been made the primary since the first answer. */
+  /** How often another server has become the primary since the first answer. */
   get failovers(): number {
     return this.#timelines === undefined ? 0 : this.#timelines.latest - this.#timelines.first;
   }
 
-  /** Looks at once, and from now on, where standbys are required. */
+  /** If standbys are required, reads now and from now on. */
   async start(): Promise<void> {
     if (this.#options.required === 0) return;
     await this.read();
@@ -73,15 +73,12 @@ export class DurabilityWatch {
     clearInterval(this.#timer);
   }
 
-  /** Why changes are refused at present; undefined while as many standbys are there as are required. */
+  /** Why changes are currently refused; undefined while enough standbys are connected. */
   get refusal(): Fault | undefined {
     const { required } = this.#options;
     if (required === 0) return undefined;
     if (!this.#known || performance.now() - this.#known.askedAt > VALID_MS)
-      return new Fault(
-        "DATABASE_UNAVAILABLE",
-        "The database does not tell which standbys it has; nothing was executed",
-      );
+      return new Fault("DATABASE_UNAVAILABLE", "The database does not report its standbys; nothing was executed");
     return standbysMissing(this.#known.state, required);
   }
 

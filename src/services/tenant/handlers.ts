@@ -17,7 +17,7 @@ import type { RefusalLog } from "../security/refusal-log.ts";
 import { userHandlers } from "../traders/users.ts";
 import { walletHandlers } from "../traders/wallets.ts";
 
-/** The handlers of all operations but those of providers; one that lacks its handler does not compile. */
+/** The handlers of all operations except providers' webhooks; a missing handler does not compile. */
 export function allHandlers(
   context: ServiceContext,
   { refusals, isDatabaseUp }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean> },
@@ -44,7 +44,7 @@ export function allHandlers(
   };
 }
 
-/** Uptime counts from here, when the services were opened. */
+/** Uptime counts from this call, when the services are opened. */
 function healthHandlers(isDatabaseUp: () => Promise<boolean>) {
   const startedAt = performance.now();
   return {

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 
-/** Steps of the clock within one millisecond that an identifier tells apart: a quarter of a microsecond each. */
+/** Identifiers distinguish this many steps of the clock within a millisecond: a quarter of a microsecond each. */
 const STEPS_PER_MS = 4096;
 /** Digits of the random part. */
 const RANDOM_DIGITS = 17;
-/** Identifiers whose randomness is drawn at a time: drawing takes longer than all else that an identifier needs. */
+/** Randomness is drawn for this many identifiers at a time: drawing takes longer than the rest of an identifier. */
 const DRAWN = 256;
 
-/** Random digits that no identifier has yet, and where the next ones begin. */
+/** Drawn but unused random digits, and the position of the next ones. */
 let drawn = "";
 let used = 0;
 
@@ -21,11 +21,11 @@ let used = 0;
 export function newId(prefix: string, nowMs: number): string {
   const ms = Math.floor(nowMs);
   const step = Math.floor((nowMs - ms) * STEPS_PER_MS);
-  // In halves, since V8 writes hex of more than 31 bits digit by digit as it would a fraction's.
+  // Split in halves, since V8 writes hex of more than 31 bits digit by digit, as for a fraction.
   return `${prefix}_${hex(ms / 2 ** 24, 6)}${hex(ms % 2 ** 24, 6)}${hex(step, 3)}${randomDigits()}`;
 }
 
-/** The whole part of a number below 2^31, in so many digits. */
+/** A whole number below 2^31 in hex with this many digits. */
 function hex(value: number, digits: number): string {
   return Math.trunc(value).toString(16).padStart(digits, "0");
 }
@@ -39,5 +39,5 @@ function randomDigits(): string {
   return drawn.slice(used - RANDOM_DIGITS, used);
 }
 
-/** Names this process among all that serve a tenant, whatever machine they are on. */
+/** Identifies this process among all that serve a tenant, on any machine. */
 export const SERVER_ID = `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`;

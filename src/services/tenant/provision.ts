@@ -10,17 +10,17 @@ import { NotGranted, openTenant, type TenantOptions, type TenantServices } from 
 
 /** The owner of a tenant's database, and the login that serves it. */
 export interface OwnedDatabase {
-  /** As the owner. */
+  /** The owner's connection. */
   connection: Connection;
-  /** The login that serves; undefined where it is the owner's. */
+  /** The login that serves; undefined if it is the owner's. */
   server?: string | undefined;
 }
 
 /**
- * Creates the database if need be, brings its schema to the version of this binary and grants the server's login what
- * it needs. Returns the migrations that were applied.
- * @param requiredStandbys without which nothing in the database is changed
- * @throws Fault STANDBY_REQUIRED while fewer are there
+ * Creates the database if necessary, migrates its schema to this binary's version, and grants the server's login its
+ * rights. Returns the applied migrations.
+ * @param requiredStandbys with fewer standbys, nothing in the database is changed
+ * @throws Fault STANDBY_REQUIRED if too few are connected
  */
 export async function prepareDatabase({ connection, server }: OwnedDatabase, requiredStandbys = 0): Promise<string[]> {
   await ensureDatabase(connection);
@@ -38,9 +38,9 @@ export async function prepareDatabase({ connection, server }: OwnedDatabase, req
 }
 
 /**
- * Opens a tenant to read it; undefined if it has no database, or an empty one, because it was never applied. If the
- * server's login has no rights yet, the owner's reads instead, in read-only sessions.
- * @throws Fault REFUSED when its schema is of another version
+ * Opens a tenant for reading. Returns undefined if the tenant was never applied: it has no database, or an empty one.
+ * If the server's login has no rights yet, the owner's login reads instead, in read-only sessions.
+ * @throws Fault REFUSED if the schema has another version
  */
 export async function openIfApplied(
   options: TenantOptions,

@@ -26,46 +26,46 @@ import { openTenant } from "./tenant.ts";
 
 export interface RestoreOptions {
   tenant: string;
-  /** Of the database that the backup comes into or replaces, which may be missing, as its owner. */
+  /** The owner's connection to the database that the backup fills or replaces, which may be missing. */
   connection: Connection;
-  /** The database that the tenant has, where the backup goes into another one: it knows which keys leaked. */
+  /** The tenant's database, if the backup goes into another database: it knows which keys leaked. */
   own?: Connection | undefined;
   /** The login that serves, if it is not the owner's; it is granted its rights. */
   server?: string | undefined;
-  /** What a full reading of the backup found. */
+  /** The result of reading the whole backup. */
   inspected: Inspected;
-  /** The unpacked backup, to be read again. */
+  /** The unpacked backup, for a second reading. */
   content: AsyncIterable<Buffer>;
   /**
-   * Where anchors of the tenant's log are kept: the operator's directory, and files that the tenant file names.
+   * Where anchors of the tenant's log are stored: the operator's directory, and the files that the tenant file names.
    */
   directory: string;
   anchorFiles: readonly string[];
-  /** Further entries that the log must hold. */
+  /** Further entries that the log must contain. */
   statedAnchors: readonly KnownAnchor[];
-  /** Accepts a backup that ends before the newest known anchor, for a reason; the loss is recorded. */
+  /** Accepts a backup that ends before the newest known anchor, with a reason; the loss is recorded. */
   acceptRollback: boolean;
   /** Secrets of the keys that seal the audit log, the current one first. */
   auditSecrets: readonly [string, ...string[]];
-  /** Who restores, and why, for the record. */
+  /** Who restores, and why, for the audit log. */
   actor: string;
   reason: string | undefined;
-  /** Called with each step in words. */
+  /** Called with a description of each step. */
   onStep?: (step: string) => void;
 }
 
 export interface Restored {
-  /** The name under which the replaced database is kept; undefined when there was none. */
+  /** The name under which the replaced database is kept; undefined if there was none. */
   keptAs: string | undefined;
-  /** Entries that are known and that the backup does not hold; undefined when it holds them all. */
+  /** The number of known entries that the backup lacks; undefined if it contains them all. */
   lost: number | undefined;
-  /** Names of keys that leaked after the backup, and are ended here too; undefined when no database knows them. */
+  /** Names of keys that leaked after the backup, and are ended here too; undefined if no database knows them. */
   leakedKeys: LeakedName[] | undefined;
 }
 
 /**
- * Restores a backup into a fresh database, checks all of it, records the restore in its log, and only then puts it in
- * the place of the tenant's database, which is kept. If anything fails before, the tenant's database is untouched.
+ * Restores a backup into a fresh database, checks it completely, records the restore in its log, and only then swaps it
+ * with the tenant's database, which is kept. If any earlier step fails, the tenant's database is untouched.
  *
  * @param options.stamp distinguishes the databases of this restore from those of others
  * @param options.confirm asks the operator once everything holds; when it throws, nothing is replaced. It gets the number of
@@ -86,7 +86,7 @@ export async function restoreDatabase(
     await options.confirm(beyond);
     options.onStep?.("Putting it into place");
     await replacement.takeOver();
-    // Only now: anchors of the new log would make the old one, while it is in place, look set back.
+    // Only now: while the old database is in place, anchors of the new log would make it look set back.
     if (setBack) await remember(options, last);
     return { keptAs, lost: setBack && Number(setBack.lost), leakedKeys };
   } catch (error) {
@@ -96,10 +96,10 @@ export async function restoreDatabase(
 }
 
 /**
- * Restores a backup into an empty database, checks all of it and records the restore in its log. Until all of that is done
- * the database is marked as unfinished, and no process opens it; what fails leaves it empty.
+ * Restores a backup into an empty database, checks it completely and records the restore in its log. Until then the
+ * database is marked as unfinished, and no process opens it; after a failure it is empty again.
  *
- * @throws Fault REFUSED when the database is not empty; INTEGRITY like `restoreDatabase`
+ * @throws Fault REFUSED if the database is not empty; INTEGRITY like `restoreDatabase`
  */
 export async function restoreInto(options: RestoreOptions): Promise<Restored> {
   await requireHead(options);
@@ -112,7 +112,7 @@ export async function restoreInto(options: RestoreOptions): Promise<Restored> {
     const said = await emptyDatabase(options.connection).then(
       () => "The database is empty again",
       () =>
-        "The database holds a restore that did not come to its end, and nothing will use it: drop it and create it anew before the next one",
+        "The database contains an unfinished restore, which no process will use: drop the database and create it again before the next restore",
     );
     options.onStep?.(said);
     throw error;
@@ -121,7 +121,7 @@ export async function restoreInto(options: RestoreOptions): Promise<Restored> {
 
 /**
  * Loads a backup into the connection's own database, checks it, and writes the entries of the restore.
- * @returns the last of the entries, the entries that were given up, and the keys that leaked since
+ * @returns the last of these entries, the lost entries, and the keys that leaked since
  */
 async function fill(
   options: RestoreOptions,
@@ -142,11 +142,11 @@ async function fill(
   return { ...(await record(options, { keptAs, setBack, leaked: await leakedIn(options) })), setBack };
 }
 
-/** The key values that the tenant's own database refuses as leaked; undefined where there is none to ask, or it cannot tell. */
+/** The key values that the tenant's own database refuses as leaked; undefined if there is no such database or it cannot answer. */
 async function leakedIn({ own, auditSecrets }: RestoreOptions): Promise<ApiKey[] | undefined> {
   if (own === undefined) return undefined;
   const keys = withChecks(own, (sql) => listApiKeys(sql, sealCheck(auditSecrets.map(auditKey))));
-  // A restore is what one does when that database is broken: whatever it fails with must not stop it.
+  // A restore is needed when that database is broken, so no error of that database may stop it.
   return keys.then(
     (all) => all.filter(({ leaked }) => leaked),
     () => undefined,
@@ -175,13 +175,16 @@ async function requireChain(sql: Sql, manifest: BackupManifest, auditSecrets: re
   const { verified, head, count, broken } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey));
   if (broken?.sealedWith !== undefined) throw otherKeyFault(broken.problem);
   if (!verified)
-    throw new Fault("INTEGRITY", `The audit chain of the backup does not hold: ${broken?.problem ?? "it is broken"}`);
+    throw new Fault(
+      "INTEGRITY",
+      `The audit chain of the backup fails verification: ${broken?.problem ?? "it is broken"}`,
+    );
   const { seq, hash } = manifest.head;
   if (head !== hash || Number(count) !== seq || manifest.count !== seq)
     throw new Fault("INTEGRITY", "The backup does not end with the audit entry that its first line names");
 }
 
-/** Entries would follow in the order of the log and not in that of time. @throws Fault REFUSED for a clock that is behind */
+/** Prevents entries that follow in the log but not in time. @throws Fault REFUSED if the database's clock is behind */
 async function requirePast(sql: Sql): Promise<void> {
   const future = await readFuture(sql);
   if (!future) return;
@@ -197,13 +200,12 @@ async function requireExplained(sql: Sql, auditSecrets: readonly string[]): Prom
   if (off)
     throw new Fault("INTEGRITY", `The ledger of the backup does not reconcile: ${off.name}, ${off.places[0]?.place}`);
   const [row] = await findUnexplained(sql);
-  if (row)
-    throw new Fault("INTEGRITY", `The backup holds what its audit log does not explain: ${row.table}, ${row.place}`);
+  if (row) throw new Fault("INTEGRITY", `The backup's audit log does not explain its rows: ${row.table}, ${row.place}`);
 }
 
 /**
- * Before anything is written, by what the file says of its head and its rollbacks; `requireAnchors` asks the loaded log.
- * @throws Fault INTEGRITY when the backup ends before a known entry, unless that is accepted
+ * Checks the file's own statement of its head and rollbacks before anything is written; `requireAnchors` checks the loaded log.
+ * @throws Fault INTEGRITY if the backup ends before a known entry, unless the loss is accepted
  */
 async function requireHead(options: RestoreOptions): Promise<void> {
   const { manifest, rollbacks } = options.inspected;
@@ -212,7 +214,7 @@ async function requireHead(options: RestoreOptions): Promise<void> {
   requireAccepted(newestNotHeld(notHeld, head, rollbacks), options);
 }
 
-/** @throws Fault INTEGRITY when the log lacks a known entry, unless that is accepted */
+/** @throws Fault INTEGRITY if the log lacks a known entry, unless the loss is accepted */
 async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBack | undefined> {
   const keys = options.auditSecrets.map(auditKey);
   const setBack = await findSetBack(readerOf(sql), keys, await anchorsOf(options));
@@ -233,7 +235,7 @@ function requireAccepted(setBack: SetBack | undefined, { acceptRollback }: Resto
   throw new Fault(
     "INTEGRITY",
     `The backup ends with entry ${head.seq}, and entry ${anchor.seq} is known (${anchor.source}): ` +
-      `at least ${lost === 1n ? "an entry" : `${lost} entries`} would be lost; --accept-rollback --reason TEXT puts that on record`,
+      `at least ${lost === 1n ? "an entry" : `${lost} entries`} would be lost; --accept-rollback --reason TEXT records and accepts the loss`,
   );
 }
 
@@ -267,9 +269,7 @@ async function record(
   }
 }
 
-/**
- * The directory's own memory goes on from the log that is in place now. Without it the entry on record says the same.
- */
+/** Makes the directory's own memory continue from the log that is now in place. The recorded entry says the same. */
 async function remember({ tenant, directory, auditSecrets }: RestoreOptions, last: AuditEntry): Promise<void> {
   await writeVerifiedPoint(directory, tenant, last);
   const [key, ...earlier] = auditSecrets.map(auditKey);

@@ -4,9 +4,9 @@ import { Unconfirmed } from "../../postgres/connect.ts";
 import { OutcomeUnknown, type Pool } from "../../postgres/pool.ts";
 
 /**
- * A pool that sends no write while the database has fewer standbys than required, and acknowledges none that was under way
- * when they went. Reads go on.
- * @param refusal why changes are refused at present
+ * A pool that sends no write while the database has fewer standbys than required, and acknowledges no write during
+ * which a required standby left. Reads continue.
+ * @param refusal why changes are currently refused
  */
 export function poolWithStandbys(pool: Pool, refusal: () => Fault | undefined): Pool {
   return {
@@ -23,10 +23,10 @@ export function poolWithStandbys(pool: Pool, refusal: () => Fault | undefined): 
 }
 
 /**
- * A pool for work that tries again by itself, which sends no write while commits wait for a standby that is away. PostgreSQL
- * ends such a wait by no timeout, and the session outlives the client that left it: work that tries every few seconds for an
+ * A pool for work that retries by itself. It sends no write while commits wait for a standby that is away. No
+ * PostgreSQL timeout ends such a wait, and the session outlives its client: work that retries every few seconds for an
  * hour would take all of the database's connections.
- * @param waitsInVain as far as is known at present
+ * @param waitsInVain the current state, as far as known
  */
 export function withoutVainWrites(pool: Pool, waitsInVain: () => Promise<boolean>): Pool {
   return {
@@ -40,9 +40,9 @@ export function withoutVainWrites(pool: Pool, waitsInVain: () => Promise<boolean
 }
 
 /**
- * A journal that sends no change while the database has fewer standbys than required, and confirms none that was under way
- * when they went: a database that stops waiting for them answers as if nothing had happened.
- * @param refusal why changes are refused at present
+ * A journal that sends no change while the database has fewer standbys than required, and confirms no change during
+ * which a required standby left: a database that stops waiting for its standbys answers as if nothing had happened.
+ * @param refusal why changes are currently refused
  */
 export function journalWithStandbys(journal: Journal, refusal: () => Fault | undefined): Journal {
   const confirmed = async <T>(write: Promise<T>): Promise<T> => {

@@ -44,30 +44,30 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   auditSecret: string;
   /** Secrets of the keys that sealed earlier entries; they only verify. */
   previousAuditSecrets?: readonly string[];
-  /** Entries up to which `GET /v1/audit/status` verifies the whole chain in the request. */
+  /** Up to this many entries, `GET /v1/audit/status` verifies the whole chain in the request. */
   wholeAuditUpTo?: bigint;
-  /** Entries up to which `POST /v1/reconcile` compares the whole ledger in the request. */
+  /** Up to this many entries, `POST /v1/reconcile` compares the whole ledger in the request. */
   wholeLedgerUpTo?: bigint;
-  /** The tenant's feeds; the built-in ones unless given. */
+  /** The tenant's feeds; the built-in feeds by default. */
   oracle?: OracleSetup | undefined;
-  /** Standbys without which changes are refused; none unless given. */
+  /** Standbys without which changes are refused; none by default. */
   requiredStandbys?: number;
-  /** The most connections to the database that these services have at a time, from 4 on, or those for each use. */
+  /** The most connections that these services may open at a time (at least 4), or the number for each purpose. */
   connections?: number | Division | undefined;
-  /** Lends the connections in their place, where one process serves many tenants. */
+  /** Lends connections instead, if one process serves many tenants. */
   lender?: TenantLender | undefined;
-  /** Bytes of answers kept in memory for repeated reads; 0 for a process that asks little and ends soon. */
+  /** Bytes of answers kept in memory for repeated reads; 0 for a process that reads little and ends soon. */
   viewBytes?: number;
   /**
-   * Where anchors of the log are kept; without it only entries that this process has seen are known. If the log was set
-   * back behind them, every change is refused; `false` is for the command that accepts this.
+   * Where anchors of the log are stored. Without it, only entries that this process has seen are known. If the log was
+   * set back behind the anchors, every change is refused; `false` is for the command that accepts the loss.
    */
   anchors?: Pick<AnchorSources, "directory" | "files"> | false | undefined;
-  /** What this process knows of the chain since the tenant was open before. */
+  /** This process's knowledge of the chain from the last time that the tenant was open. */
   chainMemory?: ChainMemory | undefined;
-  /** For the restore that has filled the database, and has not come to its end. */
+  /** For an unfinished restore that has filled the database. */
   restoring?: boolean;
-  /** For a server: called with a notice where it begins on a newer schema that takes what it writes. Without it none is taken. */
+  /** For a server: called with a notice if it begins on a newer, compatible schema. Without it a newer schema is refused. */
   onNewerSchema?: (notice: string) => void;
 }
 
@@ -76,7 +76,7 @@ export interface TenantServices extends ServiceContext {
   handlers: AllHandlers;
   /** For work that no request waits for, so that reads never wait behind it. Connects on first use. */
   background: Pool;
-  /** The current key and those that sealed earlier entries. */
+  /** The current key and the keys that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
   /** Compares the log with its known entries. */
   evidence: Evidence;
@@ -84,9 +84,9 @@ export interface TenantServices extends ServiceContext {
   tail: AuditTail;
   /** The requests that this process's server refused. */
   refusals: RefusalLog;
-  /** What an acknowledged change survives. */
+  /** Knows which failures an acknowledged change survives. */
   durability: DurabilityWatch;
-  /** How many connections to the database are open. */
+  /** The number of open connections to the database. */
   countConnections(): number;
   /** Resolves within two seconds, whatever the state of the database. */
   isDatabaseUp(): Promise<boolean>;
@@ -98,7 +98,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
 
 /**
  * Opens the services of a tenant whose schema is current.
- * @throws Fault REFUSED when the schema is older or newer than this binary, but for a server that may begin on a newer one.
+ * @throws Fault REFUSED if the schema is older or newer than this binary, unless a server may begin on a newer schema
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, oracle = oracleSetup(), onError, onCommit } = options;
@@ -185,7 +185,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     close: async () => {
       tail.close();
       durability.stop();
-      // A comparison whose connection hangs ends with its pool, not with its own deadline of minutes.
+      // A comparison on a hanging connection ends with its pool, not at its own deadline of minutes.
       await Promise.all([recordWatch.stop(), checks.end({ timeout: 5 })]);
       await sequencer.close();
       await security.stop();
@@ -195,8 +195,8 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
 }
 
 /**
- * The services of a command, once the end of the log is one of its keys': under another log's keys nothing counts that the
- * log states, so that answers would show keys revoked, users unverified and freezes lifted. Closes them otherwise.
+ * The services of a command, after checking that one of its keys sealed the end of the log. Under another log's keys no statement
+ * of the log would count: answers would show keys revoked, users unverified and freezes lifted. Closes them otherwise.
  * @throws Fault CONFIG_INVALID naming both keys
  */
 export async function ofOurLog(services: TenantServices): Promise<TenantServices> {
@@ -209,14 +209,12 @@ export async function ofOurLog(services: TenantServices): Promise<TenantServices
   }
 }
 
-/** Identifiers sort by the process's own clock; no decision rests on it. */
+/** Identifiers sort by the process's own clock; no decision depends on it. */
 function freshId(prefix: string): string {
   return newId(prefix, performance.timeOrigin + performance.now());
 }
 
-/**
- * The Fault for a failed check of a database; when access is denied, it says if the schema is of an older version.
- */
+/** The Fault for a failed check of a database; if access is denied, it says whether the schema has an older version. */
 async function refusalOf(tenantId: string, sql: Sql, error: unknown): Promise<Fault> {
   const isOlder = isDenied(error) && (await isBehind(sql, GRANTS).catch(() => false));
   return isOlder ? new SchemaBehind() : unready(tenantId, error);
@@ -235,7 +233,7 @@ async function checkDatabase({
     const newer = onNewerSchema && { writes: WRITTEN_COLUMNS, onBegin: onNewerSchema };
     await requireCurrentSchema(sql, { restoring, newer });
     if (!(await mayRead(sql, GRANTS))) throw new NotGranted(tenantId);
-    // An apply may have been cut off before the search followed; the tenant works without it.
+    // An apply may have ended before it updated the search; the tenant works without it.
     await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql, GRANTS) };
   } catch (error) {
@@ -245,7 +243,7 @@ async function checkDatabase({
   }
 }
 
-/** No apply has granted the server's login all of its rights. */
+/** Thrown if no apply has granted the server's login all of its rights. */
 export class NotGranted extends Fault {
   constructor(tenant: string, options?: ErrorOptions) {
     const message = `The server's login has no rights in the database of ${tenant} yet: run pmctl apply ${tenant}, which grants them`;
@@ -254,7 +252,7 @@ export class NotGranted extends Fault {
   }
 }
 
-/** The Fault for a failed check before a tenant is opened, in words for the operator. */
+/** The Fault for a failed check before a tenant is opened, with a message for the operator. */
 export function unready(tenant: string, error: unknown): Fault {
   if (isMissingDatabase(error))
     return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });

@@ -33,9 +33,7 @@ export function userHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/**
- * Which users match is read from their rows; what is shown of each is what the log says, as for a single user.
- */
+/** Users are filtered by their rows; each user's details come from the log, as for a single user. */
 async function listUsers(
   { pool, cursors, isSealed }: ServiceContext,
   input: Input<"listUsers">,
@@ -106,7 +104,7 @@ function getSuitability({ pool, isSealed }: ServiceContext, traderId: string): P
   });
 }
 
-/** The cap follows the thresholds in force now, which apply to the next trade. */
+/** The cap follows the current thresholds, which apply to the next trade. */
 export function suitabilityOf(
   trader: Trader | undefined,
   { suitabilityThresholds }: Pick<Policy, "suitabilityThresholds">,

@@ -24,7 +24,7 @@ export function walletHandlers(context: ServiceContext) {
     (traderId: string) => traderId,
     async (traderId) => {
       const result = await pool.read((sql) => readWallet(sql, traderId));
-      // A settlement ends the exposure, also of those whom it pays nothing.
+      // A settlement ends the exposure even of users whom it pays nothing.
       const tags = [traderId, walletOf(traderId), pendingOf(traderId), receivableOf(traderId), MARKETS];
       return { result, tags, until: Number.POSITIVE_INFINITY };
     },
@@ -66,7 +66,7 @@ async function withdrawals({ pool, cursors }: ServiceContext, input: Input<"list
   return { items: page.map(withdrawalView), nextCursor };
 }
 
-/** The owner never changes, so it may be read before the command; the decision itself is the sequencer's. */
+/** The owner never changes, so it may be read before the command; the sequencer makes the decision itself. */
 async function decide(
   context: ServiceContext,
   operation: "approveWithdrawal" | "rejectWithdrawal",
@@ -79,7 +79,7 @@ async function decide(
   return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
 }
 
-/** Money that no provider's payment explains needs a recorded reason. */
+/** Money without a provider's payment needs a recorded reason. */
 function moveByHand(
   context: ServiceContext,
   operation: "creditWallet" | "debitWallet",
@@ -102,7 +102,7 @@ function moveByHand(
   );
 }
 
-/** A cursor holds the next entry and the balance after it, which no later entry changes. */
+/** A cursor contains the next entry and the balance after it, which no later entry changes. */
 async function statement(
   { pool, cursors }: ServiceContext,
   input: Input<"listStatement">,

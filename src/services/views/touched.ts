@@ -1,9 +1,9 @@
 import type { Batch } from "../../ledger/commit.ts";
 
-// A view depends on tags, and a commit touches tags. Markets and traders are tags by their ids, accounts by theirs: an
-// id that means two things costs a load more, never a stale answer.
+// A view depends on tags, and a commit touches tags. Markets, traders and accounts are tags by their ids. An id with
+// two meanings costs an extra load, never a stale answer.
 
-/** Which markets there are, and which of them take trades. */
+/** The set of markets, and which of them accept trades. */
 export const MARKETS = "* markets";
 /** Any trade of any market. */
 export const TRADES = "* trades";
@@ -11,8 +11,8 @@ export const TRADES = "* trades";
 export const POLICY = "* policy";
 
 /**
- * The tags of all rows of a batch that a view may show. Rows that no view shows have none: keys, stored answers,
- * payments. A view of such rows needs their tag here first.
+ * The tags of all rows of a batch that a view may show. Rows that no view shows have no tags: keys, stored answers,
+ * payments. A view of such rows must first add their tag here.
  */
 export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
   const tags = new Set<string>();
@@ -23,7 +23,7 @@ export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
     else if (table === "tenant") tags.add(POLICY);
     else if (table === "position") tags.add(write.row.traderId);
   }
-  // The rollups by hour are written with the trades of their market, whose state changes too.
+  // The hourly rollups are written with the trades of their market, whose state changes too.
   if (trades.length > 0) tags.add(TRADES);
   if (audit.some(({ type }) => type.startsWith("market."))) tags.add(MARKETS);
   return tags;

@@ -5,43 +5,43 @@ import { shareReads } from "../read-batch.ts";
 import { CommitOrder } from "./commit-order.ts";
 import { touchedBy } from "./touched.ts";
 
-/** A fresh answer, and how long it holds. */
+/** A fresh answer, and how long it is valid. */
 export interface Loaded<Result extends object> {
   result: Result;
-  /** Names of what it shows (`touched.ts`). */
+  /** The tags of everything that it shows (`touched.ts`). */
   tags: readonly string[];
-  /** The instant of the database's clock at which time alone changes it: `Infinity` for never, 0 not to keep it. */
+  /** The instant of the database's clock at which time alone changes it: `Infinity` for never, 0 for an answer that is not kept. */
   until: number;
 }
 
-/** Bytes of answers that a tenant's server keeps. */
+/** The bytes of answers that a tenant's server keeps. */
 export const VIEW_BYTES = 16 * 1024 * 1024;
 
 export interface ViewsOptions {
   reader: Reader;
-  /** Bound of what is kept, in estimated bytes; 0 keeps nothing, for a process that ends soon. */
+  /** The most estimated bytes to keep; 0 keeps nothing, for a process that ends soon. */
   maxBytes: number;
 }
 
-/** Views kept at the most, however small they are. */
+/** The most views to keep, however small they are. */
 const MAX_VIEWS = 20_000;
 
-/** An answer that is kept in memory, `result` always as the same object, so that what is derived from it can be kept beside it. */
+/** An answer kept in memory. `result` is always the same object, so that derived forms can be kept with it. */
 interface View<Result = object> extends Loaded<Result & object> {
-  /** The answer is of this position in the order of commits, or of a later one. */
+  /** The answer shows this position in the order of commits, or a later one. */
   position: number;
-  /** The database's clock at the earliest: at another time it has been set back. */
+  /** The earliest time of the database's clock; an earlier clock was set back. */
   from: number;
-  /** Estimated, in bytes. */
+  /** The estimated size in bytes. */
   weight: number;
-  /** Takes it out of the map that it is found by. */
+  /** Removes the view from its map. */
   remove: () => void;
 }
 
 /**
- * Answers kept in memory that are never stale. All questions that were asked before a query is sent ask the database one
- * thing, where the log ends and what time it is; an answer in memory is given when no commit up to that head touched it.
- * Every write of any process moves the head, so no answer shows less than what was acknowledged before its question.
+ * Answers kept in memory that are never stale. All questions asked before a query is sent share that query, which reads
+ * the log's head and the time. A kept answer is returned if no commit up to that head touched it. Every write of any
+ * process moves the head, so no answer misses a change that was acknowledged before the question.
  */
 export class Views {
   readonly #maxBytes: number;
@@ -49,9 +49,9 @@ export class Views {
   /** The least recently used first. */
   readonly #views = new Set<View>();
   #bytes = 0;
-  /** Reads where the log ends, for all who ask at one moment. */
+  /** Reads the log's head, once for all simultaneous questions. */
   readonly #look: () => Promise<void>;
-  /** The database's clock as it was read last. */
+  /** The database's clock at the last reading. */
   #clock = 0;
 
   constructor({ reader, maxBytes }: ViewsOptions) {
@@ -59,16 +59,16 @@ export class Views {
     const look = shareReads(
       () => "head",
       () => this.#read(reader),
-      // Requests that have arrived together are handled one after the other, and share one query if it waits for them.
+      // Requests that arrived together are handled one after the other, and share one query if it waits for them.
       () => new Promise(setImmediate),
     );
     this.#look = () => look(undefined);
   }
 
   /**
-   * Puts memory before a question to the database.
+   * Answers questions from memory, or else from the database.
    * @param keyOf names the question among those of its kind
-   * @param load asks the database, by a query that starts after the call
+   * @param load queries the database, and must start its query after the call
    */
   keep<Question, Result extends object>(
     keyOf: (question: Question) => string,
@@ -86,7 +86,7 @@ export class Views {
           return view.result;
         }
       }
-      // The query starts from here on, so it shows at least what is known to be committed.
+      // The query starts after this line, so it shows at least everything known to be committed.
       const position = this.#commits.seen;
       const from = this.#clock;
       const loaded = await load(question);
@@ -95,7 +95,7 @@ export class Views {
     };
   }
 
-  /** As `keep`, for answers that are loaded one by one: equal questions share a load. */
+  /** Like `keep`, for answers that are loaded one by one: equal questions share a load. */
   share<Question, Result extends object>(
     keyOf: (question: Question) => string,
     load: (question: Question) => Promise<Loaded<Result>>,
@@ -103,18 +103,18 @@ export class Views {
     return this.keep(keyOf, shareReads(keyOf, load));
   }
 
-  /** A batch is about to be sent: what it touches does not hold beyond it. */
+  /** Call before a batch is sent: views that it touches end with it. */
   sent(batch: Batch): void {
     if (this.#maxBytes === 0) return;
     if (!this.#commits.send(keyOfHead(batch.expected), keyOfHead(batch.next), touchedBy(batch))) this.#clear();
   }
 
-  /** A commit of this process was acknowledged. */
+  /** Call when a commit of this process is acknowledged. */
   committed(head: Head): void {
     this.#commits.acknowledge(keyOfHead(head));
   }
 
-  /** Whether it is worth asking where the log ends: without a head nothing can be kept, and a touched view is of no use. */
+  /** Whether reading the head is useful: without a known head nothing can be kept, and a touched view is useless. */
   #mayHold(view: View | undefined): boolean {
     if (this.#commits.seen === undefined) return this.#maxBytes > 0;
     return view !== undefined && this.#isUntouched(view);
@@ -122,7 +122,7 @@ export class Views {
 
   #isUntouched(view: View): boolean {
     if (!this.#commits.untouchedSince(view.position, view.tags)) return false;
-    // The answer holds there too, so its tags, hundreds in a large portfolio, are looked up once a commit and not at each read.
+    // The answer holds at that position too, so its tags (hundreds in a large portfolio) are checked once a commit.
     view.position = this.#commits.last;
     return true;
   }
@@ -143,7 +143,7 @@ export class Views {
   ): void {
     const { result, tags, until } = loaded;
     const before = views.get(key);
-    // Callers that shared the load have kept it already.
+    // Callers that shared the load have already kept it.
     if (before?.result === result || until <= from || !this.#commits.untouchedSince(position, tags)) return;
     if (before) this.#remove(before);
     const weight = weightOf(result) + weightOf(tags) + weightOf(key);
@@ -172,12 +172,12 @@ function keyOfHead({ seq, hash, epoch }: Pick<Head, "seq" | "hash" | "epoch">): 
   return `${seq} ${hash} ${epoch}`;
 }
 
-/** What an object, a field or a number takes, roughly. */
+/** The approximate size of an object, a field or a number. */
 const SLOT_BYTES = 24;
-/** A text and what is made of the answer: its wire form, its text and its bytes. */
+/** The size of a character in all forms of the answer: value, wire form, text and bytes. */
 const CHARACTER_BYTES = 4;
 
-/** An estimate of the memory that a plain value takes with what is derived from it, in bytes. */
+/** Estimates the bytes of memory of a plain value and its derived forms. */
 export function weightOf(value: unknown): number {
   if (typeof value === "string") return SLOT_BYTES + value.length * CHARACTER_BYTES;
   if (typeof value !== "object" || value === null) return SLOT_BYTES;

@@ -142,7 +142,7 @@ describe("a conflict with another statement", () => {
     async (fate) => {
       for (let time = 0; time < 8; time++) bench.journals[0].plan.push({ statement: "commit", fate });
       expect(await bench.run(bench.submit(buy(DOLLAR)))).toMatchObject({
-        fault: { code: "OVERLOADED", message: "The database let none of several attempts in; nothing was executed" },
+        fault: { code: "OVERLOADED", message: "The database accepted none of several attempts; nothing was executed" },
       });
       expect(bench.entries("trade.executed")).toBe(0);
     },

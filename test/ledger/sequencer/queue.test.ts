@@ -75,7 +75,7 @@ describe("the queue", () => {
     expect((await bench.run(Promise.all(waiting))).map(code)).toEqual(["OVERLOADED", "OVERLOADED"]);
     expect(bench.scheduler.now - start).toBeCloseTo(1000, 0);
     expect(await waiting[0]).toMatchObject({
-      fault: { message: "The database has not confirmed the change before it; nothing was executed" },
+      fault: { message: "The database has not confirmed the previous change; nothing was executed" },
     });
     end(undefined);
     expect((await bench.run(Promise.all([first, younger]))).map(code)).toEqual(["answered", "answered"]);

@@ -3,7 +3,7 @@ import { OPERATOR_ANSWERS } from "./operator-answers.ts";
 import * as story from "./story.ts";
 import { type OutputExamples, TRADER_ANSWERS } from "./trader-answers.ts";
 
-/** The answers of the story by operation; one that is not here has an example made of its schema. */
+/** The answers of the story by operation. An operation without an entry gets an example made from its schema. */
 export const ANSWERS: OutputExamples = { ...TRADER_ANSWERS, ...OPERATOR_ANSWERS };
 
 const { FILL, MARKET, QUESTION, SHARES, USER } = story;
@@ -48,7 +48,7 @@ const EVENTS: { readonly [Type in WebhookEventType]?: { at: string; data: Webhoo
   },
 };
 
-/** The body of an outgoing event of the story. */
+/** The body of an outgoing event in the story. */
 export function toldEvent(type: WebhookEventType) {
   const event = EVENTS[type];
   return event && { type, timestamp: event.at, data: event.data };

@@ -12,7 +12,7 @@ export function exampleOf(schema: JsonObject, components: Record<string, JsonObj
   if (Array.isArray(schema.enum)) return schema.enum[0];
   if (typeof schema.$ref === "string") return inner(components[schema.$ref.replace(/^.*\//, "")]);
   const options = (schema.anyOf ?? schema.oneOf) as JsonObject[] | undefined;
-  // No value can be derived from a pattern, so an option without one is preferred.
+  // A pattern gives no value, so an option without a pattern is preferred.
   if (options) return inner(options.find((one) => one.pattern === undefined || one.examples) ?? options[0]);
   if (Array.isArray(schema.allOf)) return Object.assign({}, ...schema.allOf.map(inner));
   switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
@@ -36,7 +36,7 @@ function objectOf(schema: JsonObject, inner: (part: unknown) => unknown): JsonOb
   const properties = (schema.properties ?? {}) as Record<string, JsonObject>;
   const example = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part)]));
   const isMap = Object.keys(properties).length === 0 && typeof schema.additionalProperties === "object";
-  // A map of numbers gets an entry; any other map stays empty.
+  // A map of numbers gets an entry; other maps stay empty.
   const part = schema.additionalProperties as JsonObject | undefined;
   return isMap && part?.type === "integer" ? { q1: inner(part) } : example;
 }

@@ -18,7 +18,7 @@ const user = {
 
 const decimal = (usd: number) => decimalFromMicro(microFromUsd(usd) ?? 0n);
 
-/** As the log has it: amounts are decimal text, and keys are sorted. */
+/** As the log stores it: amounts are decimal text, and keys are sorted. */
 const payload = {
   amount: decimal(FILL.amount),
   fee: decimal(FILL.fee),
@@ -46,7 +46,7 @@ const totals = { volume: FILL.amount, trades: 1 };
 const totalPnl = story.UNREALIZED;
 const unfrozen = { tenant: "acme", frozenUntil: null, reason: null, by: null };
 
-/** What operators are answered in the story. */
+/** The answers for operators in the story. */
 export const OPERATOR_ANSWERS: OutputExamples = {
   getHealth: { ok: true, service: "acme", db: true, uptimeSec: 86_400 },
   reconcile: { ok: true, discrepancy: 0, checkedAt: story.SETTLED_AT, verifiedAt: story.SETTLED_AT },

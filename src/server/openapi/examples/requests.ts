@@ -12,8 +12,8 @@ const KEY_ENDS = "2032-01-01T00:00:00.000Z";
 const purchase = { marketId: story.MARKET, amount: story.FILL.amount };
 
 /**
- * The requests of the story that the answers belong to: fields of path, query and body alike. An operation that is not
- * here needs no field, or its schema has an example of its own.
+ * The requests that belong to the story's answers, with the fields of path, query and body together. An operation
+ * without an entry needs no field, or its schema has an example.
  */
 export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> } = {
   getAuditEntry: { seq: 7 },

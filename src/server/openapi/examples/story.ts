@@ -5,8 +5,7 @@ import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
 
 /*
  * The story of all examples in the documentation: a market that has just been opened, a user with $250, and the user's
- * first purchase. Its figures are computed by the rules that a trade follows, so the examples agree with each other and
- * with what the service answers.
+ * first purchase. The rules of a trade compute its figures, so the examples agree with each other and with the service.
  */
 
 const AMOUNT_MICRO = 25_000_000n;
@@ -37,7 +36,7 @@ export const TRADE = "trd_019f2c4b10";
 const [amount, fee, shares] = [usdFromMicro(AMOUNT_MICRO), usdFromMicro(feeMicro), usdFromMicro(sharesMicro)];
 export const SHARES = shares;
 
-/** What the purchase comes to, as a quote tells before and a trade after it. */
+/** The purchase's figures, as its quote and its trade state them. */
 export const FILL = {
   marketId: MARKET,
   side: "yes" as const,
@@ -61,10 +60,10 @@ export const DEPOSIT = usdFromMicro(DEPOSIT_MICRO);
 export const BALANCE = usdFromMicro(DEPOSIT_MICRO - AMOUNT_MICRO);
 export const WALLET = { balanceUsd: BALANCE, exposureUsd: amount, pendingWithdrawalsUsd: 0, owedUsd: 0 };
 
-/** The external position that an order of the story hedges. */
+/** The external position that an order in the story hedges. */
 export const HEDGE = { symbol: "BTCUSD", direction: "long" as const, notional: 100_000, externalRef: "pos-7" };
 
-/** What traders paid into the market beyond its fund, and what the house gains or loses if YES wins. */
+/** What traders paid into the market beyond its fund, and the house's gain or loss if YES wins. */
 const stakesMicro = AMOUNT_MICRO - feeMicro;
 export const HOUSE_IF_YES = usdFromMicro(stakesMicro - sharesMicro);
 export const ESCROW = usdFromMicro(MECHANISM.fundMicro + stakesMicro);

@@ -40,7 +40,7 @@ const positions = [
   },
 ];
 
-/** The answers of a score that `submitSuitability` adds up, and the cap of its tier in cents. */
+/** The answers that add up to the score in `submitSuitability`, and the cap of its tier in cents. */
 const SCORE = 12;
 const CAP_MINOR = 250_000;
 
@@ -51,7 +51,7 @@ const withdrawal = {
   createdAt: story.TRADED_AT,
 };
 
-/** What traders and their pages are answered in the story. */
+/** The answers for traders and their pages in the story. */
 export const TRADER_ANSWERS: OutputExamples = {
   listMarkets: [{ ...market, yesPrice: PRICES.yes, volume24h: FILL.amount }],
   createMarket: { id: MARKET, status: "open", yesPrice: story.YES_BEFORE, createdAt: story.CREATED_AT },

@@ -8,11 +8,11 @@ import { closingText } from "../card.ts";
 import type { Drawing } from "./picture/svg.ts";
 import type { Market } from "./site.ts";
 
-/** Steps of a curve's width, which is some 500 pixels. */
+/** Horizontal steps of a curve, which is some 500 pixels wide. */
 const STEPS = 400;
-/** Of a curve's time, what its latest price holds at least. */
+/** The smallest part of a curve's time that its latest price covers. */
 const TAIL = 0.05;
-/** The least that an axis covers: half a point of noise is not to look like a crash. */
+/** The smallest range of the axis: noise of half a point must not look like a crash. */
 const LEAST_SPAN = 0.2;
 
 export interface PictureChoice {
@@ -24,8 +24,8 @@ export interface PictureChoice {
 }
 
 /**
- * A market as it is drawn. It changes with a trade, with the market's state and with each full hour, so that requests in
- * between find the same picture.
+ * The data of a market's picture. It changes with a trade, with the market's state and with each full hour; requests in
+ * between get the same picture.
  */
 export function marketDrawing(
   speaker: Speaker,
@@ -68,7 +68,7 @@ export function marketDrawing(
 }
 
 /**
- * The corners of a step curve: repeats, and what lies within one step of the width, are left out.
+ * The corners of a step curve, without repeats and without changes inside one horizontal step.
  * @param now milliseconds; only its full hour counts
  */
 function curveOf(prices: readonly CurvePoint[], now: number): Drawing["curve"] {
@@ -80,7 +80,7 @@ function curveOf(prices: readonly CurvePoint[], now: number): Drawing["curve"] {
   return corners.filter(([, yes], index) => index === 0 || yes !== corners[index - 1]?.[1]);
 }
 
-/** Whole steps of ten points around the prices, within 0 and 1. */
+/** Whole steps of ten points around the prices, between 0 and 1. */
 function axisFor(prices: readonly number[]): { top: number; bottom: number } {
   const [low, high] = [Math.min(...prices), Math.max(...prices)];
   const middle = (low + high) / 2;

@@ -7,10 +7,10 @@ import { escapeHtml, jsonInScript } from "../html.ts";
 import { pageAnswer, withLocale } from "./page-document.ts";
 import { absolute, type Market, type MarketSite, marketPath } from "./site.ts";
 
-/** Of `/m/:id/image.png`. */
+/** The size of `/m/:id/image.png`. */
 export const IMAGE_SIZE = { width: 1200, height: 630 };
 
-/** A market for people, for search engines and for the previews of links; with scripts its widget takes the card's place. */
+/** A market's page for people, search engines and link previews. With scripts, the widget replaces the card. */
 export async function marketPage(
   site: MarketSite,
   exchange: Exchange,
@@ -42,7 +42,7 @@ ${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="sour
 interface Settled {
   settledAt: string;
   yesPrice: number;
-  /** Of the feed that decided. */
+  /** The value of the deciding feed. */
   finalValue: string | undefined;
 }
 
@@ -61,7 +61,7 @@ function section(title: string, content: string): string {
   return `<section class="once"><h2>${escapeHtml(title)}</h2>${content}</section>`;
 }
 
-/** The source in words. Its links tell search engines nothing in our name, and the page that they open nothing of ours. */
+/** The source in words. Its links carry no endorsement for search engines, and the linked page cannot access ours. */
 function sourceMarkup(speaker: Speaker, market: Market): string {
   return sourceSentence(speaker, market)
     .map((piece) =>
@@ -72,7 +72,7 @@ function sourceMarkup(speaker: Speaker, market: Market): string {
     .join("");
 }
 
-/** What search engines and messengers read. Its addresses are absolute. */
+/** The head for search engines and messengers. Its addresses are absolute. */
 function headOf(site: MarketSite, exchange: Exchange, speaker: Speaker, market: Market): string {
   const path = marketPath(market.id);
   const address = absolute(site, exchange, path);
@@ -99,7 +99,7 @@ function headOf(site: MarketSite, exchange: Exchange, speaker: Speaker, market: 
   return `${links}\n${tags.join("\n")}\n<script type="application/ld+json">${jsonInScript(data)}</script>`;
 }
 
-/** A market as https://schema.org/Question, whose two answers are its sides; the accepted one is its result. */
+/** A market as https://schema.org/Question. Its two answers are the sides; the accepted answer is the result. */
 function structuredData(site: MarketSite, home: string, address: string, speaker: Speaker, market: Market): object {
   const { question, createdAt, closeAt, outcome, meta } = market;
   const answerOf = (side: "yes" | "no") => ({ "@type": "Answer", text: speaker.say(`common.${side}`), url: address });

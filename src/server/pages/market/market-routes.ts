@@ -18,7 +18,7 @@ import { pageLook } from "./page-look.ts";
 import { pictureRoutes } from "./picture-routes.ts";
 import { absolute, type MarketSite, marketPath, pageRoute, Readers, readMarket, readOpenMarkets } from "./site.ts";
 
-/** `/`, the open markets, and `/m/:id`, a page for each market: readable without scripts, and by programs that preview links. */
+/** `/`, the open markets, and `/m/:id`, a page for each market. Both are readable without scripts and by link previews. */
 export function marketRoutes(
   options: EmbedOptions & Pick<MarketSite, "signInAt">,
   handlers: Handlers,
@@ -54,7 +54,7 @@ export function marketRoutes(
   ];
 }
 
-/** A refusal as a page: what is wrong, and the way back. */
+/** An error as a page: what is wrong, and a link back. */
 function refusalPage(site: MarketSite, exchange: Exchange, fault: Fault): Answer {
   const { status, headers = [] } = refusal(fault);
   const speaker = site.readers.speakerOf(exchange);
@@ -76,7 +76,7 @@ function wordsOf(status: number): [title: MessageKey, hint: MessageKey] {
 
 const DAY_CACHE = "public, max-age=86400";
 
-/** What `/robots.txt` says (RFC 9309). Programs that preview links heed it too, so `noindex` leaves a link without a picture. */
+/** The contents of `/robots.txt` (RFC 9309). Link previews obey it too, so `noindex` leaves links without a picture. */
 export function robotsAnswer(robots: "index" | "noindex"): Answer {
   const rules = robots === "index" ? "Disallow: /v1/\nAllow: /\n" : "Disallow: /\n";
   return {
@@ -87,7 +87,7 @@ export function robotsAnswer(robots: "index" | "noindex"): Answer {
   };
 }
 
-/** A rising curve in the theme's accent, as SVG, which browsers take under this name too. */
+/** A rising curve in the theme's accent, as SVG. Browsers accept SVG under this name. */
 export function faviconAnswer(theme: StatedTheme): Answer {
   const { accent, onAccent } = completeTheme(theme).colors;
   const faces = `rect{fill:${accent.light}}path{stroke:${onAccent.light}}@media(prefers-color-scheme:dark){rect{fill:${accent.dark}}path{stroke:${onAccent.dark}}}`;
@@ -95,13 +95,13 @@ export function faviconAnswer(theme: StatedTheme): Answer {
     status: 200,
     body: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><style>${faces}</style><rect width="32" height="32" rx="7"/><path d="M6 23h6v-6h6v-4h4V8h4" fill="none" stroke-width="3.5" stroke-linejoin="round" stroke-linecap="round"/></svg>`,
     contentType: "image/svg+xml",
-    // A picture's style counts in the picture alone; the policy lets it, for those who open the address itself.
+    // The policy allows the picture's own style, for people who open the address itself.
     contentSecurityPolicy: "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     cacheControl: DAY_CACHE,
   };
 }
 
-/** The open markets, those that close next first; a search is a form, and the next page a link. */
+/** The open markets, those that close next first, with a search form and a link to the next page. */
 export async function listPage(site: MarketSite, exchange: Exchange, speaker: Speaker): Promise<Answer> {
   const query = new URLSearchParams(exchange.search);
   const q = query.get("q")?.trim() ?? "";
@@ -117,7 +117,7 @@ export async function listPage(site: MarketSite, exchange: Exchange, speaker: Sp
     head: `<link rel="canonical" href="${escapeHtml(absolute(site, exchange, "/"))}">`,
     main: `<h1>${escapeHtml(title)}</h1>${searchForm(speaker, query.get("locale"), q)}
 ${cards.length === 0 ? `<p>${escapeHtml(speaker.say(q === "" ? "page.noneOpen" : "page.noneFound"))}</p>` : `<ol class="list">${cards.join("\n")}</ol>`}${more}`,
-    // A search has no end of addresses.
+    // The number of possible searches is unlimited.
     listed: q === "",
   });
 }

@@ -17,22 +17,22 @@ const THUMBNAILS = [
   { file: "tile.png", width: 600, height: 400 },
 ] as const;
 const CACHE_AGE_SEC = 300;
-/** Scripts and its own origin, as in the loader's frames; a source opens in a tab of its own. */
+/** Scripts and the own origin, as in the loader's frames; source links open in a new tab. */
 const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups allow-popups-to-escape-sandbox";
 
-/** `/oembed`, which programs that show links ask. */
+/** `/oembed`, for programs that preview links. */
 export const oembedRoute = (site: MarketSite): Route =>
   routeForAll("/oembed", (exchange) => oembedAnswer(site, exchange));
 
 /**
- * oEmbed 1.0 (https://oembed.com), of the type `rich`: the frame of the market whose page has this address.
- * @throws Fault BAD_REQUEST without `url` or for another format than JSON, NOT_FOUND for an address that is no market's page
+ * oEmbed 1.0 (https://oembed.com) of type `rich`: the frame of the market that the page address names.
+ * @throws Fault BAD_REQUEST without `url` or for a format other than JSON, NOT_FOUND if the address is not a market's page
  */
 async function oembedAnswer(site: MarketSite, exchange: Exchange): Promise<Answer> {
   const query = new URLSearchParams(exchange.search);
   const address = query.get("url");
-  if (!address) throw new Fault("BAD_REQUEST", "url: the address of a market's page");
-  if ((query.get("format") ?? "json") !== "json") throw new Fault("BAD_REQUEST", "format: only json");
+  if (!address) throw new Fault("BAD_REQUEST", "url: must be the address of a market's page");
+  if ((query.get("format") ?? "json") !== "json") throw new Fault("BAD_REQUEST", "format: must be json");
   const { id, locale } = pageOf(site, exchange, address);
   const market = await marketById(site.handlers, id);
   const room = { width: roomIn(query, "maxwidth"), height: roomIn(query, "maxheight") };
@@ -91,7 +91,7 @@ function pageOf(site: MarketSite, exchange: Exchange, address: string): { id: st
   }
 }
 
-/** What a consumer has room for; a value that is no positive number counts as none. */
+/** The consumer's room; a value that is not a positive number counts as absent. */
 function roomIn(query: URLSearchParams, name: string): number {
   const stated = Number(query.get(name) ?? Number.NaN);
   return stated >= 1 ? Math.floor(stated) : Number.POSITIVE_INFINITY;

@@ -8,22 +8,22 @@ import { escapeHtml } from "../html.ts";
 import { SCRIPT } from "./page-look.ts";
 import type { MarketSite } from "./site.ts";
 
-/** How long a page may be a price behind, in seconds; then the entity tag tells whether it is. */
+/** How many seconds a page may show an old price before it is revalidated by its entity tag. */
 const MAX_AGE_SEC = 5;
 
 export interface PageParts {
   title: string;
-  /** Markup of the head beyond what every page has. */
+  /** Additional markup of the head. */
   head?: string;
-  /** Markup. */
+  /** The markup of the main part. */
   main: string;
   /** Whether the page mounts the widget. */
   live?: boolean;
-  /** Whether search engines may list it where the tenant lets them. */
+  /** Whether search engines may list the page, if the tenant allows it. */
   listed?: boolean;
 }
 
-/** A page in the reader's language, which is part of what it varies by. */
+/** A page in the reader's language; the answer varies by language. */
 export async function pageAnswer(
   site: MarketSite,
   exchange: Exchange,
@@ -44,7 +44,7 @@ export async function pageAnswer(
   return known.status === 304 ? known : compressed(answer, chooseEncoding(exchange.header("accept-encoding")));
 }
 
-/** The page as it is written, for no cache. */
+/** The page without headers for caches. */
 export function pageOf(
   site: MarketSite,
   exchange: Exchange,
@@ -66,12 +66,12 @@ export function pageOf(
   };
 }
 
-/** The tenant's logo, which has a name for readers who do not see it, or its name. */
+/** The tenant's logo with its name as alternative text, or else the name. */
 function brandOf({ name, theme: { logo } }: MarketSite): string {
   return logo ? `<img src="${escapeHtml(logo.url)}" alt="${escapeHtml(logo.alt)}" height="40">` : escapeHtml(name);
 }
 
-/** A path of the site in the language that the reader chose by the address, if they did. */
+/** A path of the site that keeps the language chosen in the address. */
 export function withLocale(path: string, exchange: Exchange): string {
   const locale = new URLSearchParams(exchange.search).get("locale");
   return locale ? `${path}${path.includes("?") ? "&" : "?"}locale=${encodeURIComponent(locale)}` : path;

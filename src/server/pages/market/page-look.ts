@@ -18,16 +18,16 @@ input{flex:1 1 12rem;min-width:0}button{cursor:pointer;color:var(--pm-onAccent);
 .live .place .widget{visibility:visible}.live .place .card{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}.live .place .card p{display:none}
 @media print{.place{min-height:0}.place .widget{display:none}.live .place .card{position:static;width:auto;height:auto;clip-path:none}.live .place .card p{display:block}}`;
 
-/** Mounts the widget in the place that names it, and shows it instead of the card once it has contents. */
+/** Mounts the widget in its place, and replaces the card once the widget has contents. */
 export const SCRIPT = `const place=document.querySelector(".widget");PredictionMarkets.embed(place,{...place.dataset,signIn:false,autoHeight:true,onEvent({name}){if(name==="ready")document.documentElement.classList.add("live");if(name==="signin"&&place.dataset.signIn)location.assign(place.dataset.signIn)}})`;
 
-/** How a tenant's pages look. */
+/** The look of a tenant's pages. */
 export interface PageLook {
   style: string;
   policy: string;
 }
 
-/** One script and one style of its own, named by their hashes, the loader, the widget's frame, and what the theme names. */
+/** The page's own script and style, named by their hashes, the loader, the widget's frame, and the theme's sources. */
 export function pageLook(theme: StatedTheme): PageLook {
   const style = `${themeStyle(completeTheme(theme))}${STYLE}`;
   const { fontSrc, imgSrc } = themeSources(theme);

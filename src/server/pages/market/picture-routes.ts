@@ -7,12 +7,12 @@ import { Painter } from "./picture/painter.ts";
 import type { Drawing } from "./picture/svg.ts";
 import { type MarketSite, readMarket, routeForAll } from "./site.ts";
 
-/** How long a picture may be a price behind, in seconds. */
+/** How many seconds a picture may show an old price. */
 const MAX_AGE_SEC = 30;
-/** All tenants of a process share one thread that draws. */
+/** All tenants of a process share one drawing thread. */
 const painter = new Painter();
 
-/** `/m/:id/image.png` for previews of links, and `/m/:id/tile.png` for newsletters: the market as it stands. */
+/** `/m/:id/image.png` for link previews and `/m/:id/tile.png` for newsletters: pictures of the market's current state. */
 export function pictureRoutes(site: MarketSite): Route[] {
   return (["image", "tile"] as const).map((size) =>
     routeForAll(`/m/:id/${size}.png`, (exchange) => pictureAnswer(site, exchange, size)),
@@ -25,7 +25,7 @@ async function pictureAnswer(site: MarketSite, exchange: Exchange, size: Drawing
   const scheme = new URLSearchParams(exchange.search).get("theme") === "light" ? "light" : "dark";
   const { name, theme } = site;
   const drawing = marketDrawing(site.readers.speakerOf(exchange), market, prices, { size, scheme, name, theme });
-  // Of what is drawn, so that a client that has the picture costs no drawing.
+  // A tag of the drawing's data, so that a client that has the picture costs no drawing.
   const tag = `W/"${painter.nameOf(drawing)}"`;
   const answer: Answer = {
     status: 200,

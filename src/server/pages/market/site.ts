@@ -12,11 +12,11 @@ import type { PageLook } from "./page-look.ts";
 
 export type Market = WireResult<"getMarket">;
 
-/** What the pages of a tenant's markets are made from. */
+/** The data and services from which a tenant's market pages are made. */
 export interface MarketSite {
-  /** The tenant's name, as people read it. */
+  /** The tenant's display name. */
   name: string;
-  /** The tenant's own address; the host of the request unless given. */
+  /** The tenant's own address; by default the request's host. */
   baseUrl: string | undefined;
   /** Where a reader of a market's page can sign in; undefined where no page is known that takes trades. */
   signInAt(marketId: string): string | undefined;
@@ -26,25 +26,25 @@ export interface MarketSite {
   look: PageLook;
   readers: Readers;
   handlers: Handlers;
-  /** The value of the feed that settled a market, a decimal; undefined where none did. */
+  /** The value of the feed that settled a market, as a decimal; undefined if no feed settled it. */
   finalValueOf(id: string): Promise<string | undefined>;
   /** A market's prices, as its widget draws them. */
   curveOf(id: string): Promise<CurvePoint[]>;
 }
 
 const VISITOR: Caller = { actor: "anonymous" };
-/** As many as a reader scrolls through; a link leads to the next ones. */
+/** As many as a reader scrolls through; a link leads to the next page. */
 const MARKETS_PER_PAGE = 60;
 
 /**
- * The market that a path names.
- * @throws Fault MARKET_NOT_FOUND also for what cannot be an id, DATABASE_UNAVAILABLE
+ * The market named by a path.
+ * @throws Fault MARKET_NOT_FOUND (also for an impossible id), DATABASE_UNAVAILABLE
  */
 export async function readMarket({ handlers }: MarketSite, exchange: Exchange): Promise<Market> {
   return marketById(handlers, decoded(exchange.params.id ?? ""));
 }
 
-/** As `readMarket`, by id. */
+/** Like `readMarket`, by id. */
 export async function marketById(handlers: Handlers, id: string | undefined): Promise<Market> {
   try {
     return (await invoke(handlers, "getMarket", { id }, VISITOR)).wire.value;
@@ -56,7 +56,7 @@ export async function marketById(handlers: Handlers, id: string | undefined): Pr
 
 /**
  * A page of the open markets.
- * @throws Fault BAD_REQUEST for a cursor that is none of these words'
+ * @throws Fault BAD_REQUEST for a cursor of another search
  */
 export async function readOpenMarkets(
   { handlers }: MarketSite,
@@ -73,7 +73,7 @@ export function absolute({ baseUrl }: { baseUrl?: string | undefined }, exchange
 
 export const marketPath = (id: string): string => `/m/${encodeURIComponent(id)}`;
 
-/** Of a request to a server that was told no address of its own, as in tests. */
+/** The origin of a request to a server without its own address, as in tests. */
 function requestedOrigin(exchange: Exchange): string {
   const { socket } = exchange.req;
   const scheme = "encrypted" in socket && socket.encrypted ? "https" : "http";
@@ -83,7 +83,7 @@ function requestedOrigin(exchange: Exchange): string {
   return `${scheme}://localhost:${socket.localPort}`;
 }
 
-/** Undefined for what is no percent-encoding. */
+/** The decoded segment; undefined if its percent-encoding is invalid. */
 function decoded(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
@@ -92,7 +92,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** Speaks to the readers of a tenant's pages. Times are in UTC, as the server does not know the reader's zone. */
+/** Chooses the language for the readers of a tenant's pages. Times are in UTC, as the server does not know the reader's zone. */
 export class Readers {
   readonly #languages: Languages;
   readonly #speakers = new Map<string, Speaker>();
@@ -101,7 +101,7 @@ export class Readers {
     this.#languages = languages;
   }
 
-  /** In the language of the query's `locale`, else in what the browser prefers, else in the tenant's. */
+  /** The language of the query's `locale`, else the browser's preference, else the tenant's language. */
   speakerOf(exchange: Exchange): Speaker {
     const asked = new URLSearchParams(exchange.search).get("locale");
     const { locale, messages } = this.#languages.choose([
@@ -121,7 +121,7 @@ export function pageRoute(path: string, answer: Route["answer"]): Route {
   return { method: "GET", path, forBrowsers: false, bucket: "embed", answer };
 }
 
-/** One whose refusals any page may read. Its answers have `FOR_ALL`. */
+/** A page route whose errors any page may read. Its answers must include `FOR_ALL`. */
 export function routeForAll(path: string, answer: Route["answer"]): Route {
   return { ...pageRoute(path, answer), refuse: (_, fault) => refusalForAll(fault) };
 }

@@ -1,6 +1,6 @@
 /**
- * A thread that draws: untrusted text meets the renderer here, which is WebAssembly and so sees no memory, no file and no
- * socket but what it is handed, and a picture costs the thread that answers requests nothing.
+ * The drawing thread. Untrusted text reaches the renderer here. The renderer is WebAssembly, so it can access no
+ * memory, file or socket except its inputs. Drawing does not delay the thread that answers requests.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

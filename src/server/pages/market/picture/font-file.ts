@@ -1,4 +1,4 @@
-/** What laying out lines needs of a font: which characters it has, and how wide they are. */
+/** The parts of a font that line layout needs: its characters and their widths. */
 export class FontFile {
   readonly data: Buffer;
   readonly #unitsPerEm: number;
@@ -19,7 +19,7 @@ export class FontFile {
     this.#glyphs = characterMap(data, table("cmap"));
   }
 
-  /** A character's width in ems; undefined where the font lacks it. Shaping may make it narrower, hardly wider. */
+  /** A character's width in ems; undefined if the font lacks it. Shaping may make it narrower, rarely wider. */
   widthOf(codePoint: number): number | undefined {
     const glyph = this.#glyphs(codePoint);
     if (glyph === 0) return undefined;
@@ -28,7 +28,7 @@ export class FontFile {
   }
 }
 
-/** The glyph of a character; 0 for none. */
+/** The glyph of a character; 0 if there is none. */
 type Ranges = (codePoint: number) => number;
 
 function tablesOf(data: Buffer): Map<string, number> {
@@ -37,14 +37,14 @@ function tablesOf(data: Buffer): Map<string, number> {
   return new Map(records.map((at) => [data.toString("latin1", at, at + 4), data.readUInt32BE(at + 8)]));
 }
 
-/** The segments of a `cmap` of format 12 (all of Unicode) or 4 (its first plane), the only ones in use. */
+/** The segments of a `cmap` of format 12 (all of Unicode) or 4 (its first plane), the only formats in use. */
 function characterMap(data: Buffer, start: number): Ranges {
   const count = data.readUInt16BE(start + 2);
   const offsets = Array.from({ length: count }, (_, index) => start + data.readUInt32BE(start + 8 + 8 * index));
   const whole = offsets.find((at) => data.readUInt16BE(at) === 12);
   if (whole !== undefined) return fullMap(data, whole);
   const basic = offsets.find((at) => data.readUInt16BE(at) === 4);
-  if (basic === undefined) throw new Error("The font maps its characters in no usual format");
+  if (basic === undefined) throw new Error("The font's character map has an unsupported format");
   return basicMap(data, basic);
 }
 
@@ -75,7 +75,7 @@ function basicMap(data: Buffer, at: number): Ranges {
   };
 }
 
-/** The first index below `count` for which an ordered question is true; `count` when there is none. */
+/** The first index below `count` at which a monotonic predicate is true; `count` if there is none. */
 function firstFrom(count: number, isReached: (index: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

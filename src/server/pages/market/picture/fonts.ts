@@ -13,12 +13,12 @@ const FILES: readonly { from: string; file: string; weights: readonly Weight[] }
 ];
 const installed = createRequire(import.meta.url);
 
-/** A file of a package of fonts, beside the module that it exports. */
+/** Reads a file of a font package, relative to the module that the package exports. */
 function readFont(from: string, file: string): Buffer {
   return readFileSync(join(dirname(installed.resolve(from)), "../fonts", file));
 }
 
-/** In ems, of a character that no font has. */
+/** The width in ems of a character that no font has. */
 const UNKNOWN_WIDTH = 0.7;
 
 /** The fonts of pictures. */
@@ -29,7 +29,7 @@ export class Fonts implements Lettering {
     this.#files = FILES.map(({ from, file, weights }) => ({ font: new FontFile(readFont(from, file)), weights }));
   }
 
-  /** The files that these texts need: the first two stand for what is in every picture. */
+  /** The font files that these texts need. The first two are always included. */
   dataFor(texts: readonly string[]): Buffer[] {
     const characters = new Set([...texts.join("")].map((character) => character.codePointAt(0) ?? 0));
     const [usual, others] = [this.#files.slice(0, 2), this.#files.slice(2)];

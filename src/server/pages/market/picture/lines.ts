@@ -6,18 +6,18 @@ export interface Laid {
   sizePx: number;
 }
 
-/** Scripts that put no blanks between words. */
+/** Scripts without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** Marks that no line begins with, or ends with. */
+/** Characters that cannot begin a line, or cannot end one. */
 const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}\p{Lm}\p{M}ー々〜～%％℃]/u;
 const OPENING = /[\p{Ps}\p{Pi}\p{Sc}]$/u;
 const words = new Intl.Segmenter("ja", { granularity: "word" });
 const characters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
- * A text in the largest size in which it takes no more lines than that size has; in the smallest one it ends with an
- * ellipsis where it must.
+ * Lays out a text in the largest size whose line limit it fits. In the smallest size it is cut with an ellipsis if
+ * necessary.
  * @param sizes pixels and lines, largest first
  */
 export function layOut(
@@ -36,7 +36,7 @@ export function layOut(
   return { lines: [...lines, shortened(last, widthPx, sizePx, measure, true)], sizePx };
 }
 
-/** One line, with an ellipsis where it is too long. */
+/** One line, with an ellipsis if it is too long. */
 export function shortened(text: string, widthPx: number, sizePx: number, measure: Measure, isCut = false): string {
   if (!isCut && measure(text, sizePx) <= widthPx) return text;
   const kept = graphemes(text);
@@ -66,7 +66,7 @@ function linesOf(text: string, widthPx: number, sizePx: number, measure: Measure
   return line.trim() === "" ? lines : [...lines, line.trimEnd()];
 }
 
-/** Where a line may break: after blanks, and between the words of scripts without them. */
+/** The places where a line may break: after spaces, and between words in scripts without spaces. */
 function piecesOf(text: string): string[] {
   const pieces = text
     .split(/(?<=\s)(?=\S)/u)

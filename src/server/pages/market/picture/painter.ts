@@ -4,47 +4,47 @@ import { Fault } from "../../../../domain/fault.ts";
 import { BoundedCache } from "../../../access/bounded-cache.ts";
 import type { Drawing } from "./svg.ts";
 
-/** A picture has some 40 KB. */
+/** A picture has about 40 KB. */
 const KEPT_PICTURES = 128;
-/** Some three seconds of work. */
+/** About three seconds of work. */
 const MOST_WAITING = 32;
-/** So that one client cannot take all places of the others. */
+/** Prevents one client from taking all places. */
 const MOST_OF_A_CLIENT = 4;
-/** A picture takes a tenth of a second; the thread of one that takes so long is ended. */
+/** A picture takes a tenth of a second. A thread that takes this long is ended. */
 const LONGEST_MS = 15_000;
-/** The thread's 60 MB are given back after such a pause. */
+/** After this pause the thread's 60 MB are released. */
 const IDLE_MS = 60_000;
 const FILE = new URL(import.meta.filename.endsWith(".ts") ? "./draw-worker.ts" : "./draw-worker.js", import.meta.url);
 
 type Png = Uint8Array<ArrayBuffer>;
 
-/** Draws pictures one after the other in a thread of its own, and keeps those drawn last. */
+/** Draws pictures one at a time in its own thread, and keeps the latest ones. */
 export class Painter {
   readonly #mostWaiting: number;
   readonly #kept = new BoundedCache<Png>(KEPT_PICTURES);
   readonly #underway = new Map<string, Promise<Png>>();
-  /** How many of the pictures underway each client caused. */
+  /** The number of pictures in progress for each client. */
   readonly #caused = new Map<string, number>();
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  /** How many pictures were drawn, and not found among those kept. */
+  /** The number of pictures drawn, not counting those found in the cache. */
   drawn = 0;
 
-  /** @param mostWaiting pictures that wait or are drawn; more are refused */
+  /** @param mostWaiting the most pictures that may wait or be in progress */
   constructor(mostWaiting = MOST_WAITING) {
     this.#mostWaiting = mostWaiting;
   }
 
-  /** The name of a drawing: equal ones have equal names, and equal pictures. */
+  /** The name of a drawing. Equal drawings have equal names and pictures. */
   nameOf(drawing: Drawing): string {
     return createHash("sha256").update(JSON.stringify(drawing)).digest("base64url").slice(0, 22);
   }
 
   /**
    * The picture as PNG; requests for equal drawings share one.
-   * @param client the bucket of its address
-   * @throws Fault OVERLOADED when too many wait, of all or of the client, INTERNAL when it cannot be drawn
+   * @param client the bucket of the client's address
+   * @throws Fault OVERLOADED if too many pictures wait, in total or for the client, INTERNAL if drawing fails
    */
   async paint(drawing: Drawing, client: string): Promise<Png> {
     const name = this.nameOf(drawing);
@@ -56,7 +56,7 @@ export class Painter {
     const picture = this.#last.then(() => this.#draw(drawing));
     this.#underway.set(name, picture);
     this.#caused.set(client, caused + 1);
-    // The next one begins after a failure too; its own request is told of it.
+    // The next drawing begins after a failure too; the failed request gets its own error.
     this.#last = picture.then(
       (png) => this.#kept.set(name, png),
       () => undefined,
@@ -104,7 +104,7 @@ export class Painter {
   }
 
   #rest(worker: Worker): void {
-    // A process may end while nothing is drawn.
+    // The process may exit while nothing is drawn.
     worker.unref();
     this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
   }

@@ -2,7 +2,7 @@ import { escapeHtml } from "../../html.ts";
 import { layOut, type Measure, shortened } from "./lines.ts";
 
 export type Weight = 400 | 600;
-/** The families of our fonts by what a text is mostly written in, and widths by weight. */
+/** Our font families by the main script of a text, and widths by weight. */
 export interface Lettering {
   familyOf(text: string): string;
   measure(weight: Weight): Measure;
@@ -15,7 +15,7 @@ interface Layout {
   odds: { y: number; width: number; sizes: readonly (readonly [size: number, lines: number])[] };
   label: { y: number; size: number };
   closing: { y: number; size: number };
-  /** The curve's box; labels stand beside it, at the outer edge. */
+  /** The box of the curve; labels are beside it, at the outer edge. */
   curve: { left: number; right: number; top: number; bottom: number; stroke: number; labelSize: number };
 }
 
@@ -73,10 +73,10 @@ const LAYOUTS: Record<Drawing["size"], Layout> = {
   },
 };
 const LINE_HEIGHT = 1.22;
-/** The renderer takes every line for one from left to right, so that others are isolated from it (UAX #9, 2.4). */
+/** The renderer treats every line as left-to-right, so right-to-left lines are isolated (UAX #9, 2.4). */
 const ISOLATES = { ltr: ["", ""], rtl: ["\u2067", "\u2069"] } as const;
 
-/** The picture as SVG, in which every text is escaped and nothing is loaded. */
+/** The picture as SVG. Every text is escaped, and nothing is loaded. */
 export function svgOf(drawing: Drawing, lettering: Lettering): string {
   const { width, height } = SIZES[drawing.size];
   const { colors } = drawing;
@@ -124,7 +124,7 @@ interface Line {
   y: number;
   size: number;
   fill: string;
-  /** Where lines begin from the left, and from the right. */
+  /** Where lines begin, from the left and from the right. */
   edges: readonly [left: number, right: number];
   direction: "ltr" | "rtl";
   weight: Weight;
@@ -136,7 +136,7 @@ function textElement(lettering: Lettering, { text, y, size, fill, edges, directi
   return `<text x="${x}" y="${rounded(y)}" text-anchor="${anchor}" font-family="${lettering.familyOf(text)}" font-size="${size}" font-weight="${weight}" fill="${fill}">${open}${escapeHtml(text)}${close}</text>`;
 }
 
-/** Steps, because a price holds until the next trade. The newest is always at the right. */
+/** A step curve, because a price holds until the next trade. The newest price is always at the right. */
 function curveOf(
   { size, direction, curve, axis, colors }: Drawing,
   { curve: box }: Layout,
@@ -166,10 +166,10 @@ ${grid.join("")}${label(axis.labels[0], box.top)}${label(axis.labels[1], box.bot
 
 const rounded = (pixels: number): number => Math.round(pixels * 10) / 10;
 
-/** Everything that a picture of a market shows, in final words and colours: equal drawings give equal pictures. */
+/** Everything that a picture of a market shows, in final words and colours. Equal drawings give equal pictures. */
 export interface Drawing {
   size: "image" | "tile";
-  /** The page's direction: where the words beside the curve stand. */
+  /** The page's direction, which decides where the labels of the curve are. */
   direction: "ltr" | "rtl";
   /** Untrusted text. */
   question: string;
@@ -180,7 +180,7 @@ export interface Drawing {
   name: string;
   /** The curve's corners: shares of its width, and prices, 0 to 1. */
   curve: (readonly [x: number, price: number])[];
-  /** What the upper and the lower end of the curve's axis stand for, 0 to 1, and their labels. */
+  /** The values at the ends of the curve's axis, 0 to 1, and their labels. */
   axis: { top: number; bottom: number; labels: readonly [top: string, bottom: string] };
   colors: { background: string; text: string; muted: string; border: string; line: string; accent: string };
 }
@@ -191,16 +191,16 @@ export const SIZES = {
   tile: { width: 600, height: 400 },
 } as const;
 
-/** Longer questions end in an ellipsis long before. */
+/** Longer questions are cut with an ellipsis anyway. */
 const MOST_CHARACTERS = 600;
-/** What draws nothing, draws over its neighbours or turns them round; joiners stay, which some scripts need. */
+/** Characters that draw nothing, draw over their neighbours or reverse them. Joiners stay, because some scripts need them. */
 const UNDRAWN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu;
-/** No font of ours has pictures. */
+/** Our fonts have no emoji. */
 const PICTURES = /\p{RGI_Emoji}|\p{Emoji_Modifier}|\ufe0f|\u20e3/gv;
-/** More marks on one letter than any language writes would cover the lines around it. */
+/** More marks on one letter than any language uses would cover the lines around it. */
 const PILED_MARKS = /(\p{M}{3})\p{M}+/gu;
 
-/** An untrusted text as one line that can be drawn: without control characters, marks of direction and pictures. */
+/** An untrusted text as one drawable line: without control characters, direction marks and emoji. */
 export function drawable(text: string): string {
   const cleaned = text
     .normalize()
@@ -211,7 +211,7 @@ export function drawable(text: string): string {
   return [...cleaned.replace(/ {2,}/g, " ").trim()].slice(0, MOST_CHARACTERS).join("");
 }
 
-/** The direction of a text: that of its first letter that has one. */
+/** The direction of a text: that of its first letter with a direction. */
 export function directionOfText(text: string): "ltr" | "rtl" {
   const first = /\p{L}/u.exec(text)?.[0] ?? "";
   return /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u.test(
