@@ -143,3 +143,16 @@ test("documents speak of errors, not of refusals", () => {
     .filter(({ text }) => REFUSAL.test(forPeople(text)));
   expect(found.map(place)).toEqual([]);
 });
+
+test("help, messages and pages of the program speak of errors, not of refusals", () => {
+  const found = filesOf("src/**/*.{ts,tsx}", "bin/**/*.js").flatMap(({ file, text }) =>
+    [...text.matchAll(COMMENTS_AND_LITERALS)]
+      // A literal of one word is a name, and so are those of the fields that a command prints.
+      .filter(
+        ({ 0: literal, index }) => !isComment(literal) && / /.test(literal) && !/names: $/.test(text.slice(0, index)),
+      )
+      .filter(({ 0: literal }) => REFUSAL.test(forPeople(literal.slice(1, -1))))
+      .map(({ index }) => `${file}:${lineAt(text, index)}`),
+  );
+  expect(found).toEqual([]);
+});
