@@ -201,7 +201,7 @@ describe("choosing the door", () => {
     const silent = createNetServer(() => {}).listen(join(serversFolder(directory, "acme"), "acme.77-1"));
     closing.push(() => silent.close());
     await once(silent, "listening");
-    const said = "The server of acme (process 77) runs and did not answer within 5 s";
+    const said = "The server of acme (process 77) runs, but did not answer within 5 s";
     const [passed] = await Promise.all([choose(), expect(choose("http")).rejects.toThrow(said)]);
     expect(passed).toMatchObject({ door: { kind: "db" }, notes: [expect.stringContaining(said)] });
   });
